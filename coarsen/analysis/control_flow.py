@@ -1,0 +1,187 @@
+"""The control flow of a kernel: graph, dominators, post-dominators, loops, control dependence.
+
+Graph algorithms are networkx's. Blocks are named; `EXIT` stands after every block that leaves the kernel, so that
+post-dominators exist also where a path ends in `unreachable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+
+from coarsen.ir.kernel import Kernel
+
+EXIT = "<exit>"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A natural loop: its header, all its blocks (header and inner loops included), the enclosing loop's header."""
+
+    header: str
+    blocks: frozenset[str]
+    parent: str | None
+
+
+class ControlFlow:
+    """What the branches of a kernel allow. Every part is computed when first asked for."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.entry = kernel.blocks[0].name
+        self.graph: nx.DiGraph[str] = nx.DiGraph()
+        self.graph.add_nodes_from(block.name for block in kernel.blocks)
+        for block in kernel.blocks:
+            self.graph.add_edges_from((block.name, target) for target in block.terminator.targets)
+
+    def successors(self, block: str) -> list[str]:
+        """Where a block may go, in the order of its branch."""
+        return list(dict.fromkeys(self.kernel.block[block].terminator.targets))
+
+    def predecessors(self, block: str) -> list[str]:
+        """Where a block may be reached from."""
+        return list(self.graph.predecessors(block))
+
+    @cached_property
+    def reverse_postorder(self) -> tuple[str, ...]:
+        """The blocks so that each stands after its predecessors, back edges apart."""
+        return tuple(reversed(list(nx.dfs_postorder_nodes(self.graph, self.entry))))
+
+    @cached_property
+    def immediate_dominator(self) -> Mapping[str, str]:
+        """The immediate dominator of each reachable block; the entry's is itself."""
+        return {**nx.immediate_dominators(self.graph, self.entry), self.entry: self.entry}
+
+    @cached_property
+    def immediate_post_dominator(self) -> Mapping[str, str]:
+        """The immediate post-dominator of each block from which the kernel can end, `EXIT` for the last ones."""
+        graph = self.graph.reverse(copy=True)
+        leaving = [block for block in self.graph if self.graph.out_degree(block) == 0]
+        graph.add_edges_from((EXIT, block) for block in leaving)
+        if not leaving:
+            return {}
+        found = nx.immediate_dominators(graph, EXIT)
+        return {block: by for block, by in found.items() if block != EXIT}
+
+    @cached_property
+    def _dominator_depth(self) -> Mapping[str, int]:
+        depth = {self.entry: 0}
+        for block in self.reverse_postorder[1:]:
+            depth[block] = depth[self.immediate_dominator[block]] + 1
+        return depth
+
+    def dominates(self, first: str, second: str) -> bool:
+        """Whether every path from the entry to `second` passes `first` (a block dominates itself)."""
+        while self._dominator_depth[second] > self._dominator_depth[first]:
+            second = self.immediate_dominator[second]
+        return first == second
+
+    def common_dominator(self, blocks: Iterable[str]) -> str:
+        """The nearest block that dominates all of `blocks`."""
+        pending = iter(blocks)
+        common = next(pending)
+        for block in pending:
+            while common != block:
+                if self._dominator_depth[common] >= self._dominator_depth[block]:
+                    common = self.immediate_dominator[common]
+                else:
+                    block = self.immediate_dominator[block]
+        return common
+
+    @cached_property
+    def back_edges(self) -> tuple[tuple[str, str], ...]:
+        """The edges that lead to a block which dominates their start."""
+        order = {block: index for index, block in enumerate(self.reverse_postorder)}
+        retreating = [(a, b) for a, b in self.graph.edges if a in order and order[b] <= order[a]]
+        return tuple((a, b) for a, b in retreating if self.dominates(b, a))
+
+    @cached_property
+    def is_reducible(self) -> bool:
+        """Whether every cycle is entered at one block only."""
+        forward = nx.DiGraph(self.graph)
+        forward.remove_edges_from(self.back_edges)
+        return bool(nx.is_directed_acyclic_graph(forward))
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """The natural loops, outer before inner."""
+        bodies: dict[str, set[str]] = {}
+        for latch, header in self.back_edges:
+            bodies.setdefault(header, {header}).update(self._reaching(latch, header))
+        ordered = sorted(bodies.items(), key=lambda item: -len(item[1]))
+        loops: list[Loop] = []
+        for header, body in ordered:
+            parents = [loop for loop in loops if header in loop.blocks]
+            parent = min(parents, key=lambda loop: len(loop.blocks)).header if parents else None
+            loops.append(Loop(header, frozenset(body), parent))
+        return tuple(loops)
+
+    def _reaching(self, latch: str, header: str) -> set[str]:
+        """The blocks that reach `latch` without passing `header`."""
+        found = {latch}
+        pending = [latch] if latch != header else []
+        while pending:
+            for predecessor in self.graph.predecessors(pending.pop()):
+                if predecessor != header and predecessor not in found:
+                    found.add(predecessor)
+                    pending.append(predecessor)
+        return found
+
+    @cached_property
+    def loop_of(self) -> Mapping[str, Loop | None]:
+        """The innermost loop around each block."""
+        innermost: dict[str, Loop | None] = dict.fromkeys(self.graph, None)
+        for loop in self.loops:
+            innermost.update(dict.fromkeys(loop.blocks, loop))
+        return innermost
+
+    def loops_around(self, block: str) -> list[Loop]:
+        """All loops around a block, innermost first."""
+        by_header = {loop.header: loop for loop in self.loops}
+        around: list[Loop] = []
+        loop = self.loop_of[block]
+        while loop is not None:
+            around.append(loop)
+            loop = by_header[loop.parent] if loop.parent is not None else None
+        return around
+
+    def between(self, branch: str, join: str) -> frozenset[str]:
+        """The blocks on paths from the end of `branch` to `join`, without it; `branch` itself if a path comes back."""
+        found: set[str] = set()
+        pending = [block for block in self.successors(branch) if block != join]
+        while pending:
+            block = pending.pop()
+            if block not in found:
+                found.add(block)
+                pending.extend(next_ for next_ in self.successors(block) if next_ != join)
+        return frozenset(found)
+
+    @cached_property
+    def control_dependence(self) -> Mapping[str, frozenset[str]]:
+        """For each block, the branching blocks that decide directly whether it is reached.
+
+        Ferrante, Ottenstein and Warren (TOPLAS 1987): walk from each successor of a branch up the post-dominator
+        tree until the branch's own immediate post-dominator.
+        """
+        found: dict[str, set[str]] = {block: set() for block in self.graph}
+        for block in self.graph:
+            if self.graph.out_degree(block) > 1 and block in self.immediate_post_dominator:
+                stop = self.immediate_post_dominator[block]
+                for successor in self.graph.successors(block):
+                    while successor != stop and successor in self.immediate_post_dominator:
+                        found[successor].add(block)
+                        successor = self.immediate_post_dominator[successor]
+        return {block: frozenset(branches) for block, branches in found.items()}
+
+    def controlling(self, block: str) -> frozenset[str]:
+        """All branching blocks that decide, directly or through others, whether `block` is reached."""
+        found: set[str] = set()
+        pending = [block]
+        while pending:
+            for branch in self.control_dependence[pending.pop()] - found:
+                found.add(branch)
+                pending.append(branch)
+        return frozenset(found)

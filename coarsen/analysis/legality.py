@@ -1,0 +1,79 @@
+"""What can't be coarsened faithfully, found before anything is written.
+
+Codes are stable: `sub-group`, `collective`, `device-enqueue`, `pipe`, `indirect-call`, `inline-assembly`,
+`irreducible`, `program-scope-variable`, `unsupported-instruction`, `unsupported-call`. Elsewhere: `recursion` (front
+end), `endless-loop` and `barrier-in-divergent-region` (regions).
+"""
+
+from __future__ import annotations
+
+from coarsen.analysis.builtins import Effect, builtin_name, effect_of
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.errors import RefusalError
+from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.types import AddressSpace
+
+_REASONS = (
+    (("sub_group", "get_sub_group", "intel_sub_group", "__spirv_Group"), "sub-group", "sub-group operation"),
+    (("get_max_sub_group", "get_num_sub_group", "get_enqueued_num_sub"), "sub-group", "sub-group operation"),
+    (
+        ("reserve_", "commit_", "read_pipe", "write_pipe", "get_pipe", "__read_pipe", "__write_pipe"),
+        "pipe",
+        "pipe",
+    ),
+    (("work_group_", "is_valid_reserve"), "collective", "operation of the whole work-group"),
+    (
+        ("enqueue_", "__enqueue", "ndrange", "get_kernel", "__get_kernel", "get_default_queue"),
+        "device-enqueue",
+        "device-side enqueue",
+    ),
+)
+_UNSUPPORTED_OPCODES = frozenset(
+    {"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "switch", "cleanupret", "catchswitch"}
+)
+
+
+def check_legality(kernel: Kernel, control_flow: ControlFlow) -> None:
+    """Raise RefusalError, with the source position, for a kernel that can't be coarsened along any dimension."""
+    for instruction in kernel.instructions():
+        _check_instruction(kernel, instruction)
+    if not control_flow.is_reducible:
+        raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place")
+
+
+def _check_instruction(kernel: Kernel, instruction: Instruction) -> None:
+    if instruction.opcode in _UNSUPPORTED_OPCODES:
+        reason = f"the instruction '{instruction.opcode}' is not supported"
+        raise RefusalError("unsupported-instruction", reason, instruction.position)
+    if instruction.opcode == "call":
+        _check_call(instruction)
+    for operand in instruction.operands:
+        if operand.kind is ValueKind.GLOBAL:
+            _check_variable(kernel, operand.text, instruction)
+
+
+def _check_call(instruction: Instruction) -> None:
+    if not instruction.callee:
+        if " asm " in instruction.text:
+            raise RefusalError("inline-assembly", "inline assembly can't be replicated", instruction.position)
+        raise RefusalError("indirect-call", "a call through a pointer can't be analysed", instruction.position)
+    if effect_of(instruction) is not Effect.REFUSED:
+        return
+    name = builtin_name(instruction.callee)
+    for prefixes, code, what in _REASONS:
+        if name.startswith(prefixes):
+            raise RefusalError(
+                code,
+                f"{name} is a {what}" if what[0] not in "aeio" else f"{name} is an {what}",
+                instruction.position,
+            )
+    raise RefusalError("unsupported-call", f"{name} is not known to be safe to replicate", instruction.position)
+
+
+def _check_variable(kernel: Kernel, name: str, instruction: Instruction) -> None:
+    variable = kernel.globals.get(name)
+    if variable is None or variable.is_constant:
+        return
+    if variable.address_space not in (AddressSpace.LOCAL, AddressSpace.CONSTANT):
+        reason = f"the program-scope variable '{name}' is shared with the kernels of another program"
+        raise RefusalError("program-scope-variable", reason, instruction.position)

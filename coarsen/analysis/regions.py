@@ -1,0 +1,118 @@
+"""Divergent regions: what must be replicated whole because the replicas may take different ways through it.
+
+A region has one `head`, whose last instruction enters it, and one `join`, which every way out of it leads to; every
+edge into the region's blocks comes from the head. A region starts as the blocks between a divergent branch and its
+immediate post-dominator; where an edge enters it from the side, or the branch stands in a loop that the replicas
+leave in different iterations, it grows until the above holds. Only outermost regions are returned.
+
+Refuses when: a region has no join (a divergent way into an endless loop), or growing took in a barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coarsen.analysis.builtins import is_barrier
+from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.divergence import Divergence
+from coarsen.errors import RefusalError
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The blocks between `head` and `join`, neither included."""
+
+    head: str
+    join: str
+    blocks: frozenset[str]
+
+
+def divergent_regions(divergence: Divergence) -> tuple[Region, ...]:
+    """The outermost divergent regions of a kernel, disjoint, in reverse post-order of their heads.
+
+    Raises:
+        RefusalError: `endless-loop` or `barrier-in-divergent-region`.
+    """
+    flow = divergence.control_flow
+    order = {block: index for index, block in enumerate(flow.reverse_postorder)}
+    branches = sorted((b for b in divergence.branches if b in order), key=order.__getitem__)
+    regions: list[Region] = []
+    for branch in branches:
+        if not any(branch in region.blocks for region in regions):
+            regions = _merged(flow, regions, _grow(flow, branch, _join(flow, branch)))
+    for region in regions:
+        _refuse_barriers(divergence, region)
+    return tuple(sorted(regions, key=lambda region: order[region.head]))
+
+
+def _merged(flow: ControlFlow, regions: list[Region], new: Region) -> list[Region]:
+    """Add a region; those that overlap with it become one with it."""
+    apart = []
+    for region in regions:
+        if region.blocks & new.blocks or region.head in new.blocks or new.head in region.blocks:
+            new = _covering(flow, region, new)
+        else:
+            apart.append(region)
+    if len(apart) < len(regions) and any(region.blocks & new.blocks for region in apart):
+        return _merged(flow, apart, new)
+    return [*apart, new]
+
+
+def _covering(flow: ControlFlow, first: Region, second: Region) -> Region:
+    """The smallest region around two that overlap."""
+    head = flow.common_dominator([first.head, second.head])
+    covering = _grow(flow, head, _join(flow, head))
+    while not (first.blocks | second.blocks) <= covering.blocks:
+        covering = _grow(flow, covering.head, _join(flow, covering.join))
+    return covering
+
+
+def _grow(flow: ControlFlow, head: str, join: str) -> Region:
+    """Move the head up and the join down until every edge into the blocks between comes from the head."""
+    while True:
+        blocks = flow.between(head, join)
+        if head in blocks:
+            outermost = [loop for loop in flow.loops_around(head) if join not in loop.blocks][-1]
+            head = flow.immediate_dominator[outermost.header]
+            join = _later_join(flow, head, join)
+            continue
+        outside = {
+            predecessor
+            for block in blocks
+            for predecessor in flow.predecessors(block)
+            if predecessor != head and predecessor not in blocks
+        }
+        if not outside:
+            return Region(head, join, blocks)
+        higher = flow.common_dominator([head, *outside])
+        if higher == head:
+            join = _join(flow, join)
+        else:
+            head = higher
+            join = _later_join(flow, head, join)
+
+
+def _later_join(flow: ControlFlow, head: str, join: str) -> str:
+    """The post-dominator of a raised head, not before the join that was there."""
+    raised = _join(flow, head)
+    return raised if join in flow.between(head, raised) or raised == join else join
+
+
+def _join(flow: ControlFlow, block: str) -> str:
+    join = flow.immediate_post_dominator.get(block, EXIT)
+    if join == EXIT:
+        position = flow.kernel.block[block].terminator.position
+        raise RefusalError("endless-loop", "work-items may part here and never meet again", position)
+    return join
+
+
+def _refuse_barriers(divergence: Divergence, region: Region) -> None:
+    kernel = divergence.kernel
+    for name in region.blocks:
+        for instruction in kernel.block[name].instructions:
+            if is_barrier(instruction):
+                raise RefusalError(
+                    "barrier-in-divergent-region",
+                    "control flow around this barrier can't be separated from a divergent branch",
+                    instruction.position,
+                )

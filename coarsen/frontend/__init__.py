@@ -1,0 +1,1 @@
+"""From OpenCL C, LLVM assembly or bitcode to a kernel in normal form."""

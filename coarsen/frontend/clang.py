@@ -1,0 +1,96 @@
+"""Finding a clang that compiles OpenCL C, and running it.
+
+The order: the `COARSEN_CLANG` environment variable, the clang inside the `ziglang` wheel, a clang on PATH whose
+version is at most that of llvmlite's LLVM (a newer one may write IR that llvmlite can't read).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from coarsen.errors import InvalidInputError
+
+INSTALL_HINT = "pip install ziglang"
+_TIME_LIMIT_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Clang:
+    """A clang: the words that start it, where it was found and the folder of `opencl-c-base.h` if it lacks one."""
+
+    command: tuple[str, ...]
+    origin: str
+    header_folder: Path | None
+
+    def version(self) -> str:
+        """Its version, such as "22.1.8"; empty if it doesn't say."""
+        output = subprocess.run([*self.command, "--version"], capture_output=True, text=True, check=False)
+        match = re.search(r"clang version (\d+(?:\.\d+)*)", output.stdout)
+        return match[1] if match else ""
+
+    def run(self, arguments: list[str], source: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run it; `source` goes to its standard input."""
+        return subprocess.run(
+            [*self.command, *arguments],
+            input=source,
+            stdin=subprocess.DEVNULL if source is None else None,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_TIME_LIMIT_SECONDS,
+        )
+
+
+def find_clang() -> Clang:
+    """The clang to use. Raises InvalidInputError, with what to install, if there is none."""
+    return _find_clang(os.environ.get("COARSEN_CLANG", ""), os.environ.get("PATH", ""))
+
+
+@lru_cache(maxsize=8)
+def _find_clang(override: str, path: str) -> Clang:
+    if override:
+        command = tuple(shlex.split(override))
+        if not command or shutil.which(command[0]) is None:
+            raise InvalidInputError(f"COARSEN_CLANG names '{override}', which can't be run")
+        return Clang(command, "COARSEN_CLANG", opencl_header_folder())
+    zig = _package_folder("ziglang") / "zig"
+    if zig.is_file():
+        return Clang((str(zig), "clang"), "the ziglang package", opencl_header_folder())
+    return _clang_on_path(path)
+
+
+def _clang_on_path(path: str) -> Clang:
+    newest = llvm.llvm_version_info[0]
+    for name in ["clang", *(f"clang-{major}" for major in range(newest, 14, -1))]:
+        program = shutil.which(name, path=path)
+        if program is None:
+            continue
+        clang = Clang((program,), "PATH", None)
+        version = clang.version()
+        if version and int(version.split(".")[0]) <= newest:
+            return clang
+    raise InvalidInputError(f"no clang found that this LLVM ({newest}) can follow; {INSTALL_HINT} brings one")
+
+
+def opencl_header_folder() -> Path | None:
+    """The folder of an `opencl-c-base.h` from the `pocl-binary-distribution` wheel, or None."""
+    folder = _package_folder("pocl_binary_distribution") / ".libs" / "share" / "pocl" / "include"
+    return folder if (folder / "opencl-c-base.h").is_file() else None
+
+
+def _package_folder(package: str) -> Path:
+    specification = importlib.util.find_spec(package)
+    if specification is None or specification.origin is None:
+        return Path(os.devnull)
+    return Path(specification.origin).parent

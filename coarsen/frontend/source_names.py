@@ -1,0 +1,75 @@
+"""Names for values: the source's where debug information tells them, plain ones everywhere.
+
+Before: `%call = call i64 @get_global_id(0)`, `#dbg_value(i64 %call, !column, …)`. After: `%column = call …`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from coarsen.ir.metadata import Metadata
+
+_DEBUG_VALUE = re.compile(
+    r"#dbg_value\([^%!]*%(?P<value>[-a-zA-Z$._0-9]+), !(?P<variable>\d+), !DIExpression\(([^)]*)\),"
+)
+_WHOLE_VALUE = ("", "DW_OP_constu, 0, DW_OP_swap, DW_OP_xderef")  # SPIR's spelling of "the variable is this value"
+
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_.]")
+_TEMPORARY = re.compile(
+    r"(?:i|call|conv|add|sub|mul|div|rem|shl|shr|and|or|xor|inc|dec|neg|cmp|tobool|lnot|cond|idxprom|idx\.ext"
+    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat|sext|idx)[\d.]*(?:i[\d.]*)*$"
+)
+
+
+def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has no types)
+    """Rename a kernel's values and blocks in place; gives the module back.
+
+    A phi takes the name of the variable that it stands for, and so does a value that clang named after an
+    operation (`sum.next` where a phi stands for the variable already). Characters that need quotes become
+    underscores, and a name that a structure type has gets one in front.
+    """
+    function = module.get_function(kernel)
+    names = _names_from_source(function, _variable_names(str(module)))
+    taken = {structure.name for structure in module.struct_types}
+    for argument in function.arguments:
+        _set_name(argument, argument.name or "argument", taken)
+    for block in function.blocks:
+        _set_name(block, block.name, taken)
+        for instruction in block.instructions:
+            if instruction.name:
+                _set_name(instruction, names.get(instruction.name, instruction.name), taken)
+    return module
+
+
+def _names_from_source(function: Any, variables: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ANN401
+    """The new names of those values that get one."""
+    instructions = [instruction for block in function.blocks for instruction in block.instructions]
+    phis = {i.name for i in instructions if i.opcode == "phi" and i.name in variables}
+    carried = {variables[name] for name in phis}
+    names = {name: variables[name] for name in phis}
+    for instruction in instructions:
+        variable = variables.get(instruction.name)
+        if variable and _TEMPORARY.match(instruction.name):
+            names.setdefault(instruction.name, f"{variable}.next" if variable in carried else variable)
+    return names
+
+
+def _set_name(value: Any, name: str, taken: set[str]) -> None:  # noqa: ANN401
+    safe = _UNSAFE.sub("_", name)
+    if safe in taken or safe[:1].isdigit():
+        safe = f"_{safe}"
+    if safe != value.name:
+        value.name = safe
+
+
+def _variable_names(text: str) -> Mapping[str, str]:
+    """The variable that each value is assigned to first, by the value's name."""
+    names: dict[str, str] = {}
+    metadata = Metadata(text)
+    for match in _DEBUG_VALUE.finditer(text):
+        name = metadata.variable_name(match["variable"])
+        if name and match[3] in _WHOLE_VALUE:
+            names.setdefault(match["value"], name)
+    return names

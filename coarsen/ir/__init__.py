@@ -1,0 +1,1 @@
+"""A typed, read-only view of a kernel in LLVM IR."""

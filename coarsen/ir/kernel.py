@@ -1,0 +1,151 @@
+"""The whole view of a kernel, on one screen: Kernel → Block → Instruction → Value.
+
+It is read from a module that llvmlite has parsed (`reader.py`) and printed back as text (`printer.py`). Nothing
+here changes: a transform renames operands in an instruction's text and lets LLVM parse and verify what it wrote.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from coarsen.errors import SourcePosition
+from coarsen.ir.types import StructType, Type
+
+
+class ValueKind(enum.Enum):
+    """What an operand is."""
+
+    INSTRUCTION = "instruction"
+    ARGUMENT = "argument"
+    BLOCK = "block"
+    GLOBAL = "global variable"
+    FUNCTION = "function"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An operand. `text` is a name without `%` or `@`, or a constant without its type."""
+
+    kind: ValueKind
+    type: Type
+    text: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is computed or passed at run time (an instruction's result or an argument)."""
+        return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction. `name` is empty when there is no result; a call's callee is its last operand.
+
+    `text` is LLVM's line without indentation and without debug information; `incoming` names a phi's blocks, in
+    the order of its operands; `targets` names the blocks that a terminator may go to, in LLVM's textual order.
+    """
+
+    name: str
+    opcode: str
+    type: Type
+    operands: tuple[Value, ...]
+    text: str
+    incoming: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    position: SourcePosition | None = None
+
+    @property
+    def callee(self) -> str:
+        """The called function's name; empty for any other instruction and for an indirect call."""
+        if self.opcode == "call" and self.operands[-1].kind is ValueKind.FUNCTION:
+            return self.operands[-1].text
+        return ""
+
+    @property
+    def arguments(self) -> tuple[Value, ...]:
+        """The operands that carry data: a call's without its callee, a branch's condition."""
+        if self.opcode == "call":
+            return self.operands[:-1]
+        return tuple(operand for operand in self.operands if operand.kind is not ValueKind.BLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A basic block; its last instruction is the terminator."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+
+    @property
+    def terminator(self) -> Instruction:
+        """The instruction that leaves the block."""
+        return self.instructions[-1]
+
+    @property
+    def phis(self) -> tuple[Instruction, ...]:
+        """The phi instructions, which stand first."""
+        return tuple(instruction for instruction in self.instructions if instruction.opcode == "phi")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A kernel argument: LLVM's name and type, and what OpenCL C declared (empty where not recorded)."""
+
+    name: str
+    type: Type
+    attributes: str
+    type_name: str = ""
+    base_type_name: str = ""
+    address_space: int = 0
+    access: str = "none"
+    qualifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalVariable:
+    """A program-scope variable: a constant table or a kernel's static local memory."""
+
+    name: str
+    value_type: Type
+    address_space: int
+    is_constant: bool
+    initializer: str
+    alignment: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel and the module around it. The first block is the entry."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    blocks: tuple[Block, ...]
+    signature: str
+    globals: Mapping[str, GlobalVariable]
+    structures: Mapping[str, StructType]
+    before: str
+    after: str
+    required_work_group_size: tuple[int, int, int] | None = None
+
+    @cached_property
+    def block(self) -> Mapping[str, Block]:
+        """Blocks by name."""
+        return {block.name: block for block in self.blocks}
+
+    @cached_property
+    def definition(self) -> Mapping[str, Instruction]:
+        """Instructions with a result, by its name."""
+        return {instruction.name: instruction for instruction in self.instructions() if instruction.name}
+
+    @cached_property
+    def block_of(self) -> Mapping[str, str]:
+        """The name of the block that defines a value, by the value's name."""
+        return {i.name: block.name for block in self.blocks for i in block.instructions if i.name}
+
+    def instructions(self) -> Iterator[Instruction]:
+        """All instructions, block by block."""
+        for block in self.blocks:
+            yield from block.instructions

@@ -1,0 +1,222 @@
+"""From a module that llvmlite has parsed to `ir.Kernel`.
+
+What an instruction *is* (opcode, type, operands) comes from LLVM's own objects; its text comes from one print of
+the whole module, since printing instruction by instruction makes LLVM number the module again every time.
+
+The module is expected in normal form: every value has a name, and no name needs quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coarsen.errors import InternalError
+from coarsen.ir.kernel import Argument, Block, GlobalVariable, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.metadata import Metadata, debug_node, strip_attachments
+from coarsen.ir.types import StructType, Type, parse_type
+
+_DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
+_LABEL = re.compile(r"label %([-a-zA-Z$._0-9]+)")
+_GLOBAL = re.compile(
+    r"^@(?P<name>\S+) = .*?(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?"
+    r"(?P<kind>global|constant) (?P<rest>.*)$"
+)
+_ALIGNMENT = re.compile(r", align (\d+)")
+_KIND_BY_LLVM_NAME = {
+    "instruction": ValueKind.INSTRUCTION,
+    "argument": ValueKind.ARGUMENT,
+    "basic_block": ValueKind.BLOCK,
+    "global_variable": ValueKind.GLOBAL,
+    "function": ValueKind.FUNCTION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _FunctionText:
+    """A module's text, cut around one function."""
+
+    before: str
+    signature: str
+    body: str
+    after: str
+
+
+def read_kernel(module: Any, name: str) -> Kernel:  # noqa: ANN401 (llvmlite has no types)
+    """Read one kernel of a module.
+
+    Args:
+        module: an `llvmlite.binding.ModuleRef` in normal form.
+        name: the kernel's name.
+
+    Raises:
+        InternalError: if the printed text and LLVM's objects disagree.
+    """
+    text = str(module)
+    cut = _cut(text, name)
+    metadata = Metadata(text)
+    reader = _Reader(module, metadata)
+    blocks = tuple(reader.blocks(module.get_function(name), cut.body))
+    signature = strip_attachments(cut.signature)
+    before, after = reader.strip_module(cut, signature, blocks)
+    return Kernel(
+        name=name,
+        arguments=tuple(reader.arguments(module.get_function(name), cut.signature)),
+        blocks=blocks,
+        signature=signature,
+        globals=reader.globals(),
+        structures=reader.structures,
+        before=before,
+        after=after,
+        required_work_group_size=_required_size(cut.signature, metadata),
+    )
+
+
+def _cut(text: str, name: str) -> _FunctionText:
+    match = re.search(rf'^define [^\n]*@"?{re.escape(name)}"?\([^\n]*\{{$', text, re.MULTILINE)
+    if match is None:
+        raise InternalError(f"kernel '{name}' is not in the printed module")
+    end = text.index("\n}\n", match.end())
+    return _FunctionText(text[: match.start()], match.group(), text[match.end() + 1 : end + 1], text[end + 3 :])
+
+
+def _required_size(signature: str, metadata: Metadata) -> tuple[int, int, int] | None:
+    match = re.search(r"!reqd_work_group_size !(\d+)", signature)
+    if match is None:
+        return None
+    sizes = metadata.integers(match[1])
+    return (sizes[0], sizes[1], sizes[2])
+
+
+class _Reader:
+    """Shares parsed types and metadata between the parts of one module."""
+
+    def __init__(self, module: Any, metadata: Metadata) -> None:  # noqa: ANN401
+        self._module = module
+        self._metadata = metadata
+        self._types: dict[str, Type] = {}
+        self.structures: dict[str, StructType] = {}
+        for structure in module.struct_types:
+            parsed = parse_type(str(structure), self.structures)
+            if isinstance(parsed, StructType):
+                self.structures[structure.name] = parsed
+
+    def blocks(self, function: Any, body: str) -> Iterator[Block]:  # noqa: ANN401
+        lines = _instruction_lines(body)
+        for block in function.blocks:
+            read = (self._instruction(instruction, next(lines, "")) for instruction in block.instructions)
+            yield Block(block.name, tuple(i for i in read if not i.callee.startswith(_DROPPED_CALLS)))
+
+    def _instruction(self, instruction: Any, line: str) -> Instruction:  # noqa: ANN401
+        opcode = instruction.opcode
+        if opcode not in line:
+            raise InternalError(f"LLVM's text and objects disagree at '{line}' ({opcode})")
+        node = debug_node(line)
+        return Instruction(
+            name=instruction.name,
+            opcode=opcode,
+            type=self._type(instruction.type),
+            operands=tuple(self._value(operand) for operand in instruction.operands),
+            text=strip_attachments(line),
+            incoming=tuple(block.name for block in instruction.incoming_blocks) if opcode == "phi" else (),
+            targets=tuple(_LABEL.findall(line)) if opcode in ("br", "switch") else (),
+            position=self._metadata.position(node) if node else None,
+        )
+
+    def _value(self, value: Any) -> Value:  # noqa: ANN401
+        kind = _KIND_BY_LLVM_NAME.get(value.value_kind.name, ValueKind.CONSTANT)
+        type_ = self._type(value.type)
+        if kind is not ValueKind.CONSTANT:
+            return Value(kind, type_, value.name)
+        return Value(kind, type_, str(value).removeprefix(str(type_)).strip())
+
+    def _type(self, type_: Any) -> Type:  # noqa: ANN401
+        text = str(type_)
+        if text not in self._types:
+            self._types[text] = parse_type(text, self.structures)
+        return self._types[text]
+
+    def arguments(self, function: Any, signature: str) -> Iterator[Argument]:  # noqa: ANN401
+        described = {
+            key: signature.partition(f"!kernel_arg_{key} !")[2].partition(" ")[0]
+            for key in ("type", "base_type", "addr_space", "access_qual", "type_qual")
+        }
+        spellings = _split_arguments(signature)
+        for index, argument in enumerate(function.arguments):
+            spaces = self._metadata.integers(described["addr_space"])
+            yield Argument(
+                name=argument.name,
+                type=self._type(argument.type),
+                attributes=spellings[index],
+                type_name=_at(self._metadata.strings(described["type"]), index),
+                base_type_name=_at(self._metadata.strings(described["base_type"]), index),
+                address_space=spaces[index] if index < len(spaces) else 0,
+                access=_at(self._metadata.strings(described["access_qual"]), index) or "none",
+                qualifiers=tuple(_at(self._metadata.strings(described["type_qual"]), index).split()),
+            )
+
+    def globals(self) -> Mapping[str, GlobalVariable]:
+        variables = (self._global(variable) for variable in self._module.global_variables)
+        return {variable.name: variable for variable in variables}
+
+    def _global(self, variable: Any) -> GlobalVariable:  # noqa: ANN401
+        line = str(variable).strip()
+        match = _GLOBAL.match(line)
+        if match is None:
+            raise InternalError(f"can't read the program-scope variable '{line}'")
+        value_type = self._type(variable.global_value_type)
+        alignment = _ALIGNMENT.search(match["rest"])
+        initializer = strip_attachments(match["rest"]).removeprefix(str(value_type)).strip()
+        return GlobalVariable(
+            name=variable.name,
+            value_type=value_type,
+            address_space=int(match["space"] or 0),
+            is_constant=match["kind"] == "constant",
+            initializer=_ALIGNMENT.split(initializer)[0].rstrip(","),
+            alignment=int(alignment[1]) if alignment else 1,
+        )
+
+    def strip_module(self, cut: _FunctionText, signature: str, blocks: tuple[Block, ...]) -> tuple[str, str]:
+        """The text before and after the function, free of debug information."""
+        before = _without_debug_attachments(cut.before)
+        end = re.search(r"^!", cut.after, re.MULTILINE)
+        declarations = _without_debug_attachments(cut.after[: end.start()] if end else cut.after)
+        kept = "\n".join(
+            [before, declarations, signature, *(i.text for block in blocks for i in block.instructions)]
+        )
+        return before, self._metadata.without_debug(kept, attributes=declarations)
+
+
+def _without_debug_attachments(text: str) -> str:
+    return re.sub(r",? !dbg !\d+", "", text)
+
+
+def _instruction_lines(body: str) -> Iterator[str]:
+    """The lines of a function's body that are instructions, stripped."""
+    for line in body.splitlines():
+        stripped = line.strip()
+        if line.startswith("  ") and not stripped.startswith(("#dbg_", ";")):
+            yield stripped
+
+
+def _split_arguments(signature: str) -> list[str]:
+    """The spelling of each argument in a `define` line, `ptr noundef byval(%struct.S) align 4 %s` for one."""
+    parts, depth, start = [], 0, signature.index("(", signature.index("@")) + 1
+    for position in range(start, len(signature)):
+        character = signature[position]
+        if character in "([{<":
+            depth += 1
+        elif character in ")]}>":
+            depth -= 1
+        if (character == "," and depth == 0) or depth < 0:
+            parts.append(signature[start:position].strip())
+            start = position + 1
+        if depth < 0:
+            break
+    return [part for part in parts if part]
+
+
+def _at(items: tuple[str, ...], index: int) -> str:
+    return items[index] if index < len(items) else ""

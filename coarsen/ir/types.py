@@ -1,0 +1,257 @@
+"""LLVM types as frozen dataclasses, parsed from LLVM's own spelling: `parse_type("<4 x float>")`.
+
+`str(type_)` gives the spelling back, so that a type can be put into IR text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class VoidType:
+    """The type of an instruction without a result."""
+
+    def __str__(self) -> str:
+        return "void"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelType:
+    """The type of a block when it is an operand."""
+
+    def __str__(self) -> str:
+        return "label"
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerType:
+    """An integer of `width` bits; LLVM's integers have no sign."""
+
+    width: int
+
+    def __str__(self) -> str:
+        return f"i{self.width}"
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType:
+    """A floating-point type, by LLVM's name: half, bfloat, float or double."""
+
+    kind: str
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType:
+    """An opaque pointer; `address_space` as SPIR numbers it (see `AddressSpace`)."""
+
+    address_space: int
+
+    def __str__(self) -> str:
+        return f"ptr addrspace({self.address_space})" if self.address_space else "ptr"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType:
+    """`count` elements in a vector register."""
+
+    count: int
+    element: Type
+
+    def __str__(self) -> str:
+        return f"<{self.count} x {self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """`count` elements in memory."""
+
+    count: int
+    element: Type
+
+    def __str__(self) -> str:
+        return f"[{self.count} x {self.element}]"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A structure; `name` without `%`, empty for a literal one. An opaque one has no elements."""
+
+    name: str
+    elements: tuple[Type, ...] = field(compare=False)
+    packed: bool = False
+
+    def __str__(self) -> str:
+        if self.name:
+            return "%" + quoted(self.name)
+        inner = ", ".join(map(str, self.elements))
+        return f"<{{ {inner} }}>" if self.packed else f"{{ {inner} }}"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetType:
+    """A type of the target's own, such as `target("spirv.Image", …)` or `target("spirv.Event")`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class OtherType:
+    """A type that no OpenCL kernel uses outside of metadata operands (`metadata`, `token`)."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Type = (
+    VoidType
+    | LabelType
+    | IntegerType
+    | FloatType
+    | PointerType
+    | VectorType
+    | ArrayType
+    | StructType
+    | TargetType
+    | OtherType
+)
+
+
+class AddressSpace:
+    """SPIR's numbers of the OpenCL address spaces."""
+
+    PRIVATE = 0
+    GLOBAL = 1
+    CONSTANT = 2
+    LOCAL = 3
+    GENERIC = 4
+
+
+_PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*\Z")
+_FLOATS = frozenset({"half", "bfloat", "float", "double"})
+_TOKEN = re.compile(
+    r"\s*(?:(?P<word>[a-zA-Z_][a-zA-Z_0-9]*)|(?P<number>\d+)|(?P<named>%(?:\"[^\"]*\"|[-a-zA-Z$._0-9]+))"
+    r"|(?P<string>\"[^\"]*\")|(?P<mark><\{|\}>|[\[\]<>{}(),*=]))"
+)
+
+
+def quoted(name: str) -> str:
+    """A name as LLVM writes it after `%` or `@`: in quotes if it has other than plain characters."""
+    return name if _PLAIN_NAME.match(name) or name.isdigit() else f'"{name}"'
+
+
+def parse_type(text: str, structures: Mapping[str, StructType] | None = None) -> Type:
+    """Parse one LLVM type.
+
+    `structures` holds the module's named structures; a name that it lacks becomes an opaque structure.
+    Raises ValueError if `text` does not start with a type.
+    """
+    return _TypeParser(text, structures or {}).parse()
+
+
+class _TypeParser:
+    """Recursive descent over LLVM's type grammar; `position` is where the next token starts."""
+
+    def __init__(self, text: str, structures: Mapping[str, StructType]) -> None:
+        self.text = text
+        self.structures = structures
+        self.position = 0
+
+    def parse(self) -> Type:
+        kind, token = self._next()
+        if kind == "named":
+            return self._named(token[1:].strip('"'))
+        if kind == "word":
+            return self._word(token)
+        if token == "<":
+            count, element = self._sequence(">")
+            return VectorType(count, element)
+        if token == "[":
+            count, element = self._sequence("]")
+            return ArrayType(count, element)
+        if token in ("{", "<{"):
+            return StructType("", self._elements("}" if token == "{" else "}>"), packed=token == "<{")
+        raise ValueError(f"not an LLVM type: {self.text!r}")
+
+    def _named(self, name: str) -> Type:
+        if self._peek() == "=":  # llvmlite prints a named structure with its definition
+            self._next()
+            self._next()  # the word `type`
+            definition = self.parse()
+            if isinstance(definition, StructType):
+                return StructType(name, definition.elements, definition.packed)
+        return self.structures.get(name, StructType(name, ()))
+
+    def _word(self, word: str) -> Type:
+        if word == "ptr":
+            return PointerType(self._address_space())
+        if re.fullmatch(r"i\d+", word):
+            return IntegerType(int(word[1:]))
+        if word in _FLOATS:
+            return FloatType(word)
+        if word == "void":
+            return VoidType()
+        if word == "label":
+            return LabelType()
+        if word == "target":
+            return TargetType("target" + self._balanced())
+        return OtherType(word)
+
+    def _address_space(self) -> int:
+        if self._peek() != "addrspace":
+            return 0
+        self._next()
+        self._next()
+        number = int(self._next()[1])
+        self._next()
+        return number
+
+    def _sequence(self, end: str) -> tuple[int, Type]:
+        count = int(self._next()[1])
+        self._next()  # the word `x`
+        element = self.parse()
+        self._expect(end)
+        return count, element
+
+    def _elements(self, end: str) -> tuple[Type, ...]:
+        elements = []
+        while self._peek() != end:
+            elements.append(self.parse())
+            if self._peek() == ",":
+                self._next()
+        self._expect(end)
+        return tuple(elements)
+
+    def _balanced(self) -> str:
+        start = self.position
+        depth = 0
+        while True:
+            token = self._next()[1]
+            depth += {"(": 1, ")": -1}.get(token, 0)
+            if depth == 0:
+                return self.text[start : self.position].strip()
+
+    def _expect(self, token: str) -> None:
+        if self._next()[1] != token:
+            raise ValueError(f"not an LLVM type: {self.text!r}")
+
+    def _peek(self) -> str:
+        match = _TOKEN.match(self.text, self.position)
+        return match.group().strip() if match else ""
+
+    def _next(self) -> tuple[str, str]:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None:
+            raise ValueError(f"not an LLVM type: {self.text!r}")
+        self.position = match.end()
+        return match.lastgroup or "", match.group().strip()

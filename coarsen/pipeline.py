@@ -1,0 +1,97 @@
+"""The whole line from a source to a coarsened kernel, every stage labelled.
+
+    lower ─▶ (analyse ─▶ replicate ─▶ normalise) for each dimension ─▶ ir.Kernel, ready for a back end
+
+After each stage that writes IR, LLVM parses and verifies it. An observer sees each stage's text and time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coarsen.frontend.lower import lower
+from coarsen.frontend.normal_form import renormalise
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.printer import module_text
+from coarsen.ir.reader import read_kernel
+from coarsen.transform.coarsen import analyse, coarsened_assembly
+from coarsen.transform.configuration import Coarsening, configuration
+
+STAGES = ("lower", "analyse", "replicate", "normalise", "write")
+
+
+@dataclass
+class Observer:
+    """Watches a run of the pipeline.
+
+    `print_after` names the stages whose IR goes to `show`; `seconds` collects the time of each stage; `assumptions`
+    collects, in words, what was taken for granted.
+    """
+
+    print_after: frozenset[str] = frozenset()
+    show: Callable[[str], None] = print
+    seconds: dict[str, float] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time one stage."""
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def written(self, stage: str, text: Callable[[], str]) -> None:
+        """Show a stage's IR if that was asked for."""
+        if stage in self.print_after:
+            self.show(f"; after {stage}\n{text()}")
+
+
+def lower_and_coarsen(
+    source: str | Path,
+    coarsenings: Iterable[Coarsening],
+    kernel: str | None = None,
+    options: str | Sequence[str] = (),
+    observer: Observer | None = None,
+) -> Kernel:
+    """Lower a kernel and coarsen it.
+
+    Args:
+        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file.
+        coarsenings: at most one per dimension; factors of 1 are allowed.
+        kernel: the kernel's name; may be left out where there is just one.
+        options: OpenCL build options as PyOpenCL takes them.
+        observer: sees stages.
+
+    Raises:
+        InvalidInputError, RefusalError: as the stages do.
+    """
+    observer = observer or Observer()
+    with observer.stage("lower"):
+        lowered = lower(source, kernel, options)
+    observer.written("lower", lambda: module_text(lowered))
+    return coarsen_kernel(lowered, coarsenings, observer)
+
+
+def coarsen_kernel(kernel: Kernel, coarsenings: Iterable[Coarsening], observer: Observer | None = None) -> Kernel:
+    """Coarsen a lowered kernel along each dimension in turn. Raises as `lower_and_coarsen` does."""
+    observer = observer or Observer()
+    for coarsening in configuration(coarsenings):
+        kernel = _coarsen_once(kernel, coarsening, observer)
+    return kernel
+
+
+def _coarsen_once(kernel: Kernel, coarsening: Coarsening, observer: Observer) -> Kernel:
+    with observer.stage("analyse"):
+        analysed = analyse(kernel, coarsening.dimension)
+    observer.assumptions.extend(analysed.assumptions())
+    with observer.stage("replicate"):
+        assembly = coarsened_assembly(analysed, coarsening)
+    observer.written("replicate", lambda: assembly)
+    with observer.stage("normalise"):
+        coarsened = read_kernel(renormalise(assembly), kernel.name)
+    observer.written("normalise", lambda: module_text(coarsened))
+    return coarsened

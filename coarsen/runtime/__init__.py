@@ -1,0 +1,1 @@
+"""Devices, the drop-in PyOpenCL program, and launches of coarsened kernels."""

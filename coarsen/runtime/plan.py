@@ -1,0 +1,135 @@
+"""Which coarsening each kernel of a program gets, and its coarsened variants, made when first needed.
+
+A kernel has one variant for what was asked for and one for each smaller factor that some launch's sizes
+called for; each is a program of a single kernel, coarsened from the source once and built for the context
+once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Sequence
+from typing import Literal
+
+import pyopencl
+
+from coarsen.errors import CoarsenError, DeviceError, RefusalError
+from coarsen.runtime.build_options import options_of_coarsened
+from coarsen.runtime.building import build_uncached
+from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
+from coarsen.transform.configuration import Coarsening, Configuration, configuration
+
+_log = logging.getLogger("coarsen")
+
+Form = Literal["opencl_c", "spirv"]
+ORIGINAL: Configuration = ()
+
+
+class CoarseningPlan:
+    """The plan of one built program.
+
+    `requested` is the configuration asked for, None where it is to be predicted for the context's device;
+    `options` are the build options one by one; `kernels` are the names of those to coarsen.
+    """
+
+    def __init__(
+        self,
+        context: pyopencl.Context,
+        source: str,
+        options: Sequence[str],
+        requested: Configuration | None,
+        kernels: Sequence[str],
+        form: Form,
+        toolchain: Toolchain,
+    ) -> None:
+        self._context = context
+        self._source = source
+        self._options = tuple(options)
+        self._requested = requested
+        self._kernels = frozenset(kernels)
+        self._form = form
+        self._toolchain = toolchain
+        self._coarsened: dict[tuple[str, Configuration], CoarsenedKernel] = {}
+        self._programs: dict[tuple[str, Configuration], pyopencl.Program] = {}
+        self._configurations: dict[str, Configuration] = {}
+        self._said: set[Hashable] = set()
+
+    def chosen(self, kernel: str) -> Configuration:
+        """What the kernel is coarsened by where the sizes allow; ORIGINAL for one that stays as it is."""
+        if kernel not in self._configurations:
+            self._configurations[kernel] = self._decide(kernel) if kernel in self._kernels else ORIGINAL
+        return self._configurations[kernel]
+
+    def coarsen_requested(self, kernel: str) -> None:
+        """Coarsens the kernel as asked for, now; raises RefusalError, and leaves it original, where that
+        can't be.
+        """
+        if not self._requested:
+            return
+        try:
+            self._coarsen(kernel, self._requested)
+        except RefusalError:
+            self._configurations[kernel] = ORIGINAL
+            raise
+
+    def variant(self, kernel: str, wanted: Configuration) -> pyopencl.Kernel | None:
+        """A new kernel object of the coarsened variant; None, said once, where the kernel refuses this
+        configuration.
+
+        Raises DeviceError where the device doesn't build it.
+        """
+        key = (kernel, wanted)
+        try:
+            if key not in self._programs:
+                self._programs[key] = self._build(kernel, self._coarsen(kernel, wanted))
+        except RefusalError as refusal:
+            self.say_once((key, refusal.code), f"kernel {kernel} stays as it is: {refusal}")
+            return None
+        return pyopencl.Kernel(self._programs[key], kernel)
+
+    def say_once(self, occasion: Hashable, message: str) -> None:
+        """Logs a warning, the first time that something happens."""
+        if occasion not in self._said:
+            self._said.add(occasion)
+            _log.warning(message)
+
+    def _decide(self, kernel: str) -> Configuration:
+        if self._requested is not None:
+            return self._requested
+        device_name = self._context.devices[0].name.strip()
+        try:
+            predicted = self._toolchain.predict(self._source, kernel, self._options, device_name)
+            if predicted is None:
+                self.say_once(
+                    device_name, f"there is no model of the device '{device_name}': kernels stay as they are"
+                )
+                return ORIGINAL
+            factor, dimension = predicted
+            decided = configuration([Coarsening(factor, dimension)])
+            if decided:
+                self._coarsen(kernel, decided)
+        except CoarsenError as error:
+            # Nobody asked for a factor here: whatever stands against one, the program works as it did.
+            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            return ORIGINAL
+        return decided
+
+    def _coarsen(self, kernel: str, wanted: Configuration) -> CoarsenedKernel:
+        key = (kernel, wanted)
+        if key not in self._coarsened:
+            self._coarsened[key] = self._toolchain.coarsen(
+                self._source,
+                kernel=kernel,
+                factor=tuple(entry.factor for entry in wanted),
+                dim=tuple(entry.dimension for entry in wanted),
+                stride=tuple(entry.stride for entry in wanted),
+                options=self._options,
+            )
+        return self._coarsened[key]
+
+    def _build(self, kernel: str, coarsened: CoarsenedKernel) -> pyopencl.Program:
+        code = coarsened.spirv if self._form == "spirv" else coarsened.opencl_c
+        try:
+            return build_uncached(self._context, code, options_of_coarsened(self._options, self._form))
+        except pyopencl.Error as error:
+            raise DeviceError(f"the device does not build the coarsened kernel {kernel}: {error}") from error

@@ -1,0 +1,172 @@
+"""The drop-in for `pyopencl.Program` whose kernels run coarsened.
+
+    program = coarsen.Program(context, source, factor=4, dim=0).build()
+    program.sgemm(queue, (1024, 1024), (16, 16), *arguments)      # the original sizes: the launch divides them
+
+The original program is built as it is; coarsened variants of its kernels are programs of their own, made when
+a launch first needs them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Self
+
+import pyopencl
+from pyopencl.tools import is_spirv
+
+from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.plan import CoarseningPlan, Form
+from coarsen.runtime.toolchain import Toolchain, package_toolchain
+from coarsen.transform.configuration import Coarsening, Configuration, configuration
+
+_log = logging.getLogger("coarsen")
+
+
+class Program(pyopencl.Program):
+    """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
+
+    `factor` is the coarsening factor (1 or more), or one for each of several dimensions; None has it
+    predicted for the context's device. `dim` and `stride` go with it: one for all, or one each. `kernels`
+    names the kernels to coarsen, None means all. `form` is what the device is given of a coarsened kernel:
+    "opencl_c" or "spirv". Raises InvalidInputError for values out of range.
+    """
+
+    def __init__(
+        self,
+        context: pyopencl.Context,
+        source: str | bytes,
+        factor: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = 0,
+        stride: int | Sequence[int] = 1,
+        kernels: Sequence[str] | None = None,
+        *,
+        form: Form = "opencl_c",
+        toolchain: Toolchain | None = None,
+    ) -> None:
+        # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
+        self._plan: CoarseningPlan | None = None
+        self._requested = None if factor is None else configuration_of(factor, dim, stride)
+        self._wanted_kernels = None if kernels is None else tuple(kernels)
+        self._form = form
+        self._toolchain = toolchain
+        self._text = _text_of(source)
+        self._opencl_context = context
+        if form not in ("opencl_c", "spirv"):
+            raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
+        if self._text is None and self._requested is not None:
+            raise InvalidInputError("only a program from OpenCL C source can be coarsened, not one from SPIR-V")
+        super().__init__(context, source)
+
+    def build(
+        self,
+        options: BuildOptions = None,
+        devices: Sequence[pyopencl.Device] | None = None,
+        cache_dir: str | None = None,
+    ) -> Self:
+        """Builds the original program as `pyopencl.Program.build` does, and coarsens its kernels as asked
+        for.
+
+        Raises RefusalError where a kernel named in `kernels`, or every kernel, can't be coarsened; others
+        that can't be are logged and stay as they are. Raises InvalidInputError for an unknown name in
+        `kernels`, DeviceError for a form that the device doesn't take.
+        """
+        super().build(options, devices, cache_dir)  # type: ignore[arg-type]
+        if self._text is None:
+            _log.warning("a program from SPIR-V is not coarsened")
+            return self
+        self._plan = CoarseningPlan(
+            self._opencl_context,
+            self._text,
+            device_options(options),
+            self._requested,
+            self._kernels_to_coarsen(),
+            self._form_for_devices(),
+            self._toolchain or package_toolchain(),
+        )
+        self._coarsen_now(self._plan)
+        return self
+
+    def all_kernels(self) -> list[pyopencl.Kernel]:
+        """A kernel object for each kernel of the program."""
+        plan = self._plan
+        originals = super().all_kernels()
+        return list(originals) if plan is None else [Kernel(self, each.function_name, plan) for each in originals]
+
+    def __getattr__(self, name: str) -> pyopencl.Kernel:
+        plan = self.__dict__.get("_plan")
+        if plan is None or name.startswith("__"):
+            kernel: pyopencl.Kernel = super().__getattr__(name)
+            return kernel
+        try:
+            return Kernel(self, name, plan)
+        except pyopencl.LogicError as error:
+            raise AttributeError(f"'{name}' is neither an attribute nor a kernel of the program") from error
+
+    def _kernels_to_coarsen(self) -> tuple[str, ...]:
+        names = tuple(kernel.function_name for kernel in super().all_kernels())
+        wanted = names if self._wanted_kernels is None else self._wanted_kernels
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise InvalidInputError(f"the program has no kernel '{unknown[0]}'; it has {', '.join(names)}")
+        return wanted
+
+    def _form_for_devices(self) -> Form:
+        if self._form == "spirv":
+            for device in self._opencl_context.devices:
+                if "SPIR-V" not in (getattr(device, "il_version", None) or ""):
+                    raise DeviceError(f"the device '{device.name.strip()}' takes no SPIR-V; use form='opencl_c'")
+        return self._form
+
+    def _coarsen_now(self, plan: CoarseningPlan) -> None:
+        """Coarsens what was asked for, so that a refusal shows when the program is built, not at some launch.
+        """
+        refusals: list[tuple[str, RefusalError]] = []
+        kernels = self._kernels_to_coarsen()
+        for kernel in kernels:
+            try:
+                plan.coarsen_requested(kernel)
+            except RefusalError as refusal:
+                if self._wanted_kernels is not None:
+                    raise
+                refusals.append((kernel, refusal))
+        if refusals and len(refusals) == len(kernels):
+            raise refusals[0][1]
+        for kernel, reason in refusals:
+            plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
+
+
+def configuration_of(
+    factor: int | Sequence[int], dim: int | Sequence[int] = 0, stride: int | Sequence[int] = 1
+) -> Configuration:
+    """The configuration that `factor`, `dim` and `stride` mean, each one number or one per dimension.
+
+    Raises InvalidInputError for a factor or stride below 1, a dimension that isn't 0, 1 or 2 or comes twice,
+    and sequences of different length.
+    """
+    factors, dimensions, strides = _numbers("factor", factor), _numbers("dim", dim), _numbers("stride", stride)
+    count = len(dimensions)
+    if len(factors) not in (1, count) or len(strides) not in (1, count):
+        raise InvalidInputError("factor and stride must have one value, or one for each value of dim")
+    factors, strides = factors * (count // len(factors)), strides * (count // len(strides))
+    return configuration(Coarsening(*entry) for entry in zip(factors, dimensions, strides, strict=True))
+
+
+def _numbers(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
+    numbers: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not numbers:
+        raise InvalidInputError(f"{name} has no value")
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InvalidInputError(f"{name} must be a whole number, not {number!r}")
+    return numbers
+
+
+def _text_of(source: str | bytes) -> str | None:
+    """The OpenCL C text; None for SPIR-V."""
+    if isinstance(source, str):
+        return source
+    return None if is_spirv(source) else source.decode()

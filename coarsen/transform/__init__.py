@@ -1,0 +1,1 @@
+"""Thread coarsening: the configuration, the rewriting of ids, the replication."""

@@ -1,0 +1,62 @@
+"""Thread coarsening: F work-items of a work-group become one.
+
+    legality ─▶ divergence ─▶ regions ─▶ ids rewritten, body replicated ─▶ parsed, verified, normal form
+
+Refuses when `analysis/legality.py` or `analysis/regions.py` do; nothing is written then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.legality import check_legality
+from coarsen.analysis.regions import Region, divergent_regions
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.printer import assemble
+from coarsen.transform.configuration import Coarsening
+from coarsen.transform.ids import IdRewriter
+from coarsen.transform.names import NameSupply
+from coarsen.transform.replicate import Replicator
+from coarsen.transform.work_group_size import divide_required_size
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A legal kernel with what coarsening along one dimension needs to know of it."""
+
+    kernel: Kernel
+    divergence: Divergence
+    regions: tuple[Region, ...]
+
+    def assumptions(self) -> Iterator[str]:
+        """What is taken for granted since the OpenCL specification demands it, with the place in the source."""
+        for block in sorted(self.divergence.assumed_uniform):
+            position = self.kernel.block[block].terminator.position
+            where = f"{position}: " if position else ""
+            yield f"{where}a barrier depends on this condition, so it is taken as the same for the whole work-group"
+
+
+def analyse(kernel: Kernel, dimension: int) -> Analysed:
+    """Check legality and analyse divergence along a dimension. Raises RefusalError."""
+    control_flow = ControlFlow(kernel)
+    check_legality(kernel, control_flow)
+    divergence = Divergence(kernel, dimension, control_flow)
+    return Analysed(kernel, divergence, divergent_regions(divergence))
+
+
+def coarsened_assembly(analysed: Analysed, coarsening: Coarsening) -> str:
+    """The LLVM IR text of the coarsened kernel's module, not yet verified.
+
+    Raises:
+        InvalidInputError: a work-group size that the kernel demands does not divide.
+    """
+    kernel = analysed.kernel
+    signature, node = divide_required_size(kernel, coarsening)
+    supply = NameSupply(kernel)
+    ids = IdRewriter(kernel, coarsening, supply)
+    body = Replicator(kernel, analysed.divergence, analysed.regions, ids, supply).body()
+    blocks = [(block.name, block.lines) for block in body]
+    return assemble(kernel, blocks, ids.declarations(), signature) + node

@@ -1,0 +1,181 @@
+"""Rewriting of work-item ids and of the NDRange's sizes.
+
+With L' the coarsened local size (F·L' before), replica k of the coarsened local id t is the original local id
+
+    (t / S)·F·S + t % S + k·S            0 ≤ k < F, S divides L'
+
+and the same formula on `global id - global offset` gives the original global id. Sizes along the dimension are F
+times what the coarsened launch says. What a kernel asks for with a constant dimension is computed once, at its start:
+
+    before                                   after (factor 2, stride 1)
+    %x = get_global_id(0)                    %offset = get_global_offset(0)
+    …                                        %x.coarsened = get_global_id(0) - %offset
+                                             %x = %x.coarsened * 2 + %offset
+                                             %x.1 = %x + 1
+
+A query whose dimension is only known at run time becomes a selection, in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from coarsen.analysis.builtins import Effect, builtin_name, effect_of
+from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.printer import rename
+from coarsen.transform.configuration import Coarsening
+from coarsen.transform.names import NameSupply
+
+_PARTS = {
+    "get_global_linear_id": ("get_global_id", "get_global_size"),
+    "get_local_linear_id": ("get_local_id", "get_local_size"),
+}
+_AXES = "xyz"
+_ATTRIBUTES = "nounwind willreturn memory(none)"
+
+
+@dataclass
+class IdRewriter:
+    """Collects the instructions that compute rescaled ids and sizes, and the declarations that they need."""
+
+    kernel: Kernel
+    coarsening: Coarsening
+    names: NameSupply
+    prologue: list[str] = field(default_factory=list)
+    _rescaled: dict[str, list[str]] = field(default_factory=dict)
+    _called: set[str] = field(default_factory=set)
+
+    def handles(self, instruction: Instruction) -> bool:
+        """Whether a call asks for an id or size that this coarsening changes."""
+        if instruction.opcode != "call" or effect_of(instruction) not in (Effect.WORK_ITEM_ID, Effect.GEOMETRY):
+            return False
+        if builtin_name(instruction.callee) in _PARTS:
+            return True
+        queried = instruction.arguments[0]
+        return queried.kind is not ValueKind.CONSTANT or queried.text == str(self.coarsening.dimension)
+
+    def is_hoisted(self, instruction: Instruction) -> bool:
+        """Whether the query is answered at the kernel's start (its dimension is a constant)."""
+        return builtin_name(instruction.callee) in _PARTS or (instruction.arguments[0].kind is ValueKind.CONSTANT)
+
+    def replicas(self, instruction: Instruction) -> list[str]:
+        """What stands for a hoisted query's result in each replica (one item where all have the same)."""
+        query = builtin_name(instruction.callee)
+        if query in _PARTS:
+            return self._linear(query)
+        return self._along(query)
+
+    def selection(
+        self, instruction: Instruction, name: str, replica: int, names: Mapping[str, str]
+    ) -> Iterator[str]:
+        """The instructions of a query with a run-time dimension, `name` being its result for one replica."""
+        dimension = rename("%" + instruction.arguments[0].text, names)
+        query = builtin_name(instruction.callee)
+        rescaled = self._along(query)
+        integer = self._integer
+        call, matches = self.names.fresh(f"{name}.other"), self.names.fresh(f"{name}.matches")
+        yield f"%{call} = {self._call(query, dimension)}"
+        yield f"%{matches} = icmp eq i32 {dimension}, {self.coarsening.dimension}"
+        own = rescaled[replica if len(rescaled) > 1 else 0]
+        yield f"%{name} = select i1 %{matches}, {integer} {own}, {integer} %{call}"
+
+    def declarations(self) -> Iterator[str]:
+        """The `declare` lines for builtins that the kernel did not call before."""
+        known = self.kernel.before + self.kernel.after
+        for query in sorted(self._called):
+            if f"@{_mangled(query)}(" not in known:
+                yield f"declare spir_func {self._integer} @{_mangled(query)}(i32) {_ATTRIBUTES}"
+
+    @property
+    def _integer(self) -> str:
+        """The type of `size_t` as an id is returned: 64 bits unless the module is for 32-bit SPIR."""
+        return "i32" if 'target triple = "spir-' in self.kernel.before else "i64"
+
+    def _along(self, query: str) -> list[str]:
+        """A query along the coarsened dimension, for each replica."""
+        if query not in self._rescaled:
+            if query in ("get_global_id", "get_local_id"):
+                self._rescaled[query] = self._rescaled_id(query)
+            else:
+                size = self._query(query, self.coarsening.dimension)
+                name = _short(query, self.coarsening.dimension)
+                self._rescaled[query] = [self._operation("mul", size, str(self.coarsening.factor), name)]
+        return self._rescaled[query]
+
+    def _rescaled_id(self, query: str) -> list[str]:
+        factor, stride = self.coarsening.factor, self.coarsening.stride
+        name = _short(query, self.coarsening.dimension)
+        position = self._query(query, self.coarsening.dimension)
+        offset = ""
+        if query == "get_global_id":
+            offset = self._query("get_global_offset", self.coarsening.dimension)
+            position = self._operation("sub", position, offset, f"{name}.coarsened")
+        if stride == 1:
+            first = self._operation("mul", position, str(factor), f"{name}.first")
+        else:
+            block = self._operation("udiv", position, str(stride), f"{name}.block")
+            start = self._operation("mul", block, str(factor * stride), f"{name}.start")
+            lane = self._operation("urem", position, str(stride), f"{name}.lane")
+            first = self._operation("add", start, lane, f"{name}.first")
+        if offset:
+            first = self._operation("add", first, offset, name)
+        others = [self._operation("add", first, str(k * stride), f"{name}.{k}") for k in range(1, factor)]
+        return [first, *others]
+
+    def _linear(self, query: str) -> list[str]:
+        if query not in self._rescaled:
+            id_query, size_query = _PARTS[query]
+            replicas = range(self.coarsening.factor)
+            self._rescaled[query] = [self._linear_replica(query, id_query, size_query, k) for k in replicas]
+        return self._rescaled[query]
+
+    def _linear_replica(self, query: str, id_query: str, size_query: str, replica: int) -> str:
+        """(id₂·size₁ + id₁)·size₀ + id₀, global ids without their offset."""
+        name = _short(query)
+        total = self._position(id_query, 2, replica)
+        for dimension in (1, 0):
+            size = self._part(size_query, dimension, 0)
+            row = self._operation("mul", total, size, f"{name}.row")
+            total = self._operation("add", row, self._position(id_query, dimension, replica), name)
+        return total
+
+    def _position(self, id_query: str, dimension: int, replica: int) -> str:
+        position = self._part(id_query, dimension, replica)
+        if id_query == "get_local_id":
+            return position
+        offset = self._query("get_global_offset", dimension)
+        return self._operation("sub", position, offset, "position")
+
+    def _part(self, query: str, dimension: int, replica: int) -> str:
+        if dimension != self.coarsening.dimension:
+            return self._query(query, dimension)
+        rescaled = self._along(query)
+        return rescaled[replica if len(rescaled) > 1 else 0]
+
+    def _query(self, query: str, dimension: int) -> str:
+        """The launch's own answer, asked for once."""
+        key = f"{query}({dimension})"
+        if key not in self._rescaled:
+            name = self.names.fresh(f"{_short(query, dimension)}.of.launch")
+            self.prologue.append(f"%{name} = {self._call(query, str(dimension))}")
+            self._rescaled[key] = [f"%{name}"]
+        return self._rescaled[key][0]
+
+    def _call(self, query: str, dimension: str) -> str:
+        self._called.add(query)
+        return f"call spir_func {self._integer} @{_mangled(query)}(i32 {dimension}) {_ATTRIBUTES}"
+
+    def _operation(self, opcode: str, left: str, right: str, wanted: str) -> str:
+        name = self.names.fresh(wanted)
+        self.prologue.append(f"%{name} = {opcode} {self._integer} {left}, {right}")
+        return f"%{name}"
+
+
+def _mangled(query: str) -> str:
+    return f"_Z{len(query)}{query}j"
+
+
+def _short(query: str, dimension: int | None = None) -> str:
+    axis = "" if dimension is None else f".{_AXES[dimension]}"
+    return query.removeprefix("get_") + axis

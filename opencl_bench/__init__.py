@@ -1,0 +1,1 @@
+"""The benchmark suite: OpenCL kernels, host drivers with references, running, comparing and timing them."""

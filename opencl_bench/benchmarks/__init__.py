@@ -1,0 +1,1 @@
+"""One host driver per benchmark; each module defines `BENCHMARK`."""

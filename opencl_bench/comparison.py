@@ -1,0 +1,66 @@
+"""Compares the outputs of a run with what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .benchmark import Array, Workload
+
+
+def compare(outputs: Mapping[str, Array], expected: Mapping[str, Array], workload: Workload) -> list[str]:
+    """Compare every output with its expected contents, within the workload's tolerances.
+
+    Args:
+        outputs: the buffers after the run.
+        expected: the reference's buffers; or another run's, to compare two kernels.
+        workload: names the outputs and holds the tolerances.
+
+    Returns:
+        One sentence per wrong buffer, with the number of wrong elements, the largest error and the first
+        wrong index; empty if all is right.
+    """
+    mismatches = (_mismatch(name, outputs[name], expected[name], workload) for name in workload.outputs)
+    return [mismatch for mismatch in mismatches if mismatch is not None]
+
+
+def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str | None:
+    if got.shape != wanted.shape:
+        return f"{name}: shape {got.shape} instead of {wanted.shape}"
+    if got.dtype != wanted.dtype:
+        return f"{name}: type {got.dtype} instead of {wanted.dtype}"
+    error, allowed = _error_and_allowance(got, wanted, workload)
+    # Written so that an error that is not a number counts as wrong; equal infinities are right.
+    wrong = ~(error <= allowed) & ~(got == wanted) & ~(_is_nan(got) & _is_nan(wanted))
+    if not wrong.any():
+        return None
+    first = tuple(int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+    position = ", ".join(map(str, first))
+    return (
+        f"{name}: {int(wrong.sum())} of {wrong.size} elements wrong, largest error {_largest(error[wrong])}, "
+        f"first at [{position}]: {got[first]} instead of {wanted[first]}"
+    )
+
+
+def _error_and_allowance(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:
+    if np.issubdtype(got.dtype, np.integer):
+        # A difference of unsigned numbers would wrap around.
+        error = np.maximum(got, wanted) - np.minimum(got, wanted)
+        return error, np.full(got.shape, workload.integer_tolerance)
+    exact = wanted.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got.astype(np.float64) - exact)
+    # Nothing but infinity itself is near infinity.
+    magnitude = np.where(np.isinf(exact), 0.0, np.abs(exact))
+    return error, workload.absolute_tolerance + workload.relative_tolerance * magnitude
+
+
+def _is_nan(array: Array) -> Array:
+    return np.asarray(array != array)
+
+
+def _largest(errors: Array) -> str:
+    if _is_nan(errors).any():
+        return "not a number"
+    return f"{errors.max():g}"

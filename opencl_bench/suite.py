@@ -1,0 +1,35 @@
+"""The suite: every benchmark whose driver stands in the folder `benchmarks`, by name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from coarsen.errors import InternalError, InvalidInputError
+
+from . import benchmarks
+from .benchmark import Benchmark
+
+
+def _drivers() -> Iterator[Benchmark]:
+    for module in pkgutil.iter_modules(benchmarks.__path__):
+        found = getattr(importlib.import_module(f"{benchmarks.__name__}.{module.name}"), "BENCHMARK", None)
+        if not isinstance(found, Benchmark):
+            raise InternalError(f"the driver {module.name} defines no BENCHMARK")
+        yield found
+
+
+SUITE: Mapping[str, Benchmark] = MappingProxyType({driver.name: driver for driver in _drivers()})
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark of this name.
+
+    Raises:
+        InvalidInputError: there is none; the message lists the names.
+    """
+    if name not in SUITE:
+        raise InvalidInputError(f"no benchmark {name!r}; there are {', '.join(sorted(SUITE))}")
+    return SUITE[name]

@@ -1,0 +1,126 @@
+"""Fixtures that all tests share: OpenCL devices that work, and golden files.
+
+Tests that take `device`, `context` or `queue` run once per working device. `COARSEN_REQUIRED_DEVICES` lists,
+by parts of their names and separated by commas, the devices that the environment must have: one that is
+missing or doesn't work fails those tests, it never skips them. Unset, it means "intel", the device that the
+`test` extra installs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyopencl
+import pytest
+
+from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
+from coarsen.runtime.health import check_health
+
+REQUIRED_VARIABLE = "COARSEN_REQUIRED_DEVICES"
+
+# Devices get short names in test ids; one that none of these names keeps its own.
+SHORT_NAMES = ("intel", "pocl", "oclgrind", "nvidia", "amd")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "compiled_devices: leaves out devices that interpret kernels (Oclgrind), for speed"
+    )
+
+
+@functools.cache
+def devices_that_work() -> tuple[DeviceDescription, ...]:
+    """The healthy devices; checked once per process."""
+    return tuple(device for device in discover_devices() if check_health(device).works)
+
+
+def missing_devices() -> tuple[str, ...]:
+    """The required devices that are not there or don't work."""
+    required = [name.strip() for name in os.environ.get(REQUIRED_VARIABLE, "intel").split(",")]
+    return tuple(
+        name for name in required if name and not any(device.is_called(name) for device in devices_that_work())
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs tests that take `device` once per working device, and once, to fail, per missing one."""
+    if "device" not in metafunc.fixturenames:
+        return
+    devices = devices_that_work()
+    if metafunc.definition.get_closest_marker("compiled_devices"):
+        devices = tuple(device for device in devices if not device.is_called("oclgrind"))
+    names = missing_devices() or (() if devices else ("any",))
+    parameters: list[DeviceDescription | str] = [*devices, *names]
+    metafunc.parametrize("device", parameters, ids=[short_name(entry) for entry in parameters], indirect=True)
+
+
+def short_name(device: DeviceDescription | str) -> str:
+    """What a device is called in a test's id."""
+    if isinstance(device, str):
+        return f"missing-{device}"
+    return next((name for name in SHORT_NAMES if device.is_called(name)), device.name)
+
+
+@pytest.fixture(scope="session")
+def working_devices() -> tuple[DeviceDescription, ...]:
+    """All devices that work; fails where a required one is missing."""
+    missing = missing_devices()
+    if missing:
+        pytest.fail(missing_message(missing))
+    return devices_that_work()
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> DeviceDescription:
+    """One working device; the test runs for each."""
+    parameter: DeviceDescription | str = request.param
+    if isinstance(parameter, str):
+        pytest.fail(missing_message((parameter,)))
+    return parameter
+
+
+@functools.cache
+def context_of(description: DeviceDescription) -> pyopencl.Context:
+    """One context per device and process: creating one is slow on some."""
+    return pyopencl.Context([open_device(description)])
+
+
+@pytest.fixture
+def context(device: DeviceDescription) -> pyopencl.Context:
+    """A `pyopencl.Context` on the device."""
+    return context_of(device)
+
+
+@pytest.fixture
+def queue(context: pyopencl.Context) -> pyopencl.CommandQueue:
+    """A `pyopencl.CommandQueue` with profiling on the device."""
+    properties = pyopencl.command_queue_properties.PROFILING_ENABLE
+    return pyopencl.CommandQueue(context, properties=properties)
+
+
+def missing_message(names: tuple[str, ...]) -> str:
+    seen = "; ".join(f"{device}: {check_health(device).reason or 'works'}" for device in discover_devices())
+    return f"required OpenCL devices are missing or don't work: {', '.join(names)} (there are: {seen or 'none'})"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(text, name)` compares a text with `golden/name` beside the test; `--update-golden` writes it."""
+    folder = Path(request.path).parent / "golden"
+
+    def compare(text: str, name: str) -> None:
+        path = folder / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        assert path.exists(), f"there is no {path}; run with --update-golden to write it"
+        assert text == path.read_text(), f"{path} differs; run with --update-golden if the change is meant"
+
+    return compare

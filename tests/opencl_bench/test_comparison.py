@@ -1,0 +1,71 @@
+"""What counts as a right output."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from coarsen.opencl_bench.benchmark import Array, Workload
+from coarsen.opencl_bench.comparison import compare
+
+
+def mismatches(got: Array, wanted: Array, **tolerances: float) -> list[str]:
+    workload = Workload(
+        buffers={"result": got},
+        launches=(),
+        outputs=("result",),
+        reference=lambda: {"result": wanted},
+        relative_tolerance=tolerances.get("relative", 0.0),
+        absolute_tolerance=tolerances.get("absolute", 0.0),
+        integer_tolerance=int(tolerances.get("integer", 0)),
+    )
+    return compare({"result": got}, workload.reference(), workload)
+
+
+def test_message_has_count_error_and_first_index() -> None:
+    got = np.array([[1, 2, 3], [4, 9, 0]], np.int32)
+    wanted = np.array([[1, 2, 3], [4, 5, 6]], np.int32)
+    assert mismatches(got, wanted) == [
+        "result: 2 of 6 elements wrong, largest error 6, first at [1, 1]: 9 instead of 5"
+    ]
+
+
+@pytest.mark.parametrize(("tolerance", "right"), [(0, False), (1, True)])
+def test_unsigned_difference_does_not_wrap(tolerance: int, right: bool) -> None:
+    got, wanted = np.array([4], np.uint8), np.array([5], np.uint8)
+    assert (mismatches(got, wanted, integer=tolerance) == []) is right
+    assert (mismatches(wanted, got, integer=tolerance) == []) is right
+
+
+def test_integers_are_exact_however_large() -> None:
+    assert mismatches(np.array([2**60 + 1]), np.array([2**60]), relative=1.0, absolute=1.0) != []
+
+
+@pytest.mark.parametrize(
+    ("got", "wanted", "right"),
+    [(1.009, 1.0, True), (1.011, 1.0, False), (0.0009, 0.0, True), (0.0011, 0.0, False), (-100.9, -100.0, True)],
+)
+def test_floating_point_tolerances(got: float, wanted: float, right: bool) -> None:
+    found = mismatches(np.array([got]), np.array([wanted]), relative=0.009, absolute=0.001)
+    assert (found == []) is right
+
+
+@pytest.mark.parametrize(
+    ("got", "wanted", "right"),
+    [
+        (np.nan, 1.0, False),
+        (1.0, np.nan, False),
+        (np.nan, np.nan, True),
+        (np.inf, np.inf, True),
+        (np.inf, -np.inf, False),
+        (np.inf, 1.0, False),
+        (1.0, np.inf, False),
+    ],
+)
+def test_not_a_number_and_infinity(got: float, wanted: float, right: bool) -> None:
+    found = mismatches(np.array([got]), np.array([wanted]), relative=0.1, absolute=0.1)
+    assert (found == []) is right
+
+
+def test_other_shape_or_type_is_wrong() -> None:
+    assert "shape" in mismatches(np.zeros(3), np.zeros((3, 1)))[0]
+    assert "type" in mismatches(np.zeros(3, np.float32), np.zeros(3, np.int32))[0]

@@ -1,0 +1,97 @@
+"""A kernel and its coarsened form, written by hand, so that the runtime is tested without the compiler.
+
+`record` stores, for each original work-item, its value and by how many work-items were merged (the first dimension's
+factor): what a launch really ran can be read off its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from coarsen.errors import RefusalError
+from coarsen.runtime.toolchain import Toolchain
+
+SOURCE = """
+#ifndef SCALE
+#define SCALE 1
+#endif
+kernel void record(global const int *input, global int *output, global int *merged, int addend)
+{
+    size_t item = get_global_id(0);
+    output[item] = SCALE * input[item] + addend;
+    merged[item] = 1;
+}
+kernel void refused(global int *output)
+{
+    output[get_global_id(0)] = 7;
+}
+"""
+
+COARSENED = """
+kernel ATTRIBUTE void record(global const int *input, global int *output, global int *merged, int addend)
+{
+    size_t local_item = get_local_id(0);
+    size_t group = get_group_id(0) * get_local_size(0) * FACTOR + get_global_offset(0);
+    for (size_t replica = 0; replica < FACTOR; ++replica) {
+        size_t item = group + local_item / STRIDE * FACTOR * STRIDE + local_item % STRIDE + replica * STRIDE;
+        output[item] = SCALE * input[item] + addend;
+        merged[item] = FACTOR;
+    }
+}
+"""
+
+
+@dataclass(frozen=True)
+class HandCoarsened:
+    """What `coarsen.coarsen` would return."""
+
+    opencl_c: str
+    spirv: bytes = b""
+
+
+@dataclass
+class HandToolchain:
+    """Stands in for the compiler and the models; remembers what it was asked."""
+
+    prediction: tuple[int, int] | None = None
+    refuses: frozenset[str] = frozenset({"refused"})
+    refused_factors: frozenset[int] = frozenset()
+    broken: bool = False
+    attribute: str = ""
+    coarsened: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    asked_models: list[str] = field(default_factory=list)
+
+    def coarsen(
+        self,
+        source: str,
+        *,
+        kernel: str,
+        factor: Sequence[int],
+        dim: Sequence[int],
+        stride: Sequence[int],
+        options: Sequence[str],
+    ) -> HandCoarsened:
+        self.coarsened.append((kernel, tuple(factor)))
+        if kernel in self.refuses or factor[0] in self.refused_factors:
+            raise RefusalError("test-refusal", f"the kernel {kernel} is refused")
+        scale = re.search(r"SCALE=(\d+)", " ".join(options))
+        names = {
+            "FACTOR": str(factor[0]),
+            "STRIDE": str(stride[0]),
+            "SCALE": scale.group(1) if scale else "1",
+            "ATTRIBUTE": self.attribute,
+        }
+        text = re.sub("|".join(names), lambda match: names[match.group()], COARSENED)
+        return HandCoarsened("this builds nowhere" if self.broken else text)
+
+    def predict(
+        self, source: str, kernel: str, options: Sequence[str], device_name: str
+    ) -> tuple[int, int] | None:
+        self.asked_models.append(device_name)
+        return self.prediction
+
+    @property
+    def toolchain(self) -> Toolchain:
+        return Toolchain(self.coarsen, self.predict)

@@ -1,0 +1,135 @@
+"""Finding drivers, and the environment that PyOpenCL's loader then sees."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coarsen.runtime import vendors
+
+LIST_DEVICES = """
+import json, os
+from coarsen.runtime.devices import discover
+found = discover()
+print(json.dumps([[d.platform_name for d in found.devices], list(found.notes), os.environ.get("OCL_ICD_VENDORS")]))
+"""
+
+
+def run_python(code: str, cache: Path | None = None, **variables: str) -> tuple[list[str], list[str], str | None]:
+    """Runs `code` in a fresh process; returns what it prints last: platforms, notes, OCL_ICD_VENDORS."""
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")
+    }
+    if cache is not None:
+        kept["XDG_CACHE_HOME"] = str(cache)
+    finished = subprocess.run(
+        [sys.executable, "-c", code], env=kept | variables, capture_output=True, text=True, check=True, timeout=120
+    )
+    platforms, notes, directory = json.loads(finished.stdout.splitlines()[-1])
+    return platforms, notes, directory
+
+
+def test_drivers_from_pip_appear_without_the_user_setting_anything(tmp_path: Path) -> None:
+    platforms, notes, directory = run_python(LIST_DEVICES, cache=tmp_path)
+    assert "Intel(R) OpenCL" in platforms
+    assert notes == []
+    assert directory is not None and Path(directory).parent == tmp_path / "coarsen" / "opencl-vendors"
+    libraries = [path.read_text().strip() for path in sorted(Path(directory).iterdir())]
+    assert any(library.endswith("libintelocl.so") for library in libraries)
+
+
+def test_system_drivers_stay_beside_those_from_pip(tmp_path: Path) -> None:
+    _, _, directory = run_python(LIST_DEVICES, cache=tmp_path)
+    assert directory is not None
+    libraries = {path.read_text().strip() for path in Path(directory).iterdir()}
+    assert {driver.library for driver in vendors.system_drivers()} <= libraries
+
+
+def test_the_users_vendors_folder_is_left_to_decide(tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    chosen.mkdir()
+    platforms, _, directory = run_python(LIST_DEVICES, cache=tmp_path, OCL_ICD_VENDORS=str(chosen))
+    assert directory == str(chosen)
+    assert "Intel(R) OpenCL" not in platforms
+    assert not (tmp_path / "coarsen").exists()
+
+
+def test_the_users_vendor_path_is_left_to_decide(tmp_path: Path) -> None:
+    platforms, _, directory = run_python(LIST_DEVICES, cache=tmp_path, OPENCL_VENDOR_PATH=str(tmp_path))
+    assert directory is None
+    assert "Intel(R) OpenCL" not in platforms
+
+
+def test_an_empty_variable_is_no_choice(tmp_path: Path) -> None:
+    platforms, _, directory = run_python(LIST_DEVICES, cache=tmp_path, OCL_ICD_VENDORS="")
+    assert directory and "Intel(R) OpenCL" in platforms
+
+
+def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
+    obstacle = tmp_path / "file"
+    obstacle.write_text("a file where the folder should be: not even root can write below it")
+    platforms, _, directory = run_python(LIST_DEVICES, cache=obstacle)
+    assert "Intel(R) OpenCL" in platforms
+    assert directory is not None and not Path(directory).exists(), "the temporary folder goes with the process"
+
+
+def test_a_folder_from_a_parent_process_is_not_the_users_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    inherited = tmp_path / "coarsen" / "opencl-vendors" / "0123456789abcdef"
+    assert vendors.deciding_variable({"OCL_ICD_VENDORS": str(inherited)}) is None
+    assert vendors.deciding_variable({"OCL_ICD_VENDORS": str(tmp_path)}) == "OCL_ICD_VENDORS"
+    assert vendors.deciding_variable({"OPENCL_VENDOR_PATH": "/x"}) == "OPENCL_VENDOR_PATH"
+    assert vendors.deciding_variable({}) is None
+
+
+def test_a_late_discovery_says_so(tmp_path: Path) -> None:
+    queried_before = "import pyopencl\ntry: pyopencl.get_platforms()\nexcept pyopencl.Error: pass\n"
+    platforms, notes, _ = run_python(queried_before + LIST_DEVICES, cache=tmp_path)
+    assert "Intel(R) OpenCL" not in platforms
+    assert any("libintelocl.so" in note and "queried before" in note for note in notes)
+
+
+def test_importing_pyopencl_before_is_not_late(tmp_path: Path) -> None:
+    platforms, notes, _ = run_python("import pyopencl\n" + LIST_DEVICES, cache=tmp_path)
+    assert "Intel(R) OpenCL" in platforms and notes == []
+
+
+def test_many_processes_at_once_write_one_whole_folder(tmp_path: Path) -> None:
+    code = "from coarsen.runtime.vendors import prepare_loader; print(prepare_loader().directory)"
+    environment = {name: value for name, value in os.environ.items() if name not in ("OCL_ICD_VENDORS",)}
+    environment["XDG_CACHE_HOME"] = str(tmp_path)
+    children = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    directories = {child.communicate(timeout=60)[0].strip() for child in children}
+    assert len(directories) == 1
+    assert all(path.suffix == ".icd" and path.read_text() for path in Path(directories.pop()).iterdir())
+
+
+def test_a_damaged_file_in_the_cache_is_mended(tmp_path: Path) -> None:
+    directory = run_python(LIST_DEVICES, cache=tmp_path)[2]
+    assert directory is not None
+    for path in Path(directory).iterdir():
+        path.write_text("")
+    platforms, _, again = run_python(LIST_DEVICES, cache=tmp_path)
+    assert again == directory and "Intel(R) OpenCL" in platforms
+
+
+def test_icd_files_that_point_nowhere_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "etc" / "OpenCL" / "vendors"
+    folder.mkdir(parents=True)
+    (folder / "nowhere.icd").write_text("/no/such/libdriver.so\n")
+    (folder / "empty.icd").write_text("\n")
+    (folder / "by_name.icd").write_text("libdriver.so.1\n")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    libraries = [driver.library for driver in vendors.system_drivers()]
+    assert "libdriver.so.1" in libraries
+    assert "/no/such/libdriver.so" not in libraries and "" not in libraries
