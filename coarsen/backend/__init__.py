@@ -1,0 +1,1 @@
+"""Writers: from a kernel in normal form to the forms that a user or a device takes."""

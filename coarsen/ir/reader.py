@@ -126,7 +126,7 @@ class _Reader:
         )
 
     def _value(self, value: Any) -> Value:  # noqa: ANN401
-        kind = _KIND_BY_LLVM_NAME.get(value.value_kind.name, ValueKind.CONSTANT)
+        kind = _kind_of(value)
         type_ = self._type(value.type)
         if kind is not ValueKind.CONSTANT:
             return Value(kind, type_, value.name)
@@ -187,6 +187,14 @@ class _Reader:
             [before, declarations, signature, *(i.text for block in blocks for i in block.instructions)]
         )
         return before, self._metadata.without_debug(kept, attributes=declarations)
+
+
+def _kind_of(value: Any) -> ValueKind:  # noqa: ANN401
+    try:
+        return _KIND_BY_LLVM_NAME.get(value.value_kind.name, ValueKind.CONSTANT)
+    except ValueError:
+        # llvmlite's list of kinds ends before LLVM's: a null event, of a target's own type, is not in it.
+        return ValueKind.CONSTANT
 
 
 def _without_debug_attachments(text: str) -> str:

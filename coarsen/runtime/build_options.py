@@ -11,7 +11,7 @@ import pyopencl
 
 from coarsen.errors import InvalidInputError
 
-BuildOptions = str | Sequence[str | bytes] | None
+BuildOptions = str | Sequence[str] | None
 
 # The preprocessor's options: done with once a kernel is coarsened, and a macro could still hit one of its
 # names.
@@ -27,7 +27,7 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
     quotes don't match.
     """
     try:
-        given = shlex.split(options) if isinstance(options, str) else [_text(option) for option in options or ()]
+        given = shlex.split(options) if isinstance(options, str) else list(options or ())
         # PyOpenCL joins the options with blanks, and the device's compiler splits them: quotes count there.
         caller = shlex.split(" ".join(given))
     except ValueError as error:
@@ -36,15 +36,12 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
     return (*caller, "-I", headers, *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
 
 
-def options_of_coarsened(options: Sequence[str], form: str) -> tuple[str, ...]:
-    """Those of `options` (one by one) that a coarsened kernel is built with, in `form` "opencl_c" or "spirv".
+def options_of_coarsened(options: Sequence[str]) -> tuple[str, ...]:
+    """Those of `options` (one by one) that still mean something for a coarsened kernel.
 
-    What the preprocessor has done is left out; so is, for SPIR-V, the language version.
+    What the preprocessor has done is left out, and the language version: the coarsened kernel has its own.
     """
-    kept = _without_preprocessor(options)
-    if form == "spirv":
-        return tuple(option for option in kept if not option.startswith(("-cl-std", "-cl-kernel-arg-info")))
-    return tuple(kept)
+    return tuple(option for option in _without_preprocessor(options) if not option.startswith("-cl-std"))
 
 
 def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
@@ -55,7 +52,3 @@ def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
             next(remaining, None)
         elif not option.startswith(_PREPROCESSOR):
             yield option
-
-
-def _text(option: str | bytes) -> str:
-    return option.decode() if isinstance(option, bytes) else option

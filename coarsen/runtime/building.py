@@ -14,13 +14,14 @@ import pyopencl
 
 
 def build_uncached(
-    context: pyopencl.Context, source: str | bytes, options: Sequence[str] = ()
+    context: pyopencl.Context,
+    source: str | bytes,
+    options: Sequence[str] = (),
+    devices: Sequence[pyopencl.Device] | None = None,
 ) -> pyopencl.Program:
-    """A program built from OpenCL C text or SPIR-V for every device of `context`; raises pyopencl.Error as
-    PyOpenCL does.
-    """
+    """A program built from OpenCL C or SPIR-V, for `devices` (None: all of the context); raises pyopencl.Error."""
     program = pyopencl.Program(context, source)
     # False (not None, which means the default folder) turns the cache off; PyOpenCL's annotation leaves it
     # out.
-    program.build(list(options), cache_dir=cast("Any", False))
+    program.build(list(options), devices, cache_dir=cast("Any", False))
     return program

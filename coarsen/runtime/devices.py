@@ -82,9 +82,7 @@ class Discovery:
 
 
 def discover_devices() -> tuple[DeviceDescription, ...]:
-    """Every OpenCL device that the system's and pip's drivers offer, in the loader's order; empty where there
-    is none.
-    """
+    """Every OpenCL device that the system's and pip's drivers offer, in the loader's order; none is no error."""
     discovery = discover()
     for note in discovery.notes:
         _log.info(note)

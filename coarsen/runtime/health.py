@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -35,11 +36,14 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
     `time_limit` is in seconds. Never raises for a bad device. The first check of a device takes about a
     second or two, mostly to start the process and the driver's compiler.
     """
-    command = [sys.executable, "-m", "coarsen.runtime.health_probe"]
+    # The child finds packages where this process does, and not in a folder that it happens to be started in.
+    command = [sys.executable, "-P", "-m", "coarsen.runtime.health_probe"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         finished = subprocess.run(
             command,
             input=json.dumps(asdict(description)),
+            env=environment,
             capture_output=True,
             text=True,
             timeout=time_limit,
@@ -51,9 +55,7 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
 
 
 def _verdict(return_code: int, output: str, errors: str) -> Health:
-    """Reads the probe's last line; a driver may have printed anything before it, or have crashed on the way
-    out.
-    """
+    """Reads the probe's verdict; a driver may have printed around it, or have crashed on the way out."""
     for line in reversed(output.splitlines()):
         if line.startswith('{"works":'):
             fields = json.loads(line)

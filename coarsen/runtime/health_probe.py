@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 WORK_ITEMS = 256
 WORK_GROUP = 16
 
-# Each work-item gets a value that another one of its group stored: wrong without working barriers and local
-# memory.
+# Each work-item gets a value that another of its group stored: wrong without working barriers.
 SOURCE = f"""
 kernel void health(global const int *input, global int *output)
 {{
@@ -46,9 +45,7 @@ def main() -> int:
 
 
 def probe(wanted: DeviceDescription) -> tuple[bool, str, float]:
-    """Whether the device runs the kernel, why not (one line, empty where it does), and the milliseconds it
-    took.
-    """
+    """Whether the device runs the kernel, why not (one line, empty where it does), and the milliseconds taken."""
     import pyopencl
 
     started = time.perf_counter()
@@ -91,9 +88,7 @@ def _runs(device: pyopencl.Device) -> bool:
 
 
 def _first_complaint(message: str) -> str:
-    """The one line of an OpenCL error that tells most: the compiler's first error, else the message's first
-    line.
-    """
+    """The line of an OpenCL error that tells most: the compiler's first error, else the first line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error:") or " error: " in line]
     return (errors or lines or ["the driver gave no reason"])[0]

@@ -56,9 +56,7 @@ class Kernel(pyopencl.Kernel):
         *args: Argument,
         **launch_options: Unpack[LaunchOptions],
     ) -> pyopencl.Event:
-        """Sets the arguments and launches; as `pyopencl.Kernel.__call__`, sizes and offset being the
-        original's.
-        """
+        """As `pyopencl.Kernel.__call__`: sets the arguments and launches; sizes and offset are the original's."""
         target, sizes, options = self._target(queue, global_work_size, local_work_size, launch_options)
         self.set_args(*args)
         if target is None:
@@ -75,19 +73,17 @@ class Kernel(pyopencl.Kernel):
         """Launches with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
         target, sizes, options = self._target(queue, global_work_size, local_work_size, launch_options)
         if target is None:
-            return pyopencl.enqueue_nd_range_kernel(queue, self, *sizes, **options)
+            return _enqueue(queue, self, sizes, options)
         if self._arguments:
             target.set_args(*self._arguments)
         for index, value in self._later_arguments.items():
             target.set_arg(index, value)
-        return pyopencl.enqueue_nd_range_kernel(queue, target, *sizes, **options)
+        return _enqueue(queue, target, sizes, options)
 
     def divided(
         self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
     ) -> DividedLaunch:
-        """How a launch of these (original) sizes is carried out on `device`: its sizes and coarsenings, and
-        why.
-        """
+        """How a launch of these (original) sizes is carried out on `device`, and why."""
         whole, local = _plain_sizes(global_size, local_size, g_times_l)
         required = self._required_local_size(device, len(whole))
         if required is not None and local is None:
@@ -149,9 +145,7 @@ class Kernel(pyopencl.Kernel):
         local_size: tuple[int, ...] | None,
         launch: DividedLaunch,
     ) -> DividedLaunch:
-        """The launch, or the original's where the variant was refused or takes too many registers for its
-        work-group.
-        """
+        """The launch, or the original's where the variant was refused or is too big for its work-group."""
         if not launch.coarsenings:
             return launch
         variant = self._variant(launch.coarsenings)
@@ -194,33 +188,39 @@ def enqueue_nd_range_kernel(
     kernel: pyopencl.Kernel,
     global_work_size: Sizes,
     local_work_size: Sizes | None,
-    global_offset: Sizes | None = None,
+    global_work_offset: Sizes | None = None,
     wait_for: WaitList = None,
-    *,
     g_times_l: bool = False,
     allow_empty_ndrange: bool = False,
 ) -> pyopencl.Event:
-    """As `pyopencl.enqueue_nd_range_kernel`, for kernels of a `coarsen.Program` too; sizes are the
-    original's.
-    """
+    """As `pyopencl.enqueue_nd_range_kernel`, for kernels of a `coarsen.Program` too; sizes are the original's."""
     options: LaunchOptions = {
-        "global_offset": global_offset,
+        "global_offset": global_work_offset,
         "wait_for": wait_for,
         "g_times_l": g_times_l,
         "allow_empty_ndrange": allow_empty_ndrange,
     }
     if isinstance(kernel, Kernel):
         return kernel.enqueue(queue, global_work_size, local_work_size, **options)
-    sizes: tuple[Any, Any] = (global_work_size, local_work_size)
-    return pyopencl.enqueue_nd_range_kernel(queue, kernel, *sizes, **options)
+    return _enqueue(queue, kernel, (global_work_size, local_work_size), options)
+
+
+def _enqueue(
+    queue: pyopencl.CommandQueue, kernel: pyopencl.Kernel, sizes: tuple[Any, Any], options: LaunchOptions
+) -> pyopencl.Event:
+    """PyOpenCL's own launch; by position, since the names differ between a kernel's call and this function."""
+    names = ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange")
+    defaults: tuple[Any, ...] = (None, None, False, False)
+    values = [options.get(name, default) for name, default in zip(names, defaults, strict=True)]
+    launch: Any = pyopencl.enqueue_nd_range_kernel
+    event: pyopencl.Event = launch(queue, kernel, *sizes, *values)
+    return event
 
 
 def _plain_sizes(
     global_size: Sizes, local_size: Sizes | None, g_times_l: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """Both sizes as tuples of integers, the global one in work-items; raises TypeError where they are no
-    integers.
-    """
+    """Both sizes as tuples, the global one in work-items; raises TypeError where they are no whole numbers."""
     whole = tuple(operator.index(size) for size in global_size)
     if local_size is None:
         return whole, None

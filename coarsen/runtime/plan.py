@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import pyopencl
@@ -25,11 +26,20 @@ Form = Literal["opencl_c", "spirv"]
 ORIGINAL: Configuration = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options."""
+
+    text: str | bytes
+    options: tuple[str, ...]
+
+
 class CoarseningPlan:
     """The plan of one built program.
 
     `requested` is the configuration asked for, None where it is to be predicted for the context's device;
-    `options` are the build options one by one; `kernels` are the names of those to coarsen.
+    `options` are the build options one by one, `devices` those to build for (None: all of the context's);
+    `kernels` are the names of those to coarsen.
     """
 
     def __init__(
@@ -37,6 +47,7 @@ class CoarseningPlan:
         context: pyopencl.Context,
         source: str,
         options: Sequence[str],
+        devices: Sequence[pyopencl.Device] | None,
         requested: Configuration | None,
         kernels: Sequence[str],
         form: Form,
@@ -45,11 +56,12 @@ class CoarseningPlan:
         self._context = context
         self._source = source
         self._options = tuple(options)
+        self._devices = devices
         self._requested = requested
         self._kernels = frozenset(kernels)
         self._form = form
         self._toolchain = toolchain
-        self._coarsened: dict[tuple[str, Configuration], CoarsenedKernel] = {}
+        self._codes: dict[tuple[str, Configuration], Code] = {}
         self._programs: dict[tuple[str, Configuration], pyopencl.Program] = {}
         self._configurations: dict[str, Configuration] = {}
         self._said: set[Hashable] = set()
@@ -114,10 +126,10 @@ class CoarseningPlan:
             return ORIGINAL
         return decided
 
-    def _coarsen(self, kernel: str, wanted: Configuration) -> CoarsenedKernel:
+    def _coarsen(self, kernel: str, wanted: Configuration) -> Code:
         key = (kernel, wanted)
-        if key not in self._coarsened:
-            self._coarsened[key] = self._toolchain.coarsen(
+        if key not in self._codes:
+            coarsened = self._toolchain.coarsen(
                 self._source,
                 kernel=kernel,
                 factor=tuple(entry.factor for entry in wanted),
@@ -125,11 +137,17 @@ class CoarseningPlan:
                 stride=tuple(entry.stride for entry in wanted),
                 options=self._options,
             )
-        return self._coarsened[key]
+            self._codes[key] = self._code_of(coarsened)
+        return self._codes[key]
 
-    def _build(self, kernel: str, coarsened: CoarsenedKernel) -> pyopencl.Program:
-        code = coarsened.spirv if self._form == "spirv" else coarsened.opencl_c
+    def _code_of(self, coarsened: CoarsenedKernel) -> Code:
+        options = options_of_coarsened(self._options)
+        if self._form == "spirv":
+            return Code(coarsened.spirv, tuple(option for option in options if option != "-cl-kernel-arg-info"))
+        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard))
+
+    def _build(self, kernel: str, code: Code) -> pyopencl.Program:
         try:
-            return build_uncached(self._context, code, options_of_coarsened(self._options, self._form))
+            return build_uncached(self._context, code.text, code.options, self._devices)
         except pyopencl.Error as error:
             raise DeviceError(f"the device does not build the coarsened kernel {kernel}: {error}") from error

@@ -67,46 +67,44 @@ class Program(pyopencl.Program):
         devices: Sequence[pyopencl.Device] | None = None,
         cache_dir: str | None = None,
     ) -> Self:
-        """Builds the original program as `pyopencl.Program.build` does, and coarsens its kernels as asked
-        for.
+        """Builds the original program as `pyopencl.Program.build` does, and coarsens its kernels.
 
         Raises RefusalError where a kernel named in `kernels`, or every kernel, can't be coarsened; others
         that can't be are logged and stay as they are. Raises InvalidInputError for an unknown name in
         `kernels`, DeviceError for a form that the device doesn't take.
         """
-        super().build(options, devices, cache_dir)  # type: ignore[arg-type]
-        if self._text is None:
-            _log.warning("a program from SPIR-V is not coarsened")
-            return self
+        super().build(options, devices, cache_dir)
+        kernels = self._kernels_to_coarsen()
         self._plan = CoarseningPlan(
             self._opencl_context,
-            self._text,
+            self._text or "",
             device_options(options),
+            devices,
             self._requested,
-            self._kernels_to_coarsen(),
+            kernels,
             self._form_for_devices(),
             self._toolchain or package_toolchain(),
         )
-        self._coarsen_now(self._plan)
+        self._coarsen_now(self._plan, kernels)
         return self
 
     def all_kernels(self) -> list[pyopencl.Kernel]:
         """A kernel object for each kernel of the program."""
-        plan = self._plan
-        originals = super().all_kernels()
-        return list(originals) if plan is None else [Kernel(self, each.function_name, plan) for each in originals]
+        return [getattr(self, kernel.function_name) for kernel in super().all_kernels()]
 
-    def __getattr__(self, name: str) -> pyopencl.Kernel:
-        plan = self.__dict__.get("_plan")
-        if plan is None or name.startswith("__"):
-            kernel: pyopencl.Kernel = super().__getattr__(name)
-            return kernel
+    def __getattr__(self, name: str) -> Kernel:
+        plan: CoarseningPlan | None = self.__dict__.get("_plan")
+        if plan is None:
+            raise AttributeError(f"'{name}' is no attribute of a program, and its kernels come with build()")
         try:
             return Kernel(self, name, plan)
         except pyopencl.LogicError as error:
             raise AttributeError(f"'{name}' is neither an attribute nor a kernel of the program") from error
 
     def _kernels_to_coarsen(self) -> tuple[str, ...]:
+        if self._text is None:
+            _log.warning("a program from SPIR-V is not coarsened")
+            return ()
         names = tuple(kernel.function_name for kernel in super().all_kernels())
         wanted = names if self._wanted_kernels is None else self._wanted_kernels
         unknown = [name for name in wanted if name not in names]
@@ -121,11 +119,9 @@ class Program(pyopencl.Program):
                     raise DeviceError(f"the device '{device.name.strip()}' takes no SPIR-V; use form='opencl_c'")
         return self._form
 
-    def _coarsen_now(self, plan: CoarseningPlan) -> None:
-        """Coarsens what was asked for, so that a refusal shows when the program is built, not at some launch.
-        """
+    def _coarsen_now(self, plan: CoarseningPlan, kernels: tuple[str, ...]) -> None:
+        """Coarsens what was asked for, so that a refusal shows when the program is built, not at some launch."""
         refusals: list[tuple[str, RefusalError]] = []
-        kernels = self._kernels_to_coarsen()
         for kernel in kernels:
             try:
                 plan.coarsen_requested(kernel)

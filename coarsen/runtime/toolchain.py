@@ -12,11 +12,16 @@ from typing import Protocol
 
 
 class CoarsenedKernel(Protocol):
-    """A coarsened kernel in the forms that a device may be given."""
+    """A coarsened kernel in the forms that a device may be given; writing one may raise RefusalError."""
 
     @property
     def opencl_c(self) -> str:
         """The kernel as OpenCL C text."""
+        ...
+
+    @property
+    def opencl_c_standard(self) -> str:
+        """The build option that the text needs, `-cl-std=CL1.2` for example."""
         ...
 
     @property
@@ -45,8 +50,7 @@ class CoarsenFunction(Protocol):
 
 
 class PredictFunction(Protocol):
-    """Predicts the factor and dimension of a kernel on a device; None where there is no model of the device.
-    """
+    """Predicts the factor and dimension of a kernel on a device; None where there is no model of the device."""
 
     def __call__(
         self, source: str, kernel: str, options: Sequence[str], device_name: str

@@ -47,9 +47,7 @@ _PIP_DRIVERS = (
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """An OpenCL driver: the library that an ICD file names (a path, or a name for the dynamic linker) and its
-    origin.
-    """
+    """An OpenCL driver: its library (a path, or a name for the dynamic linker) and where it was found."""
 
     library: str
     origin: str
@@ -78,8 +76,7 @@ class LoaderSetup:
 
 @functools.cache
 def prepare_loader() -> LoaderSetup:
-    """Makes the system's and pip's drivers known to PyOpenCL's loader; to be called before the first platform
-    query.
+    """Makes the system's and pip's drivers known to PyOpenCL's loader, which reads them at its first query.
 
     Done once per process. Changes `OCL_ICD_VENDORS` in this process's environment (child processes inherit
     it) unless the user's environment already decides, or pip holds no driver that the loader would miss.
@@ -110,9 +107,7 @@ def deciding_variable(environment: Mapping[str, str]) -> str | None:
 
 
 def system_drivers() -> Iterator[Driver]:
-    """The drivers that the system's (and a conda environment's) ICD files name, those apart whose file is
-    missing.
-    """
+    """The drivers that ICD files of the system or a conda environment name, unless their library is missing."""
     seen: set[str] = set()
     for folder in (Path("/etc/OpenCL/vendors"), Path(sys.prefix, "etc", "OpenCL", "vendors")):
         for icd_file in _icd_files(folder):
@@ -149,9 +144,7 @@ def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
 
 
 def _mapped_name(driver: Driver) -> str:
-    """What of the library's name the dynamic linker is sure to show: it follows links, to other version
-    numbers.
-    """
+    """What of the library's name the dynamic linker is sure to show, for it follows links."""
     return driver.file_name.split(".so")[0] + ".so"
 
 
@@ -163,8 +156,7 @@ def _icd_files(folder: Path) -> list[Path]:
 
 
 def _library_named_in(icd_file: Path) -> str | None:
-    """The library that an ICD file names; None where it is unreadable, empty, or an absolute path to nowhere.
-    """
+    """The library that an ICD file names; None where it is unreadable, empty, or an absolute path to nowhere."""
     try:
         lines = icd_file.read_text(errors="replace").splitlines()
     except OSError:
@@ -176,9 +168,7 @@ def _library_named_in(icd_file: Path) -> str | None:
 
 
 def _library_of_distribution(distribution: str, pattern: str) -> Path | None:
-    """The path of the library matching `pattern` that a pip distribution installed, None where it isn't
-    there.
-    """
+    """The path of the library matching `pattern` that a pip distribution installed, None where there is none."""
     try:
         found = importlib.metadata.distribution(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -201,9 +191,7 @@ def _lib_folders(site_packages: Path) -> tuple[Path, ...]:
 
 @functools.cache
 def _pyopencl_driver_folder() -> Path | None:
-    """The folder whose drivers the loader in PyOpenCL's wheel adds by itself; None for a PyOpenCL with
-    another loader.
-    """
+    """The folder whose drivers PyOpenCL's loader adds by itself; None where the loader isn't its wheel's."""
     spec = importlib.util.find_spec("pyopencl")
     if spec is None or spec.origin is None:
         return None
@@ -212,9 +200,7 @@ def _pyopencl_driver_folder() -> Path | None:
 
 
 def _debian_oclgrind() -> Path | None:
-    """Oclgrind's driver as Debian ships it: in the folder that the `oclgrind` command uses, without an ICD
-    file.
-    """
+    """Oclgrind's driver as Debian ships it: beside the `oclgrind` command, without an ICD file."""
     command = shutil.which("oclgrind")
     if command is None:
         return None
@@ -227,8 +213,7 @@ def _cache_root() -> Path:
 
 
 def _write_vendors(drivers: tuple[Driver, ...]) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
-    """Writes an ICD file per driver; returns the folder, and the temporary folder where the cache can't be
-    written.
+    """Writes an ICD file per driver; returns the folder, and a temporary one's owner where the cache is read-only.
 
     The cached folder is named by its contents, so that environments with other drivers don't share one, and
     processes that start at once write the same.

@@ -1,7 +1,7 @@
 """A kernel and its coarsened form, written by hand, so that the runtime is tested without the compiler.
 
-`record` stores, for each original work-item, its value and by how many work-items were merged (the first dimension's
-factor): what a launch really ran can be read off its result.
+`record` stores, for each original work-item, its value and the factor of the variant that computed it: what a
+launch really ran can be read off its result.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class HandCoarsened:
 
     opencl_c: str
     spirv: bytes = b""
+    opencl_c_standard: str = "-cl-std=CL1.2"
 
 
 @dataclass

@@ -37,7 +37,7 @@ def run_python(code: str, cache: Path | None = None, **variables: str) -> tuple[
 def test_drivers_from_pip_appear_without_the_user_setting_anything(tmp_path: Path) -> None:
     platforms, notes, directory = run_python(LIST_DEVICES, cache=tmp_path)
     assert "Intel(R) OpenCL" in platforms
-    assert notes == []
+    assert not any("libintelocl.so" in note for note in notes)
     assert directory is not None and Path(directory).parent == tmp_path / "coarsen" / "opencl-vendors"
     libraries = [path.read_text().strip() for path in sorted(Path(directory).iterdir())]
     assert any(library.endswith("libintelocl.so") for library in libraries)
@@ -98,7 +98,8 @@ def test_a_late_discovery_says_so(tmp_path: Path) -> None:
 
 def test_importing_pyopencl_before_is_not_late(tmp_path: Path) -> None:
     platforms, notes, _ = run_python("import pyopencl\n" + LIST_DEVICES, cache=tmp_path)
-    assert "Intel(R) OpenCL" in platforms and notes == []
+    assert "Intel(R) OpenCL" in platforms
+    assert not any("libintelocl.so" in note for note in notes)
 
 
 def test_many_processes_at_once_write_one_whole_folder(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""What the writers that go through LLVM share: a kernel as a parsed module, passes over it, a target's machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from coarsen.errors import InternalError
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.printer import module_text
+
+# The normal form adds the integer widths that a CPU or GPU computes with; SPIR's own layout names none.
+_NATIVE_INTEGERS = re.compile(r"-n8:16:32:64\b")
+_FLAGS = re.compile(r"^!llvm\.module\.flags = !\{(?P<nodes>[^}]*)\}\n", re.MULTILINE)
+_DEBUG_FLAG = re.compile(r'^!(\d+) = !\{i32 \d+, !"(?:Dwarf Version|Debug Info Version)"', re.MULTILINE)
+
+
+def kernel_module(kernel: Kernel) -> Any:  # noqa: ANN401 (llvmlite has no types)
+    """A kernel as an `llvmlite.binding.ModuleRef` of its own, in SPIR's data layout, without debug information.
+
+    Raises:
+        InternalError: the text is not valid LLVM IR.
+    """
+    module = parse_own(_without_debug_flags(module_text(kernel)))
+    module.name = kernel.name
+    module.data_layout = _NATIVE_INTEGERS.sub("", module.data_layout)
+    run_passes(module, ["global_dead_code_eliminate", "strip_dead_prototype"])
+    return module
+
+
+def parse_own(text: str) -> Any:  # noqa: ANN401
+    """Parse and verify LLVM IR text that this package wrote, in a context of its own.
+
+    Raises:
+        InternalError: it is not valid.
+    """
+    try:
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        first_line = str(error).strip().splitlines()[0]
+        raise InternalError(f"a back end was given invalid LLVM IR: {first_line}") from error
+    return module
+
+
+def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:  # noqa: ANN401
+    """Run LLVM passes, by llvmlite's names, over a module; the machine is the target they may ask about."""
+    manager = llvm.create_new_module_pass_manager()
+    for name in passes:
+        getattr(manager, f"add_{name}_pass")()
+    builder = llvm.create_pass_builder(
+        machine or target_machine("spirv64-unknown-unknown"), llvm.create_pipeline_tuning_options()
+    )
+    manager.run(module, builder)
+
+
+def target_machine(triple: str, processor: str = "") -> Any:  # noqa: ANN401
+    """A machine that emits code for a target, for a processor if one is named."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=processor, opt=2)
+
+
+def _without_debug_flags(text: str) -> str:
+    """Without the module flags that say which debug information there would be."""
+    debug_nodes = {f"!{number}" for number in _DEBUG_FLAG.findall(text)}
+
+    def keep_others(flags: re.Match[str]) -> str:
+        kept = [node for node in flags["nodes"].split(", ") if node not in debug_nodes]
+        return f"!llvm.module.flags = !{{{', '.join(kept)}}}\n" if kept else ""
+
+    return _FLAGS.sub(keep_others, text)

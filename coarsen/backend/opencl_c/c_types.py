@@ -1,0 +1,265 @@
+"""The types of OpenCL C, and how they are spelled and laid out.
+
+An integer of LLVM has no sign, one of OpenCL C has: `from_llvm` is told which to take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from coarsen.errors import RefusalError
+from coarsen.ir.types import (
+    AddressSpace,
+    ArrayType,
+    FloatType,
+    IntegerType,
+    PointerType,
+    StructType,
+    TargetType,
+    Type,
+    VectorType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """An arithmetic type; `kind` is signed, unsigned, float or bool, `size` in bytes."""
+
+    name: str
+    kind: str
+    size: int
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer (a bool is one, of value 0 or 1)."""
+        return self.kind != "float"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector; a mask holds -1 for true and 0 for false, and stands for LLVM's `<count x i1>`."""
+
+    element: Scalar
+    count: int
+    is_mask: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.element}{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A pointer into an address space (`AddressSpace`), its qualifiers being those of what it points to."""
+
+    pointee: CType
+    space: int
+    is_const: bool = False
+    is_volatile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array in memory."""
+
+    element: CType
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A structure; its layout is that of LLVM's type, its fields' names are the declarations' business."""
+
+    name: str
+    layout: StructType
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A type known by name only: images, samplers, events, void, C11 atomics."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CType = Scalar | Vector | Pointer | Array | Record | Opaque
+
+VOID = Opaque("void")
+BOOL = Scalar("bool", "bool", 1)
+CHAR, UCHAR = Scalar("char", "signed", 1), Scalar("uchar", "unsigned", 1)
+SHORT, USHORT = Scalar("short", "signed", 2), Scalar("ushort", "unsigned", 2)
+INT, UINT = Scalar("int", "signed", 4), Scalar("uint", "unsigned", 4)
+LONG, ULONG = Scalar("long", "signed", 8), Scalar("ulong", "unsigned", 8)
+HALF, FLOAT, DOUBLE = Scalar("half", "float", 2), Scalar("float", "float", 4), Scalar("double", "float", 8)
+
+SIGNED = {8: CHAR, 16: SHORT, 32: INT, 64: LONG}
+UNSIGNED = {8: UCHAR, 16: USHORT, 32: UINT, 64: ULONG}
+FLOATS = {"half": HALF, "float": FLOAT, "double": DOUBLE}
+SCALARS = {type_.name: type_ for type_ in (BOOL, *SIGNED.values(), *UNSIGNED.values(), *FLOATS.values())}
+VECTOR_COUNTS = (2, 3, 4, 8, 16)
+SPACE_NAMES = {
+    AddressSpace.PRIVATE: "private",
+    AddressSpace.GLOBAL: "global",
+    AddressSpace.CONSTANT: "constant",
+    AddressSpace.LOCAL: "local",
+    AddressSpace.GENERIC: "",
+}
+_IMAGE_NAMES = {0: "image1d", 1: "image2d", 2: "image3d", 5: "image1d_buffer"}
+
+
+def from_llvm(type_: Type, *, signed: bool = True) -> CType:
+    """The C type of a value of LLVM's type; a pointer points to char, since LLVM doesn't say to what."""
+    match type_:
+        case IntegerType(1):
+            return BOOL
+        case IntegerType(width):
+            return integer(width, signed=signed)
+        case FloatType(kind) if kind in FLOATS:
+            return FLOATS[kind]
+        case PointerType(space):
+            return Pointer(CHAR, space)
+        case VectorType(count, element):
+            return _vector(count, element, signed)
+        case ArrayType(count, element):
+            return Array(from_llvm(element, signed=signed), count)
+        case StructType():
+            return Record(type_.name, type_)
+        case TargetType(text):
+            return _target(text)
+    raise RefusalError("unsupported-type", f"OpenCL C has no type for LLVM's '{type_}'")
+
+
+def integer(width: int, *, signed: bool) -> Scalar:
+    """The integer of `width` bits, refused if OpenCL C has none."""
+    if width not in SIGNED:
+        raise RefusalError("integer-width", f"OpenCL C has no integer of {width} bits")
+    return SIGNED[width] if signed else UNSIGNED[width]
+
+
+def _vector(count: int, element: Type, signed: bool) -> Vector:
+    if count not in VECTOR_COUNTS:
+        raise RefusalError("vector-length", f"OpenCL C has no vector of {count} elements")
+    scalar = from_llvm(element, signed=signed)
+    if not isinstance(scalar, Scalar):
+        raise RefusalError("unsupported-type", f"OpenCL C has no vector of '{element}'")
+    if scalar is BOOL:
+        return Vector(INT, count, is_mask=True)
+    return Vector(scalar, count)
+
+
+def _target(text: str) -> CType:
+    if "spirv.Sampler" in text:
+        return Opaque("sampler_t")
+    if "spirv.Event" in text:
+        return Opaque("event_t")
+    if "spirv.Image" in text:
+        return Opaque("image2d_t")
+    raise RefusalError("unsupported-type", f"the type {text} can't be written as OpenCL C")
+
+
+def size_of(type_: CType) -> int:
+    """The size in bytes that the type takes in memory, padding at its end included."""
+    match type_:
+        case Scalar(size=size):
+            return size
+        case Vector(element, count):
+            return element.size * (4 if count == 3 else count)
+        case Pointer():
+            return 8
+        case Array(element, count):
+            return size_of(element) * count
+        case Record(layout=layout):
+            offset = 0
+            for element in layout.elements:
+                field = from_llvm(element)
+                offset = field_start(offset, field, packed=layout.packed) + size_of(field)
+            return offset if layout.packed else round_up(offset, alignment_of(type_))
+    return 1
+
+
+def alignment_of(type_: CType) -> int:
+    """The natural alignment in bytes."""
+    match type_:
+        case Scalar() | Vector() | Pointer():
+            return size_of(type_)
+        case Array(element):
+            return alignment_of(element)
+        case Record(layout=layout):
+            if layout.packed:
+                return 1
+            return max((alignment_of(from_llvm(element)) for element in layout.elements), default=1)
+    return 1
+
+
+def field_start(end: int, field: CType, *, packed: bool) -> int:
+    """Where a field starts that follows one which ends at `end`."""
+    return end if packed else round_up(end, alignment_of(field))
+
+
+def round_up(number: int, multiple: int) -> int:
+    """The next multiple."""
+    return -(-number // multiple) * multiple
+
+
+def with_sign(type_: CType, *, signed: bool) -> CType:
+    """The integer type of the same size with the sign that is asked for; others come back as they are."""
+    if isinstance(type_, Scalar) and type_.kind in ("signed", "unsigned"):
+        return integer(type_.size * 8, signed=signed)
+    if isinstance(type_, Vector) and type_.element.kind in ("signed", "unsigned") and not type_.is_mask:
+        return replace(type_, element=integer(type_.element.size * 8, signed=signed))
+    return type_
+
+
+def is_signed(type_: CType) -> bool:
+    """Whether an integer's or an integer vector's type is signed."""
+    return element_of(type_).kind == "signed"
+
+
+def element_of(type_: CType) -> Scalar:
+    """The type itself, or the element of a vector."""
+    if isinstance(type_, Vector):
+        return type_.element
+    if isinstance(type_, Scalar):
+        return type_
+    raise TypeError(f"{type_} is neither scalar nor vector")
+
+
+def same_bits(first: CType, second: CType) -> bool:
+    """Whether both types read memory alike, an integer's sign apart."""
+    if isinstance(first, Pointer) and isinstance(second, Pointer):
+        return first.space == second.space
+    return with_sign(first, signed=True) == with_sign(second, signed=True)
+
+
+def declared(type_: CType, name: str) -> str:
+    """A declaration of `name`; without a name, the type as a cast spells it."""
+    match type_:
+        case Array(element, count):
+            return declared(element, f"{name}[{count}]")
+        case Pointer(pointee, space, is_const, is_volatile):
+            inner = f"(*{name})" if isinstance(pointee, Array) else f"*{name}"
+            words = [SPACE_NAMES.get(space, "")]
+            words += ["const"] if is_const and space != AddressSpace.CONSTANT else []
+            words += ["volatile"] if is_volatile else []
+            prefix = " ".join(word for word in words if word)
+            if isinstance(pointee, Pointer):  # qualifiers of a pointer stand behind its star
+                return declared(pointee, f"{prefix} {inner}".strip())
+            return f"{prefix} {declared(pointee, inner)}".strip()
+        case Record(record_name):
+            return _joined(record_name, name)
+    return _joined(str(type_), name)
+
+
+def _joined(type_name: str, name: str) -> str:
+    if name.startswith("*"):
+        stars = len(name) - len(name.lstrip("*"))
+        return f"{type_name}{'*' * stars} {name[stars:]}".rstrip()
+    if name.startswith("("):
+        return f"{type_name} {name}"
+    if name.startswith("["):
+        return f"{type_name}{name}"
+    return f"{type_name} {name}".rstrip()

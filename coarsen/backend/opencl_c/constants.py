@@ -1,0 +1,245 @@
+"""LLVM's constants as data, parsed from LLVM's spelling.
+
+    <2 x i32> <i32 1, i32 -2>             → Elements(((i32, Number(1)), (i32, Number(-2))))
+    float 0x3FB99999A0000000              → Real(0.1…)
+    ptr addrspacecast (ptr addrspace(3) @tile to ptr) → Operation("addrspacecast", …)
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coarsen.errors import RefusalError
+from coarsen.ir.types import (
+    FloatType,
+    IntegerType,
+    StructType,
+    Type,
+    VectorType,
+    parse_type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer, as LLVM prints it (with a sign); i1 is 0 or 1."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A floating-point number by its bits, which also tell NaNs apart; `value` is None for a NaN."""
+
+    value: float | None
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """Zero of any type: `zeroinitializer`, `null`, `none`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """`undef` or `poison`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of a vector, an array or a structure."""
+
+    items: tuple[tuple[Type, Constant], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A program-scope variable's address (or a function's)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A constant expression; `type` is a `getelementptr`'s source type or what a conversion leads to."""
+
+    opcode: str
+    type: Type
+    operands: tuple[tuple[Type, Constant], ...]
+
+
+Constant = Number | Real | Zero | Undefined | Elements | Symbol | Operation
+
+_TOKEN = re.compile(
+    r'\s*(?P<token>c"(?:[^"])*"|@"[^"]*"|@[-a-zA-Z$._0-9]+|%"[^"]*"|[-+]?[0-9][-+.0-9a-zA-Z]*|[-+]?[a-zA-Z_][\w.]*'
+    r"|<\{|\}>|[\[\]<>{}(),])"
+)
+_WORDS: Mapping[str, Constant] = {
+    "zeroinitializer": Zero(),
+    "null": Zero(),
+    "none": Zero(),
+    "undef": Undefined(),
+    "poison": Undefined(),
+    "true": Number(1),
+    "false": Number(0),
+}
+_CLOSING = {"<": ">", "[": "]", "{": "}", "<{": "}>"}
+_FLAGS = frozenset({"inbounds", "nuw", "nsw", "nusw", "exact"})
+
+
+def parse_constant(type_: Type, text: str, structures: Mapping[str, StructType] | None = None) -> Constant:
+    """Parse a constant of a type. Raises RefusalError for one that no OpenCL kernel has (`blockaddress`, …)."""
+    return _ConstantParser(text, structures or {}).constant(type_)
+
+
+class _ConstantParser:
+    """Recursive descent; `position` is where the next token starts."""
+
+    def __init__(self, text: str, structures: Mapping[str, StructType]) -> None:
+        self.text = text
+        self.structures = structures
+        self.position = 0
+
+    def constant(self, type_: Type) -> Constant:
+        token = self._next()
+        if token in _WORDS:
+            return _WORDS[token]
+        if token.startswith("@"):
+            return Symbol(token[1:].strip('"'))
+        if token.startswith('c"'):
+            return _string(token[2:-1])
+        if token in _CLOSING:
+            return Elements(self._items(_CLOSING[token]))
+        if token == "splat" and isinstance(type_, VectorType):
+            return self._splat(type_)
+        if isinstance(type_, IntegerType):
+            return self._integer(token)
+        if isinstance(type_, FloatType):
+            return _real(type_, token)
+        return self._operation(token)
+
+    def _integer(self, token: str) -> Constant:
+        if re.fullmatch(r"-?\d+", token):
+            return Number(int(token))
+        return self._operation(token)
+
+    def _splat(self, type_: VectorType) -> Constant:
+        self._expect("(")
+        element_type, element = self._typed()
+        self._expect(")")
+        return Elements(((element_type, element),) * type_.count)
+
+    def _operation(self, opcode: str) -> Constant:
+        while self._peek() in _FLAGS:
+            self._next()
+        if self._peek() == "inrange":
+            self._balanced()
+        if self._peek() != "(":
+            raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
+        self._next()
+        if opcode == "getelementptr":
+            source = self._type()
+            self._expect(",")
+            return Operation(opcode, source, self._items(")"))
+        operands = [self._typed()]
+        if self._peek() == "to":
+            self._next()
+            target = self._type()
+            self._expect(")")
+            return Operation(opcode, target, tuple(operands))
+        while self._peek() == ",":
+            self._next()
+            operands.append(self._typed())
+        self._expect(")")
+        return Operation(opcode, operands[0][0], tuple(operands))
+
+    def _items(self, end: str) -> tuple[tuple[Type, Constant], ...]:
+        items = []
+        while self._peek() != end:
+            items.append(self._typed())
+            if self._peek() == ",":
+                self._next()
+        self._expect(end)
+        return tuple(items)
+
+    def _typed(self) -> tuple[Type, Constant]:
+        type_ = self._type()
+        while self._peek() in ("noundef", "inrange"):
+            self._next()
+        return type_, self.constant(type_)
+
+    def _type(self) -> Type:
+        end = _end_of_type(self.text, self.position)
+        type_ = parse_type(self.text[self.position : end], self.structures)
+        self.position = end
+        return type_
+
+    def _balanced(self) -> None:
+        self.position = self.text.index(")", self.position) + 1
+
+    def _expect(self, token: str) -> None:
+        if self._next() != token:
+            raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
+
+    def _peek(self) -> str:
+        match = _TOKEN.match(self.text, self.position)
+        return match["token"] if match else ""
+
+    def _next(self) -> str:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None:
+            raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
+        self.position = match.end()
+        return match["token"]
+
+
+def _end_of_type(text: str, start: int) -> int:
+    """Where a type that starts at `start` ends."""
+    match = re.compile(r"\s*(?:ptr(?: addrspace\(\d+\))?|[a-z]\w*|%\"[^\"]*\"|%[-a-zA-Z$._0-9]+)").match(text, start)
+    if match and not text[start : match.end()].strip().startswith("target"):
+        return match.end()
+    depth = 0
+    for position in range(start, len(text)):
+        if text[position] in "<[{(":
+            depth += 1
+        elif text[position] in ">]})":
+            depth -= 1
+            if depth == 0:
+                return position + 1
+    return len(text)
+
+
+def _string(body: str) -> Constant:
+    """The bytes of `c"…"`, where a backslash stands before two hexadecimal digits."""
+    raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), body)
+    byte = IntegerType(8)
+    return Elements(tuple((byte, Number(ord(character) if ord(character) < 128 else ord(character) - 256)) for character in raw))
+
+
+def _real(type_: FloatType, token: str) -> Constant:
+    if token.startswith("0xH"):
+        return _half(int(token[3:], 16))
+    if token.startswith("0x"):
+        bits = int(token[2:], 16)
+        value = struct.unpack("<d", struct.pack("<Q", bits))[0]
+        is_nan = value != value
+        if is_nan and type_.kind == "float":
+            return Real(None, _single_nan(bits))
+        return Real(None if is_nan else value, bits)
+    value = float(token)
+    return Real(value, struct.unpack("<Q", struct.pack("<d", value))[0])
+
+
+def _half(bits: int) -> Real:
+    value = struct.unpack("<e", struct.pack("<H", bits))[0]
+    return Real(None if value != value else value, bits)
+
+
+def _single_nan(bits: int) -> int:
+    """The bits of a float's NaN that LLVM prints as a double."""
+    return (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF)
+
+

@@ -1,0 +1,82 @@
+"""From a kernel to its features.
+
+    kernel ─▶ legality, divergence, regions ─▶ blocks at a factor ─▶ Features
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from coarsen.errors import InvalidInputError
+from .block_profile import Counts
+from .feature_table import FACTORS, FeatureTable
+from .feature_vector import Features
+from .instruction_kinds import Kind
+from .replication import BlockCopies, replicated_blocks
+from coarsen.ir.kernel import Kernel
+from coarsen.transform.coarsen import Analysed, analyse
+
+
+def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
+    """The features of a kernel coarsened by a factor, computed without coarsening it.
+
+    Args:
+        kernel: the kernel as it was lowered, uncoarsened.
+        dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
+        factor: how many work-items are merged into one, at least 1.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened.
+        InvalidInputError: a factor below 1.
+    """
+    return feature_table(kernel, dimension, (factor,)).at(factor)
+
+
+def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
+    """The features of a kernel at each factor; the kernel is analysed once. Arguments and errors as for `extract`."""
+    wanted = sorted(set(factors))
+    if not wanted or wanted[0] < 1:
+        raise InvalidInputError(f"the factors must be at least 1, not {', '.join(map(str, wanted)) or 'none'}")
+    analysed = analyse(kernel, dimension)
+    return FeatureTable(kernel.name, dimension, {factor: _features(analysed, factor) for factor in wanted})
+
+
+def _features(analysed: Analysed, factor: int) -> Features:
+    blocks = tuple(replicated_blocks(analysed, factor))
+    counts = _total(blocks)
+    return Features(
+        basic_blocks=sum(block.copies for block in blocks),
+        branches=counts[Kind.BRANCH],
+        divergent_instructions=counts[Kind.DIVERGENT],
+        divergent_region_instructions=counts[Kind.IN_DIVERGENT_REGION],
+        divergent_region_ratio=counts[Kind.IN_DIVERGENT_REGION] / counts[Kind.INSTRUCTION],
+        divergent_regions=factor * len(analysed.regions),
+        instructions=counts[Kind.INSTRUCTION],
+        floating_point_instructions=counts[Kind.FLOATING_POINT],
+        instruction_level_parallelism=_mean([(b.copies, b.instruction_parallelism) for b in blocks]),
+        # The paper leaves a kernel without floating point open; it counts as one instruction then.
+        integer_floating_point_ratio=counts[Kind.INTEGER] / max(1, counts[Kind.FLOATING_POINT]),
+        integer_instructions=counts[Kind.INTEGER],
+        math_builtins=counts[Kind.MATH],
+        memory_level_parallelism=_mean([(b.copies, b.memory_parallelism) for b in blocks]),
+        loads=counts[Kind.LOAD],
+        stores=counts[Kind.STORE],
+        uniform_loads=counts[Kind.UNIFORM_LOAD],
+        barriers=counts[Kind.BARRIER],
+    )
+
+
+def _total(blocks: Iterable[BlockCopies]) -> Counts:
+    total: Counts = Counter()
+    for block in blocks:
+        for kind, count in block.kinds.items():
+            total[kind] += block.copies * count
+    return total
+
+
+def _mean(parallelism: Sequence[tuple[int, float]]) -> float:
+    """The mean over blocks, each copy with the same weight; blocks without such work are left out."""
+    working = [(copies, value) for copies, value in parallelism if value > 0]
+    blocks = sum(copies for copies, _ in working)
+    return sum(copies * value for copies, value in working) / blocks if blocks else 0.0

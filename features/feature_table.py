@@ -1,0 +1,58 @@
+"""Features of one kernel over the coarsening factors, and how much a step from one factor to another changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from .feature_vector import Features
+
+FACTORS = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """The features of a kernel at each factor along one dimension.
+
+    `kernel` is the kernel's name, `rows` the features by factor, in rising order of the factors.
+    """
+
+    kernel: str
+    dimension: int
+    rows: Mapping[int, Features]
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        """The factors that the table covers."""
+        return tuple(self.rows)
+
+    def at(self, factor: int) -> Features:
+        """The features at one factor.
+
+        Raises:
+            InvalidInputError: the table does not cover the factor.
+        """
+        if factor not in self.rows:
+            raise InvalidInputError(f"{self.kernel}: there are no features at factor {factor}")
+        return self.rows[factor]
+
+    def delta(self, before: int, after: int) -> NDArray[np.float64]:
+        """How the features change, relatively, between two factors; shape (17,). Raises as `at` does."""
+        return relative_delta(self.at(before).vector(), self.at(after).vector())
+
+    def matrix(self) -> NDArray[np.float64]:
+        """The features of shape (factors, 17)."""
+        return np.stack([row.vector() for row in self.rows.values()])
+
+
+def relative_delta(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relative change (after - before) / before of each feature (PACT 2014, section 5).
+
+    Where `before` is 0, which the paper leaves open, the denominator is 1: no change gives 0, growth gives
+    the plain difference.
+    """
+    return (after - before) / np.where(before == 0.0, 1.0, before)

@@ -1,0 +1,103 @@
+"""What an instruction counts as. An instruction can be of several kinds, or of none but INSTRUCTION.
+
+- Address arithmetic (`getelementptr`), casts, conversions, phis and selects are of no further kind.
+- A vector operation counts once, whatever its width; a fused multiply-add from `a * b + c` counts once.
+- An atomic read-modify-write, a `memcpy` and an asynchronous copy are one load and one store each.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+
+from coarsen.analysis.builtins import Effect, builtin_name, effect_of
+from coarsen.ir.kernel import Instruction
+from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
+
+
+class Kind(enum.Enum):
+    """Kinds of instructions that the features count."""
+
+    INSTRUCTION = "any instruction"
+    DIVERGENT = "instruction whose replicas differ"
+    IN_DIVERGENT_REGION = "instruction in a divergent region"
+    BRANCH = "conditional branch"
+    FLOATING_POINT = "floating-point arithmetic or comparison"
+    INTEGER = "integer arithmetic, logic or comparison"
+    MATH = "mathematical builtin"
+    LOAD = "load"
+    STORE = "store"
+    UNIFORM_LOAD = "load that is uniform along the coarsened dimension"
+    BARRIER = "barrier"
+
+
+Kinds = frozenset[Kind]
+
+_NONE: Kinds = frozenset()
+_LOAD, _STORE = frozenset({Kind.LOAD}), frozenset({Kind.STORE})
+_INTEGER, _FLOATING_POINT = frozenset({Kind.INTEGER}), frozenset({Kind.FLOATING_POINT})
+
+_BY_OPCODE: dict[str, Kinds] = {
+    **dict.fromkeys(("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "icmp"), _INTEGER),
+    **dict.fromkeys(("shl", "lshr", "ashr", "and", "or", "xor"), _INTEGER),
+    **dict.fromkeys(("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp"), _FLOATING_POINT),
+    "load": _LOAD,
+    "store": _STORE,
+    "atomicrmw": _LOAD | _STORE,
+    "cmpxchg": _LOAD | _STORE,
+}
+
+_BARRIERS = frozenset({"barrier", "work_group_barrier"})
+_FUSED = re.compile(r"llvm\.(?:fma|fmuladd)\b")
+# Read in order: the first pattern that matches a builtin's name decides.
+_BY_BUILTIN: tuple[tuple[re.Pattern[str], Kinds], ...] = (
+    (re.compile(r"atomic_work_item_fence$|atomic_flag_clear"), _NONE),
+    (re.compile(r"vload|read_image|atomic_load"), _LOAD),
+    (re.compile(r"vstore|write_image|llvm\.memset|atomic_store|atomic_init"), _STORE),
+    (re.compile(r"atom_|atomic_|async_work_group|llvm\.mem(?:cpy|move)"), _LOAD | _STORE),
+    (re.compile(r"convert_|as_|shuffle|select$|bitselect$|printf$|get_image_|to_(?:global|local)"), _NONE),
+    (re.compile(r"is(?:equal|notequal|greater|less|finite|inf|nan|(?:un)?ordered|normal)"), _FLOATING_POINT),
+)
+_WITHOUT_WORK = frozenset(
+    {Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED, Effect.GROUP_WIDE, Effect.FENCE, Effect.IGNORED}
+)
+
+
+def kinds_of(instruction: Instruction) -> Kinds:
+    """What an instruction counts as, INSTRUCTION and what depends on divergence apart."""
+    if instruction.opcode == "call":
+        return _kinds_of_call(instruction)
+    if instruction.opcode == "br" and len(instruction.targets) > 1:
+        return frozenset({Kind.BRANCH})
+    return _BY_OPCODE.get(instruction.opcode, _NONE)
+
+
+def is_memory_access(instruction: Instruction) -> bool:
+    """Whether an instruction loads or stores."""
+    return not kinds_of(instruction).isdisjoint((Kind.LOAD, Kind.STORE))
+
+
+def _kinds_of_call(call: Instruction) -> Kinds:
+    name = builtin_name(call.callee)
+    if name in _BARRIERS:
+        return frozenset({Kind.BARRIER})
+    for pattern, kinds in _BY_BUILTIN:
+        if pattern.match(name):
+            return kinds
+    if effect_of(call) in _WITHOUT_WORK:
+        return _NONE
+    return _kinds_of_arithmetic(call, name)
+
+
+def _kinds_of_arithmetic(call: Instruction, name: str) -> Kinds:
+    """Builtins of OpenCL's mathematical, common, geometric and integer functions, judged by their types."""
+    if _FUSED.match(name):
+        return _FLOATING_POINT
+    types = [call.type, *(argument.type for argument in call.arguments)]
+    if any(isinstance(_element(type_), FloatType) for type_ in types):
+        return frozenset({Kind.MATH})
+    return _INTEGER if isinstance(_element(call.type), IntegerType) else _NONE
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, VectorType) else type_

@@ -1,0 +1,114 @@
+"""What a kernel would hold after thread coarsening, by arithmetic on its blocks: nothing is compiled.
+
+The rules are those of `transform/replicate.py`, at factor F:
+
+    shared block        uniform instructions and the terminator once, divergent instructions F times
+    divergent region    all its blocks F times, each copy but the last followed by one that enters the next
+    join of a region    one with the block behind the last copy, unless it is also reached from elsewhere
+    ids                 `rewritten_ids.py`
+
+The replicas of an operation do not depend on each other, so a block's dependence depth does not grow with F.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.regions import Region
+from .block_profile import BlockProfile, Counts, block_profile
+from .instruction_kinds import Kind, kinds_of
+from .rewritten_ids import RewrittenIds, rewrite_ids
+from coarsen.ir.kernel import Block, Instruction
+from coarsen.transform.coarsen import Analysed
+from coarsen.transform.configuration import Coarsening
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCopies:
+    """Equal blocks of the coarsened kernel: how many, and the instructions by kind and parallelism of each."""
+
+    copies: int
+    kinds: Counts
+    instruction_parallelism: float
+    memory_parallelism: float
+
+
+def replicated_blocks(analysed: Analysed, factor: int) -> Iterator[BlockCopies]:
+    """The blocks of the coarsened kernel, without work at parallelism 0; factor 1 gives the kernel's own."""
+    inside = frozenset().union(*(region.blocks for region in analysed.regions))
+    coarsening = Coarsening(factor, analysed.divergence.dimension)
+    ids = rewrite_ids(analysed.kernel, coarsening) if factor > 1 else None
+    for block in analysed.kernel.blocks:
+        profile = _profile(analysed, block, ids)
+        yield _region_block(profile, factor) if block.name in inside else _shared_block(profile, factor)
+    if factor > 1:
+        for region in analysed.regions:
+            yield from _blocks_after(analysed, region, factor)
+
+
+def _profile(analysed: Analysed, block: Block, ids: RewrittenIds | None) -> BlockProfile:
+    if ids is None:
+        return block_profile(block.instructions, analysed.divergence.is_divergent)
+    divergent = set(ids.divergent_prologue)
+    body: list[Instruction] = []
+    for instruction in block.instructions:
+        replacement = ids.replacement(instruction)
+        body.extend(replacement)
+        if analysed.divergence.is_divergent(instruction):
+            divergent.update(new.name for new in replacement if new is not instruction)
+    return block_profile(
+        body,
+        lambda instruction: instruction.name in divergent or analysed.divergence.is_divergent(instruction),
+        ids.prologue if block is analysed.kernel.blocks[0] else (),
+        ids.standing_for,
+    )
+
+
+def _shared_block(profile: BlockProfile, factor: int) -> BlockCopies:
+    kinds = profile.once.kinds + _times(profile.divergent.kinds, factor)
+    operations = profile.once.operations + factor * profile.divergent.operations
+    accesses = profile.once.accesses + factor * profile.divergent.accesses
+    return _copies(1, kinds, operations, accesses, profile)
+
+
+def _region_block(profile: BlockProfile, factor: int) -> BlockCopies:
+    kinds = profile.once.kinds + profile.divergent.kinds
+    kinds[Kind.IN_DIVERGENT_REGION] = kinds[Kind.INSTRUCTION]
+    operations = profile.once.operations + profile.divergent.operations
+    accesses = profile.once.accesses + profile.divergent.accesses
+    return _copies(factor, kinds, operations, accesses, profile)
+
+
+def _copies(copies: int, kinds: Counts, operations: int, accesses: int, profile: BlockProfile) -> BlockCopies:
+    return BlockCopies(
+        copies,
+        kinds,
+        operations / profile.depth.operations if operations else 0.0,
+        accesses / profile.depth.accesses if accesses else 0.0,
+    )
+
+
+def _blocks_after(analysed: Analysed, region: Region, factor: int) -> Iterator[BlockCopies]:
+    """The blocks behind the copies of a region.
+
+    Each but the last enters the next copy as the region's head enters the first. The phis that take the results
+    out are counted with the join, whose own they replace; where the join is reached from elsewhere it keeps
+    those, and the last block stands for itself.
+    """
+    entering = analysed.kernel.block[region.head].terminator
+    kinds: Counts = Counter(kinds_of(entering) | {Kind.INSTRUCTION})
+    kinds[Kind.DIVERGENT] = int(analysed.divergence.is_divergent(entering))
+    yield BlockCopies(factor - 1, kinds, 0.0, 0.0)
+    sources = set(analysed.divergence.control_flow.predecessors(region.join))
+    if not sources <= region.blocks | {region.head}:
+        phis = analysed.kernel.block[region.join].phis
+        divergent = sum(map(analysed.divergence.is_divergent, phis))
+        instructions = 1 + factor * divergent + len(phis) - divergent
+        kinds = Counter({Kind.INSTRUCTION: instructions, Kind.DIVERGENT: factor * divergent})
+        yield BlockCopies(1, kinds, 0.0, 0.0)
+
+
+def _times(kinds: Counts, factor: int) -> Counts:
+    return Counter({kind: count * factor for kind, count in kinds.items()})
