@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
-from coarsen.errors import InvalidInputError
+from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Observer, lower_and_coarsen
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.transform.configuration import Coarsening, Configuration, configuration_of
+
+if TYPE_CHECKING:
+    from coarsen.models import Prediction
 
 
 @dataclass(frozen=True)
@@ -79,31 +83,65 @@ def coarsen(
         InvalidInputError: a bad source, option, factor, dimension or stride.
         RefusalError: the kernel can't be coarsened faithfully.
     """
-    chosen = configuration(coarsenings(factor, dim, stride))
+    chosen = configuration_of(factor, dim, stride)
     observer = observer or Observer()
     coarsened = lower_and_coarsen(source, chosen, kernel, options, observer)
     return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions))
 
 
-def coarsenings(
-    factor: int | Sequence[int], dim: int | Sequence[int] = 0, stride: int | Sequence[int] = 1
-) -> Iterable[Coarsening]:
-    """Factors, dimensions and strides, each one number or as many as there are dimensions, as coarsenings.
+def predict(
+    source: str | Path,
+    *,
+    device: str,
+    kernel: str | None = None,
+    dim: int = 0,
+    options: str | Sequence[str] = (),
+) -> Prediction:
+    """Predict the best coarsening factor of a kernel on a device, which need not be there.
+
+    Args:
+        source: as for `coarsen`.
+        device: a model's name (`tahiti`), or the index or a part of the name of an OpenCL device that has a model.
+        kernel: its name; may be left out where there is just one.
+        dim: the dimension of the NDRange to coarsen, 0, 1 or 2.
+        options: OpenCL build options as PyOpenCL takes them.
+
+    Returns:
+        the factor and the steps of the cascade that led to it.
 
     Raises:
-        InvalidInputError: their numbers differ, or one is out of range.
+        DeviceError: there is no model of the device.
+        InvalidInputError: a bad source, option or dimension.
+        RefusalError: the kernel can't be coarsened along the dimension.
     """
-    factors = [factor] if isinstance(factor, int) else list(factor)
-    dimensions = _as_many(dim, factors, "dimension")
-    strides = _as_many(stride, factors, "stride")
-    return [Coarsening(*triple) for triple in zip(factors, dimensions, strides, strict=True)]
+    # Imported late: the models load NumPy, which a coarsening by a given factor does without.
+    from coarsen.prediction import model_for, predict_kernel
+
+    dimension = Coarsening(1, dim).dimension
+    model = model_for(device)
+    return predict_kernel(lower(source, kernel, options), model, dimension)
 
 
-def _as_many(values: int | Sequence[int], factors: list[int], what: str) -> list[int]:
-    if isinstance(values, int):
-        if what == "dimension" and len(factors) > 1:
-            raise InvalidInputError("several factors need as many dimensions")
-        return [values] * len(factors)
-    if len(values) != len(factors):
-        raise InvalidInputError(f"there are {len(factors)} factors and {len(values)} {what}s")
-    return list(values)
+def predicted_coarsening(
+    source: str | Path, kernel: str, options: str | Sequence[str], device_name: str
+) -> tuple[int, int] | None:
+    """The factor and the dimension that are best for a kernel on an OpenCL device, as predicted.
+
+    Args:
+        source: as for `coarsen`.
+        kernel: its name.
+        options: OpenCL build options as PyOpenCL takes them.
+        device_name: the name that the OpenCL driver gives the device.
+
+    Returns:
+        factor and dimension, or None where there is no model of the device.
+
+    Raises:
+        InvalidInputError, RefusalError: as for `predict`.
+    """
+    from coarsen.prediction import model_of_opencl_device, predict_kernel
+
+    model = model_of_opencl_device(device_name)
+    if model is None:
+        return None
+    return predict_kernel(lower(source, kernel, options), model).factor, 0

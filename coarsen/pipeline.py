@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.frontend.lower import lower
-from coarsen.frontend.normal_form import renormalise
+from coarsen.frontend.normal_form import renormalised
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
@@ -91,7 +91,7 @@ def _coarsen_once(kernel: Kernel, coarsening: Coarsening, observer: Observer) ->
     with observer.stage("replicate"):
         assembly = coarsened_assembly(analysed, coarsening)
     observer.written("replicate", lambda: assembly)
-    with observer.stage("normalise"):
-        coarsened = read_kernel(renormalise(assembly), kernel.name)
+    with observer.stage("normalise"), renormalised(assembly) as module:
+        coarsened = read_kernel(module, kernel.name)
     observer.written("normalise", lambda: module_text(coarsened))
     return coarsened

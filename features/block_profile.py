@@ -1,4 +1,4 @@
-"""A block's contribution to the features: what of it stands once, what once per replica, and its dependence depth."""
+"""A block's contribution to the features: what stands once, what once per replica, and how deep it is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.ir.kernel import Instruction
+
 from .instruction_kinds import Kind, is_memory_access, kinds_of
 from .parallelism import DependenceDepth, dependence_depth, is_operation
-from coarsen.ir.kernel import Instruction
 
 Counts = Counter[Kind]
 IsDivergent = Callable[[Instruction], bool]
@@ -25,7 +26,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class BlockProfile:
-    """One block: uniform work and control, which stands once, divergent work, and the depth of both together."""
+    """One block: uniform work and control, which stand once, divergent work, and the depth of both."""
 
     once: Work
     divergent: Work
@@ -46,7 +47,7 @@ def block_profile(
         prologue: instructions before those, which stand once even where they are divergent.
         standing_for: values that were replaced by others, by their old name.
     """
-    once, repeated = list(prologue), []
+    once, repeated = list(prologue), list[Instruction]()
     body = tuple(instructions)
     for instruction in body:
         again = is_divergent(instruction) and not _is_terminator(instruction)

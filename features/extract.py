@@ -1,6 +1,8 @@
 """From a kernel to its features.
 
     kernel ─▶ legality, divergence, regions ─▶ blocks at a factor ─▶ Features
+
+Only the first step looks at the kernel as a whole; it is taken once for all factors.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from coarsen.errors import InvalidInputError
+from coarsen.ir.kernel import Kernel
+from coarsen.transform.coarsen import Analysed, analyse
+
 from .block_profile import Counts
 from .feature_table import FACTORS, FeatureTable
 from .feature_vector import Features
 from .instruction_kinds import Kind
 from .replication import BlockCopies, replicated_blocks
-from coarsen.ir.kernel import Kernel
-from coarsen.transform.coarsen import Analysed, analyse
 
 
 def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
@@ -34,10 +37,11 @@ def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
 
 
 def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
-    """The features of a kernel at each factor; the kernel is analysed once. Arguments and errors as for `extract`."""
+    """The features of a kernel at each factor, analysed once. Arguments and errors as for `extract`."""
     wanted = sorted(set(factors))
     if not wanted or wanted[0] < 1:
-        raise InvalidInputError(f"the factors must be at least 1, not {', '.join(map(str, wanted)) or 'none'}")
+        named = ", ".join(map(str, wanted)) or "none"
+        raise InvalidInputError(f"the factors must be at least 1, not {named}")
     analysed = analyse(kernel, dimension)
     return FeatureTable(kernel.name, dimension, {factor: _features(analysed, factor) for factor in wanted})
 

@@ -1,4 +1,4 @@
-"""Features of one kernel over the coarsening factors, and how much a step from one factor to another changes them."""
+"""Features of one kernel over the coarsening factors, and how much a step between two changes them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
+
 from .feature_vector import Features
 
 FACTORS = (1, 2, 4, 8, 16, 32)

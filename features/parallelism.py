@@ -1,7 +1,7 @@
 """Instruction- and memory-level parallelism of a block, from its data-dependence graph.
 
-Sim, Dasgupta, Kim and Vuduc (PPoPP 2012): how much work can be in flight at once follows from how deep the work
-depends on itself. With the data dependences between the instructions of one block,
+Sim, Dasgupta, Kim and Vuduc (PPoPP 2012): how much work can be in flight at once follows from how deep the
+work depends on itself. With the data dependences between the instructions of one block,
 
     ILP = operations / longest chain of dependent operations
     MLP = memory accesses / largest number of memory accesses on one chain
@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .instruction_kinds import is_memory_access
 from coarsen.ir.kernel import Instruction
+
+from .instruction_kinds import is_memory_access
 
 _CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
 

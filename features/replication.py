@@ -8,6 +8,10 @@ The rules are those of `transform/replicate.py`, at factor F:
     ids                 `rewritten_ids.py`
 
 The replicas of an operation do not depend on each other, so a block's dependence depth does not grow with F.
+
+Not counted: phis that the normal form adds where copies of a divergent loop follow each other (LCSSA);
+less than one in twenty instructions in the benchmark kernels. All other counts are those of the coarsened
+kernel, except where the normal form's clean-up finds replicas that it can merge.
 """
 
 from __future__ import annotations
@@ -17,17 +21,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.analysis.regions import Region
-from .block_profile import BlockProfile, Counts, block_profile
-from .instruction_kinds import Kind, kinds_of
-from .rewritten_ids import RewrittenIds, rewrite_ids
 from coarsen.ir.kernel import Block, Instruction
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.configuration import Coarsening
 
+from .block_profile import BlockProfile, Counts, block_profile
+from .instruction_kinds import Kind, kinds_of
+from .rewritten_ids import RewrittenIds, rewrite_ids
+
 
 @dataclass(frozen=True, slots=True)
 class BlockCopies:
-    """Equal blocks of the coarsened kernel: how many, and the instructions by kind and parallelism of each."""
+    """Equal blocks of the coarsened kernel: how many, and each one's instructions and parallelism."""
 
     copies: int
     kinds: Counts
@@ -93,9 +98,9 @@ def _copies(copies: int, kinds: Counts, operations: int, accesses: int, profile:
 def _blocks_after(analysed: Analysed, region: Region, factor: int) -> Iterator[BlockCopies]:
     """The blocks behind the copies of a region.
 
-    Each but the last enters the next copy as the region's head enters the first. The phis that take the results
-    out are counted with the join, whose own they replace; where the join is reached from elsewhere it keeps
-    those, and the last block stands for itself.
+    Each but the last enters the next copy as the region's head enters the first. The phis that take the
+    results out are counted with the join, whose own they replace; where the join is reached from elsewhere
+    it keeps those, and the last block stands for itself.
     """
     entering = analysed.kernel.block[region.head].terminator
     kinds: Counts = Counter(kinds_of(entering) | {Kind.INSTRUCTION})

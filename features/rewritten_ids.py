@@ -1,7 +1,7 @@
 """What the rewriting of work-item ids adds to a kernel, as instructions that can be counted.
 
-The transform (`transform/ids.py`) answers an id or size query at the kernel's start; here its text is read back,
-so that counts follow what it really writes:
+The transform (`transform/ids.py`) answers an id or size query at the kernel's start; here its text is read
+back, so that counts follow what it really writes:
 
     before                    counted, at the start of the entry block (factor 2)
     %x = get_global_id(0)     %id, %offset, %x.coarsened, %x.first, %x, %x.1
@@ -33,8 +33,8 @@ _OPERAND = re.compile(r"%([-\w$.]+)")
 class RewrittenIds:
     """A kernel's id and size queries along one dimension, rewritten for one factor above 1.
 
-    `prologue` is what stands at the start of the entry block; `standing_for` gives, for each query that is gone,
-    the value of the last replica, the one with the longest chain behind it.
+    `prologue` is what stands at the start of the entry block; `standing_for` gives, for each query that is
+    gone, the value of the last replica, the one with the longest chain behind it.
     """
 
     kernel: Kernel

@@ -1,8 +1,8 @@
 """What can't be coarsened faithfully, found before anything is written.
 
 Codes are stable: `sub-group`, `collective`, `device-enqueue`, `pipe`, `indirect-call`, `inline-assembly`,
-`irreducible`, `program-scope-variable`, `unsupported-instruction`, `unsupported-call`. Elsewhere: `recursion` (front
-end), `endless-loop` and `barrier-in-divergent-region` (regions).
+`irreducible`, `endless-loop`, `program-scope-variable`, `unsupported-instruction`, `unsupported-call`. Elsewhere:
+`recursion` (front end), `endless-loop` and `barrier-in-divergent-region` (regions).
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ def check_legality(kernel: Kernel, control_flow: ControlFlow) -> None:
         _check_instruction(kernel, instruction)
     if not control_flow.is_reducible:
         raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place")
+    for block in kernel.blocks:
+        if block.name not in control_flow.immediate_post_dominator:
+            raise RefusalError("endless-loop", "a loop of this kernel never ends", block.terminator.position)
 
 
 def _check_instruction(kernel: Kernel, instruction: Instruction) -> None:

@@ -18,13 +18,15 @@ _FLAGS = re.compile(r"^!llvm\.module\.flags = !\{(?P<nodes>[^}]*)\}\n", re.MULTI
 _DEBUG_FLAG = re.compile(r'^!(\d+) = !\{i32 \d+, !"(?:Dwarf Version|Debug Info Version)"', re.MULTILINE)
 
 
-def kernel_module(kernel: Kernel) -> Any:  # noqa: ANN401 (llvmlite has no types)
+def kernel_module(kernel: Kernel, text: str = "") -> Any:  # noqa: ANN401 (llvmlite has no types)
     """A kernel as an `llvmlite.binding.ModuleRef` of its own, in SPIR's data layout, without debug information.
+
+    `text` is the kernel's module where a writer has changed it.
 
     Raises:
         InternalError: the text is not valid LLVM IR.
     """
-    module = parse_own(_without_debug_flags(module_text(kernel)))
+    module = parse_own(_without_debug_flags(text or module_text(kernel)))
     module.name = kernel.name
     module.data_layout = _NATIVE_INTEGERS.sub("", module.data_layout)
     run_passes(module, ["global_dead_code_eliminate", "strip_dead_prototype"])

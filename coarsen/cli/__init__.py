@@ -1,0 +1,1 @@
+"""The command line: `coarsen COMMAND KERNEL.cl [options]`, one module per command."""

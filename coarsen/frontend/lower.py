@@ -13,9 +13,10 @@ import llvmlite.binding as llvm
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.compile import Source, compile_opencl_c
-from coarsen.frontend.normal_form import kernel_names, normal_form, parse
+from coarsen.frontend.normal_form import kernel_names, normal_form, parsed
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.modules import bitcode_module
 from coarsen.ir.reader import read_kernel
 
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
@@ -33,8 +34,8 @@ def lower(source: str | Path, kernel: str | None = None, options: str | Sequence
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself.
     """
-    module, name = normal_form(assembly_of(source, options), kernel)
-    return read_kernel(module, name)
+    with normal_form(assembly_of(source, options), kernel) as (module, name):
+        return read_kernel(module, name)
 
 
 def list_kernels(source: str | Path, options: str | Sequence[str] = ()) -> list[str]:
@@ -51,7 +52,8 @@ def assembly_of(source: str | Path, options: str | Sequence[str] = ()) -> str:
         return _disassemble(content, source)
     text = _decode(content, source)
     if source.suffix == ".ll" or _is_assembly(text):
-        return str(parse(text))
+        with parsed(text) as module:
+            return str(module)
     return compile_opencl_c(Source(text, source), parse_options(options))
 
 
@@ -80,7 +82,8 @@ def _decode(content: bytes, path: Path) -> str:
 
 def _disassemble(content: bytes, path: Path) -> str:
     try:
-        return str(llvm.parse_bitcode(content, llvm.create_context()))
+        with bitcode_module(content) as module:
+            return str(module)
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[0]
         major = llvm.llvm_version_info[0]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -22,43 +23,47 @@ import llvmlite.binding as llvm
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import merge_twins
+from coarsen.ir.modules import assembly_module
 
 # Without native integer widths in the data layout LLVM's passes believe that no integer is legal.
 _NATIVE_INTEGERS = "-n8:16:32:64"
 _KERNEL_DEFINITION = re.compile(r'^define [^\n]*\bspir_kernel\b[^\n]*@"?([^"\s(]+)"?\(', re.MULTILINE)
+_ENQUEUED_BLOCK = re.compile(r"__.*_block_invoke(?:_\d+)?_kernel$")
 _BLOCKING_ATTRIBUTES = re.compile(r"\b(?:noinline|optnone) ")
 
 
-def normal_form(assembly: str, kernel: str | None = None) -> tuple[Any, str]:
+@contextmanager
+def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any, str]]:
     """Bring a module into normal form around one kernel.
 
     Args:
         assembly: LLVM IR text.
         kernel: the kernel's name; may be left out where there is just one.
 
-    Returns:
-        the `llvmlite.binding.ModuleRef` and the kernel's name.
+    Yields:
+        the `llvmlite.binding.ModuleRef`, which is closed at the end of the `with`, and the kernel's name.
 
     Raises:
         InvalidInputError: no kernel, several and none chosen, or no such kernel.
         RefusalError: recursion.
     """
-    module = parse(merge_twins(_inlinable(assembly)))
-    name = choose_kernel(kernel_names(assembly), kernel)
-    if "n8:16:32:64" not in module.data_layout:
-        module.data_layout += _NATIVE_INTEGERS
-    _keep_only(module, name)
-    _run(["always_inliner", "global_dead_code_eliminate"], module)
-    _refuse_recursion(module, name)
-    run_passes(module)
-    return name_values(module, name), name
+    with parsed(merge_twins(_inlinable(assembly))) as module:
+        name = choose_kernel(kernel_names(assembly), kernel)
+        if "n8:16:32:64" not in module.data_layout:
+            module.data_layout += _NATIVE_INTEGERS
+        _keep_only(module, name)
+        _run(["always_inliner", "global_dead_code_eliminate"], module)
+        _refuse_recursion(module, name)
+        run_passes(module)
+        yield name_values(module, name), name
 
 
-def renormalise(assembly: str) -> Any:  # noqa: ANN401
-    """Parse, verify and clean up what a transform wrote; gives a module in normal form."""
-    module = parse(assembly, written_by_us=True)
-    run_passes(module)
-    return module
+@contextmanager
+def renormalised(assembly: str) -> Iterator[Any]:
+    """Parse, verify and clean up what a transform wrote; yields a module in normal form."""
+    with parsed(assembly, written_by_us=True) as module:
+        run_passes(module)
+        yield module
 
 
 def run_passes(module: Any) -> None:  # noqa: ANN401
@@ -69,22 +74,24 @@ def run_passes(module: Any) -> None:  # noqa: ANN401
     module.verify()
 
 
-def parse(assembly: str, *, written_by_us: bool = False) -> Any:  # noqa: ANN401
-    """Parse and verify LLVM IR text; a failure is the user's, or ours for what a transform wrote."""
-    try:
-        module = llvm.parse_assembly(assembly, llvm.create_context())
-        module.verify()
-    except RuntimeError as error:
-        first_line = str(error).strip().splitlines()[0]
-        if written_by_us:
-            raise InternalError(f"the transformed kernel is not valid LLVM IR: {first_line}") from error
-        raise InvalidInputError(f"not LLVM IR that LLVM {llvm.llvm_version_info[0]} reads: {first_line}") from None
-    return module
+@contextmanager
+def parsed(assembly: str, *, written_by_us: bool = False) -> Iterator[Any]:
+    """A verified module of LLVM IR text; invalid text is the user's fault, or ours for what a transform wrote."""
+    with ExitStack() as stack:
+        try:
+            module = stack.enter_context(assembly_module(assembly))
+        except RuntimeError as error:
+            first_line = str(error).strip().splitlines()[0]
+            if written_by_us:
+                raise InternalError(f"the transformed kernel is not valid LLVM IR: {first_line}") from error
+            major = llvm.llvm_version_info[0]
+            raise InvalidInputError(f"not LLVM IR that LLVM {major} reads: {first_line}") from None
+        yield module
 
 
 def kernel_names(assembly: str) -> list[str]:
-    """The kernels that a module defines, in their order."""
-    return _KERNEL_DEFINITION.findall(assembly)
+    """The kernels that a module defines, in their order, without those that clang makes of enqueued blocks."""
+    return [name for name in _KERNEL_DEFINITION.findall(assembly) if not _ENQUEUED_BLOCK.match(name)]
 
 
 def choose_kernel(names: list[str], wanted: str | None) -> str:
@@ -115,7 +122,9 @@ def _keep_only(module: Any, kernel: str) -> None:  # noqa: ANN401
 
 
 def _refuse_recursion(module: Any, kernel: str) -> None:  # noqa: ANN401
-    left = [f.name for f in module.functions if not f.is_declaration and f.name != kernel]
+    defined = [f.name for f in module.functions if not f.is_declaration and f.name != kernel]
+    # What is enqueued on the device stays, since its address is taken; the enqueuing is refused later.
+    left = [name for name in defined if "_block_invoke" not in name]
     if left:
         raise RefusalError("recursion", f"the helper function '{left[0]}' calls itself")
 
@@ -131,8 +140,3 @@ def _pass_builder() -> Any:  # noqa: ANN401
     llvm.initialize_all_targets()
     machine = llvm.Target.from_triple("spirv64-unknown-unknown").create_target_machine()
     return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-
-
-def functions_of(module: Any) -> Iterator[Any]:  # noqa: ANN401
-    """The functions that a module defines."""
-    return (function for function in module.functions if not function.is_declaration)

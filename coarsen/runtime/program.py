@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import pyopencl
 from pyopencl.tools import is_spirv
@@ -21,7 +21,7 @@ from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.transform.configuration import configuration_of
 
 _log = logging.getLogger("coarsen")
 
@@ -133,32 +133,6 @@ class Program(pyopencl.Program):
             raise refusals[0][1]
         for kernel, reason in refusals:
             plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
-
-
-def configuration_of(
-    factor: int | Sequence[int], dim: int | Sequence[int] = 0, stride: int | Sequence[int] = 1
-) -> Configuration:
-    """The configuration that `factor`, `dim` and `stride` mean, each one number or one per dimension.
-
-    Raises InvalidInputError for a factor or stride below 1, a dimension that isn't 0, 1 or 2 or comes twice,
-    and sequences of different length.
-    """
-    factors, dimensions, strides = _numbers("factor", factor), _numbers("dim", dim), _numbers("stride", stride)
-    count = len(dimensions)
-    if len(factors) not in (1, count) or len(strides) not in (1, count):
-        raise InvalidInputError("factor and stride must have one value, or one for each value of dim")
-    factors, strides = factors * (count // len(factors)), strides * (count // len(strides))
-    return configuration(Coarsening(*entry) for entry in zip(factors, dimensions, strides, strict=True))
-
-
-def _numbers(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
-    numbers: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
-    if not numbers:
-        raise InvalidInputError(f"{name} has no value")
-    for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise InvalidInputError(f"{name} must be a whole number, not {number!r}")
-    return numbers
 
 
 def _text_of(source: str | bytes) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from coarsen.errors import InvalidInputError
 
@@ -49,3 +50,32 @@ def configuration(coarsenings: Iterable[Coarsening]) -> Configuration:
     if len(set(dimensions)) < len(dimensions):
         raise InvalidInputError("a dimension can be coarsened only once")
     return tuple(coarsening for coarsening in chosen if coarsening.factor > 1)
+
+
+def configuration_of(
+    factor: int | Sequence[int], dim: int | Sequence[int] = 0, stride: int | Sequence[int] = 1
+) -> Configuration:
+    """The configuration that `factor`, `dim` and `stride` mean: each one number, or one per dimension.
+
+    Raises:
+        InvalidInputError: a factor or stride below 1, a dimension that isn't 0, 1 or 2 or comes twice, something
+            other than whole numbers, sequences of different lengths.
+    """
+    factors, dimensions, strides = _numbers("factor", factor), _numbers("dim", dim), _numbers("stride", stride)
+    count = len(dimensions)
+    if count == 1 and len(factors) > 1:
+        raise InvalidInputError("several factors need as many dimensions")
+    if len(factors) not in (1, count) or len(strides) not in (1, count):
+        raise InvalidInputError("factor and stride must have one value, or one for each value of dim")
+    factors, strides = factors * (count // len(factors)), strides * (count // len(strides))
+    return configuration(Coarsening(*entry) for entry in zip(factors, dimensions, strides, strict=True))
+
+
+def _numbers(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
+    numbers: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not numbers:
+        raise InvalidInputError(f"{name} has no value")
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InvalidInputError(f"{name} must be a whole number, not {number!r}")
+    return numbers

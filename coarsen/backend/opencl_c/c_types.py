@@ -5,6 +5,7 @@ An integer of LLVM has no sign, one of OpenCL C has: `from_llvm` is told which t
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from coarsen.errors import RefusalError
@@ -108,7 +109,8 @@ SPACE_NAMES = {
     AddressSpace.LOCAL: "local",
     AddressSpace.GENERIC: "",
 }
-_IMAGE_NAMES = {0: "image1d", 1: "image2d", 2: "image3d", 5: "image1d_buffer"}
+_KIND_OF_RECORD = re.compile(r"^(?:struct|union|class)\.")
+_NOT_IN_NAMES = re.compile(r"\W")
 
 
 def from_llvm(type_: Type, *, signed: bool = True) -> CType:
@@ -127,10 +129,17 @@ def from_llvm(type_: Type, *, signed: bool = True) -> CType:
         case ArrayType(count, element):
             return Array(from_llvm(element, signed=signed), count)
         case StructType():
-            return Record(type_.name, type_)
+            return Record(record_name(type_), type_)
         case TargetType(text):
             return _target(text)
     raise RefusalError("unsupported-type", f"OpenCL C has no type for LLVM's '{type_}'")
+
+
+def record_name(type_: StructType) -> str:
+    """A structure's name in C: LLVM's without its kind, or one made of its elements for a literal structure."""
+    if type_.name:
+        return _NOT_IN_NAMES.sub("_", _KIND_OF_RECORD.sub("", type_.name))
+    return "tuple_" + "_".join(_NOT_IN_NAMES.sub("", str(element)) for element in type_.elements)
 
 
 def integer(width: int, *, signed: bool) -> Scalar:

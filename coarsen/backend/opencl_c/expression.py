@@ -31,7 +31,8 @@ class Expression:
 
     `bare` is the expression inside of an outermost conversion, where that conversion is what C does implicitly
     when it assigns; `place` is what a pointer points to, as an lvalue; `negated` is the condition's opposite;
-    `literal` is the number that an integer literal stands for; `base` and `index` are the parts of `base[index]`.
+    `literal` is the number that an integer literal stands for; `base` and `index` are the parts of `base[index]`;
+    `is_packed` says that an lvalue is inside of a packed structure; `operation` holds the texts of a binary one.
     """
 
     text: str
@@ -43,6 +44,8 @@ class Expression:
     literal: int | None = None
     base: Expression | None = None
     index: Expression | None = None
+    is_packed: bool = False
+    operation: tuple[str, str, str] | None = None
 
     def at(self, precedence: int) -> str:
         """The text, in parentheses if it binds less tightly than `precedence`."""
@@ -67,8 +70,8 @@ def call(function: str, arguments: Sequence[Expression], type_: CType) -> Expres
 def binary(left: Expression, operator: str, right: Expression, precedence: int, type_: CType) -> Expression:
     """`left operator right`, grouped from the left."""
     minimum = UNARY if precedence in (SHIFT, BIT_AND, BIT_XOR, BIT_OR) else precedence
-    text = f"{left.at(minimum)} {operator} {right.at(max(minimum, precedence + 1))}"
-    return Expression(text, precedence, type_)
+    first, second = left.at(minimum), right.at(max(minimum, precedence + 1))
+    return Expression(f"{first} {operator} {second}", precedence, type_, operation=(first, operator, second))
 
 
 def unary(operator: str, operand: Expression, type_: CType) -> Expression:
@@ -105,14 +108,16 @@ def address_of(place: Expression, like: Pointer) -> Expression:
 
 def member(record: Expression, field: str, type_: CType) -> Expression:
     """`record.field`, or `pointer->field`."""
+    packed = record.is_packed or (isinstance(record.type, Record) and record.type.layout.packed)
     if record.base is not None and record.index is None and record.text.startswith("*"):
-        return Expression(f"{record.base.at(POSTFIX)}->{field}", POSTFIX, type_)
-    return Expression(f"{record.at(POSTFIX)}.{field}", POSTFIX, type_)
+        return Expression(f"{record.base.at(POSTFIX)}->{field}", POSTFIX, type_, is_packed=packed)
+    return Expression(f"{record.at(POSTFIX)}.{field}", POSTFIX, type_, is_packed=packed)
 
 
 def subscript(base: Expression, index: Expression, type_: CType) -> Expression:
     """`base[index]`."""
-    return Expression(f"{base.at(POSTFIX)}[{index.text}]", POSTFIX, type_, base=base, index=index)
+    text = f"{base.at(POSTFIX)}[{index.text}]"
+    return Expression(text, POSTFIX, type_, base=base, index=index, is_packed=base.is_packed)
 
 
 def literal_int(number: int, type_: Scalar = INT) -> Expression:
@@ -169,7 +174,17 @@ def _coerce_pointer(operand: Expression, have: Pointer, type_: Pointer) -> Expre
         return operand
     if operand.text == "0":
         return Expression("0", PRIMARY, type_)
+    if isinstance(have.pointee, Array) and operand.place is not None:
+        return _coerce_pointer(decayed(operand.place, have), replace(have, pointee=have.pointee.element), type_)
     return cast(operand, type_)
+
+
+def decayed(array: Expression, like: Pointer) -> Expression:
+    """An array as the pointer to its first element that C makes of it."""
+    if not isinstance(array.type, Array):
+        raise TypeError(f"{array.text} is not an array")
+    first = subscript(array, literal_int(0), array.type.element)
+    return Expression(array.text, array.precedence, replace(like, pointee=array.type.element), place=first)
 
 
 def promoted(type_: CType) -> CType:

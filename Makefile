@@ -1,0 +1,46 @@
+# Everything happens in a virtual environment of this folder; only Python 3.11 or newer and pip are needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TYPED := build/typed
+
+.DELETE_ON_ERROR:
+.PHONY: demo test lint benchmark clean
+
+# Coarsens a kernel for a GPU that isn't there and runs it, checked and timed, on a device that is.
+demo: $(VENV)/.demo-installed
+	$(BIN)/python -m coarsen.opencl_bench.demo
+
+# Lint, types and all tests on every OpenCL device found; see tests/conftest.py for the devices that must be there.
+test: lint
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/.test-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	rm -rf $(TYPED)
+	$(BIN)/pip install --quiet --no-deps --target $(TYPED) .
+	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p coarsen
+	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../tests
+
+# How long coarsening takes, against clang in the same run.
+benchmark: $(VENV)/.test-installed
+	$(BIN)/python -m coarsen.opencl_bench.compile_time
+
+clean:
+	rm -rf $(VENV) build *.egg-info
+
+$(VENV)/.created:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "coarsen needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	touch $@
+
+$(VENV)/.demo-installed: $(VENV)/.created pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[cpu,bench]'
+	touch $@
+
+$(VENV)/.test-installed: $(VENV)/.created pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@

@@ -1,0 +1,288 @@
+"""Arithmetic: LLVM's integers wrap and have no sign, C's signed ones may not overflow.
+
+`add nsw` may be written with signed operands; a plain `add` is computed unsigned. Types narrower than int are
+computed as int, as C does, and cut back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from coarsen.backend.opencl_c.c_types import (
+    BOOL,
+    INT,
+    CType,
+    Scalar,
+    Vector,
+    is_signed,
+    with_sign,
+)
+from coarsen.backend.opencl_c.expression import (
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    EQUALITY,
+    LOGICAL_AND,
+    LOGICAL_OR,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    Expression,
+    binary,
+    call,
+    cast,
+    coerce,
+    common_integer,
+    literal_int,
+    unary,
+)
+from coarsen.backend.opencl_c.translator import Handler, Translator
+from coarsen.ir.details import flags
+from coarsen.ir.kernel import Instruction
+
+_LARGEST_INT = 2**31 - 1
+_LARGEST_BYTE = 255
+
+
+def integer_pair(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """Two integers of the same bits as C's operands: literals take the other's type, wide conversions are dropped."""
+    left, right = _plain_literal(left, right), _plain_literal(right, left)
+    return _without_widening(left, right), _without_widening(right, left)
+
+
+def _plain_literal(operand: Expression, other: Expression) -> Expression:
+    """A literal beside an integer needs no suffix where it fits into int."""
+    if operand.literal is None or other.literal is not None or not isinstance(other.type, Scalar):
+        return operand
+    typed = coerce(operand, other.type)
+    if typed.literal is not None and 0 <= typed.literal <= _LARGEST_INT:
+        return literal_int(typed.literal)
+    return literal_int(typed.literal) if is_signed(other.type) and _fits_int(typed.literal) else typed
+
+
+def _fits_int(number: int | None) -> bool:
+    return number is not None and -_LARGEST_INT - 1 < number <= _LARGEST_INT
+
+
+def _without_widening(operand: Expression, other: Expression) -> Expression:
+    """`(long)i + n` is `i + n` where n is long: C widens by itself."""
+    bare = operand.bare
+    if bare is None or not isinstance(bare.type, Scalar) or not isinstance(other.type, Scalar):
+        return operand
+    if not isinstance(operand.type, Scalar) or other.literal is not None:
+        return operand
+    integers = bare.type.is_integer and operand.type.is_integer and other.type.is_integer
+    if not integers or bare.type.size >= operand.type.size or bare.type is BOOL:
+        return operand
+    same = common_integer(bare.type, other.type) == common_integer(operand.type, other.type)
+    return bare if same else operand
+
+
+def compute(left: Expression, operator: str, right: Expression, precedence: int, result: CType) -> Expression:
+    """An operator on two integer scalars of the same bits or two vectors, with the type that C gives it."""
+    if isinstance(result, Vector):
+        return binary(left, operator, coerce(right, left.type), precedence, left.type)
+    if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
+        raise TypeError(f"{left.text} {operator} {right.text}")
+    if precedence == SHIFT:
+        type_ = left.type if left.type.size >= INT.size else INT
+    else:
+        type_ = common_integer(left.type, right.type)
+    expression = binary(left, operator, right, precedence, type_)
+    if isinstance(result, Scalar) and result.size < type_.size:
+        return cast(expression, result)
+    return expression
+
+
+def _sum(operator: str, precedence: int) -> Handler:
+    def write(translator: Translator, instruction: Instruction) -> Expression:
+        left, right = (translator.value(operand) for operand in instruction.operands)
+        if isinstance(left.type, Vector):
+            return compute(left, operator, right, precedence, left.type)
+        if left.type is BOOL:
+            return _exclusive_or(translator, instruction)
+        if operator == "+" and _is_negative(right, left):
+            return _wrapping(left, "-", _negated(right, left), precedence, instruction)
+        return _wrapping(left, operator, right, precedence, instruction)
+
+    return write
+
+
+def _is_negative(literal: Expression, other: Expression) -> bool:
+    if literal.literal is None or other.literal is not None or not isinstance(other.type, Scalar):
+        return False
+    signed = coerce(literal, with_sign(other.type, signed=True)).literal
+    return signed is not None and -_LARGEST_INT <= signed < 0
+
+
+def _negated(literal: Expression, other: Expression) -> Expression:
+    signed = coerce(literal, with_sign(other.type, signed=True)).literal or 0
+    return coerce(literal_int(-signed), other.type)
+
+
+def _wrapping(
+    left: Expression, operator: str, right: Expression, precedence: int, instruction: Instruction
+) -> Expression:
+    result = left.type if left.literal is None else right.type
+    left, right = integer_pair(left, right)
+    if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
+        raise TypeError(instruction.text)
+    type_ = common_integer(left.type, right.type)
+    narrow_product = operator == "*" and isinstance(result, Scalar) and result.size < INT.size
+    if type_.kind == "signed" and (narrow_product or _may_wrap(instruction, result)):
+        unsigned = with_sign(type_, signed=False)
+        if left.literal is None:
+            left = coerce(left, unsigned)
+        else:
+            right = coerce(right, unsigned)
+    return compute(left, operator, right, precedence, result)
+
+
+def _may_wrap(instruction: Instruction, result: CType) -> bool:
+    """Whether C's signed arithmetic might overflow; sums of narrow integers never do, being computed as int."""
+    is_narrow = isinstance(result, Scalar) and result.size < INT.size
+    return not is_narrow and "nsw" not in flags(instruction)
+
+
+def _signed_pair(signed: bool, operator: str, precedence: int = PRODUCT) -> Handler:
+    """Division and remainder, where both operands need the sign."""
+
+    def write(translator: Translator, instruction: Instruction) -> Expression:
+        left, right = (translator.value(operand, signed=signed) for operand in instruction.operands)
+        if isinstance(left.type, Vector):
+            return compute(left, operator, right, precedence, left.type)
+        result = left.type
+        left, right = integer_pair(left, right)
+        if signed != _computed_signed(left, right):
+            left = coerce(left, result)
+        return compute(left, operator, right, precedence, result)
+
+    return write
+
+
+def _computed_signed(left: Expression, right: Expression) -> bool:
+    if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
+        return True
+    type_ = common_integer(left.type, right.type)
+    # Narrow unsigned integers are computed as int, and exactly so.
+    return type_.kind == "signed" and not (left.type.kind == right.type.kind == "unsigned")
+
+
+def _shift(operator: str, signed: bool | None) -> Handler:
+    def write(translator: Translator, instruction: Instruction) -> Expression:
+        left = translator.value(instruction.operands[0], signed=signed)
+        right = translator.value(instruction.operands[1])
+        if isinstance(left.type, Scalar):
+            if right.literal is not None:
+                right = literal_int(right.literal)
+            right = _narrower(right)
+        return compute(left, operator, right, SHIFT, left.type)
+
+    return write
+
+
+def _narrower(amount: Expression) -> Expression:
+    """A shift's amount without a widening, which changes nothing."""
+    bare = amount.bare
+    if bare is None or not isinstance(bare.type, Scalar) or not isinstance(amount.type, Scalar):
+        return amount
+    return bare if bare.type.is_integer and bare.type.size < amount.type.size else amount
+
+
+def _bits(operator: str, precedence: int, boolean: Callable[[Expression, Expression], Expression]) -> Handler:
+    def write(translator: Translator, instruction: Instruction) -> Expression:
+        left, right = (translator.value(operand) for operand in instruction.operands)
+        if left.type is BOOL:
+            return boolean(left, right)
+        if isinstance(left.type, Vector):
+            if operator == "^" and right.text.startswith(f"({left.type})(-1)"):
+                return unary("~", left, left.type)
+            return compute(left, operator, right, precedence, left.type)
+        result = left.type if left.literal is None else right.type
+        if operator == "^" and right.literal is not None and coerce(right, with_sign(result, signed=True)).literal == -1:
+            inverted = unary("~", left, left.type)
+            return cast(inverted, result) if isinstance(result, Scalar) and result.size < INT.size else inverted
+        if isinstance(result, Scalar) and result.size < INT.size:
+            right = coerce(right, result)
+        return compute(*_spread(integer_pair(left, right), operator), precedence, result)
+
+    return write
+
+
+def _spread(pair: tuple[Expression, Expression], operator: str) -> tuple[Expression, str, Expression]:
+    left, right = pair
+    if right.literal is not None and right.literal > _LARGEST_BYTE:
+        suffix = right.text.lstrip("-0123456789")
+        right = Expression(f"{right.literal:#x}{suffix}", right.precedence, right.type, literal=right.literal)
+    return left, operator, right
+
+
+def negation(condition: Expression) -> Expression:
+    """The opposite of a condition."""
+    if condition.negated is not None:
+        return condition.negated
+    opposite = unary("!", condition, BOOL)
+    return Expression(opposite.text, opposite.precedence, BOOL, negated=condition)
+
+
+def _exclusive(left: Expression, right: Expression) -> Expression:
+    if right.text in ("true", "false"):
+        return negation(left) if right.text == "true" else left
+    if left.text in ("true", "false"):
+        return negation(right) if left.text == "true" else right
+    return binary(left, "!=", right, EQUALITY, BOOL)
+
+
+def _exclusive_or(translator: Translator, instruction: Instruction) -> Expression:
+    return _exclusive(*(translator.value(operand) for operand in instruction.operands))
+
+
+def logical_and(left: Expression, right: Expression) -> Expression:
+    """`left && right`."""
+    return binary(left, "&&", right, LOGICAL_AND, BOOL)
+
+
+def logical_or(left: Expression, right: Expression) -> Expression:
+    """`left || right`."""
+    return binary(left, "||", right, LOGICAL_OR, BOOL)
+
+
+def _float(operator: str, precedence: int) -> Handler:
+    def write(translator: Translator, instruction: Instruction) -> Expression:
+        left, right = (translator.value(operand) for operand in instruction.operands)
+        return binary(left, operator, right, precedence, left.type)
+
+    return write
+
+
+def _remainder(translator: Translator, instruction: Instruction) -> Expression:
+    left, right = (translator.value(operand) for operand in instruction.operands)
+    return call("fmod", [left, right], left.type)
+
+
+def _negate(translator: Translator, instruction: Instruction) -> Expression:
+    operand = translator.value(instruction.operands[0])
+    return unary("-", operand, operand.type)
+
+
+ARITHMETIC: Mapping[str, Handler] = {
+    "add": _sum("+", SUM),
+    "sub": _sum("-", SUM),
+    "mul": _sum("*", PRODUCT),
+    "sdiv": _signed_pair(True, "/"),
+    "udiv": _signed_pair(False, "/"),
+    "srem": _signed_pair(True, "%"),
+    "urem": _signed_pair(False, "%"),
+    "shl": _shift("<<", None),
+    "lshr": _shift(">>", False),
+    "ashr": _shift(">>", True),
+    "and": _bits("&", BIT_AND, logical_and),
+    "or": _bits("|", BIT_OR, logical_or),
+    "xor": _bits("^", BIT_XOR, _exclusive),
+    "fadd": _float("+", SUM),
+    "fsub": _float("-", SUM),
+    "fmul": _float("*", PRODUCT),
+    "fdiv": _float("/", PRODUCT),
+    "frem": _remainder,
+    "fneg": _negate,
+}

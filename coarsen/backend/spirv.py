@@ -1,0 +1,104 @@
+"""The SPIR-V writer, through LLVM's own SPIR-V back end.
+
+    ir.Kernel ─▶ refusals ─▶ calls in the forms that the back end takes ─▶ spirv64 module ─▶ SPIR-V words ─▶ checked
+
+What the back end can't take makes it stop the whole process, so `spirv_limits.py` refuses it before. A builtin that it
+does not know it writes as a function to be linked in from elsewhere: found in the words and refused after.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+
+from coarsen.analysis.builtins import builtin_name
+from coarsen.backend.llvm_module import kernel_module, run_passes, target_machine
+from coarsen.backend.builtin_library import with_definitions
+from coarsen.backend.spirv_printf import text_without_variadic_calls
+from coarsen.backend.spirv_library import spirv_library
+from coarsen.backend.spirv_limits import check_limits
+from coarsen.errors import InternalError, InvalidInputError, RefusalError
+from coarsen.ir.kernel import Kernel
+
+DEFAULT_VERSION = "1.2"
+VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
+_VERSION = re.compile(r"SPIR-V_(\d+)\.(\d+)")
+
+_CLEAN_UP = ("always_inliner", "global_dead_code_eliminate", "strip_dead_prototype")
+
+# From the SPIR-V specification, section 2.3 (physical layout) and chapter 3 (binary form).
+_MAGIC = 0x07230203
+_HEADER_WORDS = 5
+_OP_FUNCTION = 54
+_OP_DECORATE = 71
+_LINKAGE_ATTRIBUTES = 41
+_IMPORT = 1
+
+
+def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
+    """A kernel as a SPIR-V module: physical 64-bit addressing, OpenCL memory model, little-endian words.
+
+    Args:
+        kernel: the kernel, in normal form.
+        version: the SPIR-V version that its header carries, one of `VERSIONS`.
+
+    Raises:
+        RefusalError: the kernel uses what LLVM's SPIR-V back end has no form for.
+        InvalidInputError: there is no such version.
+    """
+    if version not in VERSIONS:
+        raise InvalidInputError(f"there is no SPIR-V version '{version}'; there is: {', '.join(VERSIONS)}")
+    check_limits(kernel)
+    bits = "32" if 'target triple = "spir-' in kernel.before else "64"
+    triple = f"spirv{bits}v{version}-unknown-unknown"
+    machine = target_machine(triple)
+    text = with_definitions(text_without_variadic_calls(kernel), spirv_library, kernel.structures)
+    module = kernel_module(kernel, text)
+    run_passes(module, _CLEAN_UP)
+    module.triple = triple
+    module.data_layout = str(machine.target_data)
+    code: bytes = machine.emit_object(module)
+    _check(kernel, code)
+    return code
+
+
+def supports_spirv(il_version: str, version: str = DEFAULT_VERSION) -> bool:
+    """Whether a device takes SPIR-V of a version.
+
+    Args:
+        il_version: what OpenCL says of the device (`CL_DEVICE_IL_VERSION`), "SPIR-V_1.0 SPIR-V_1.2" for one.
+        version: the version of the module that it is to be given.
+    """
+    wanted = tuple(int(part) for part in version.split("."))
+    return any((int(major), int(minor)) >= wanted for major, minor in _VERSION.findall(il_version))
+
+
+def _check(kernel: Kernel, code: bytes) -> None:
+    words = struct.unpack(f"<{len(code) // 4}I", code)
+    if words[0] != _MAGIC:
+        raise InternalError("LLVM's SPIR-V back end wrote something that is not SPIR-V")
+    for name in _imported(words):
+        position = next((i.position for i in kernel.instructions() if i.callee == name), None)
+        reason = f"LLVM's SPIR-V back end has no form for the function {builtin_name(name)}"
+        raise RefusalError("spirv-unsupported", reason, position)
+
+
+def _imported(words: tuple[int, ...]) -> Iterator[str]:
+    """The names of functions that the module leaves to a linker."""
+    instructions = list(_instructions(words))
+    functions = {operands[1] for opcode, operands in instructions if opcode == _OP_FUNCTION}
+    for opcode, operands in instructions:
+        is_linkage = opcode == _OP_DECORATE and operands[1] == _LINKAGE_ATTRIBUTES
+        if is_linkage and operands[0] in functions and operands[-1] == _IMPORT:
+            name = operands[2:-1]
+            yield struct.pack(f"<{len(name)}I", *name).partition(b"\0")[0].decode()
+
+
+def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Each instruction's opcode and operands; a first word holds the opcode and the number of words."""
+    position = _HEADER_WORDS
+    while position < len(words):
+        opcode, count = words[position] & 0xFFFF, words[position] >> 16
+        yield opcode, words[position + 1 : position + count]
+        position += count

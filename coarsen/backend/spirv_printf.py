@@ -1,0 +1,78 @@
+"""Calls of `printf` in a form that LLVM's SPIR-V back end takes.
+
+    before   call i32 (ptr addrspace(2), ...) @printf(ptr addrspace(2) @format, i32 %i, double %x)
+    after    call i32 @_Z6printfPU3AS2Kcid(ptr addrspace(2) @format, i32 %i, double %x)
+
+Of a variadic function the back end asks for parameters that the declaration hasn't got, and stops the process. So there
+is one function for each list of argument types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.builtins import builtin_name
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.printer import assemble
+from coarsen.ir.types import FloatType, IntegerType, PointerType, Type, VectorType
+
+_INTEGER_CODES = {8: "c", 16: "s", 32: "i", 64: "l"}
+_FLOAT_CODES = {"half": "Dh", "float": "f", "double": "d"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call in its new form: the function's name, its result's type, and the arguments as type and text."""
+
+    callee: str
+    result: Type
+    arguments: tuple[tuple[Type, str], ...]
+
+    def text(self, name: str) -> str:
+        arguments = ", ".join(f"{type_} {text}" for type_, text in self.arguments)
+        assigned = f"%{name} = " if name else ""
+        return f"{assigned}call spir_func {self.result} @{self.callee}({arguments})"
+
+    def declaration(self) -> str:
+        types = ", ".join(str(type_) for type_, _ in self.arguments)
+        return f"declare spir_func {self.result} @{self.callee}({types})"
+
+
+def text_without_variadic_calls(kernel: Kernel) -> str:
+    """The module of a kernel as LLVM IR text, with its calls of `printf` in the form above."""
+    calls = {i.text: call for i in kernel.instructions() if (call := _adjusted(i)) is not None}
+    blocks = ((block.name, _lines(block.instructions, calls)) for block in kernel.blocks)
+    known = kernel.before + kernel.after
+    declarations = {call.declaration() for call in calls.values() if f"@{call.callee}(" not in known}
+    return assemble(kernel, blocks, sorted(declarations))
+
+
+def _lines(instructions: Iterable[Instruction], calls: dict[str, _Call]) -> Iterator[str]:
+    for instruction in instructions:
+        call = calls.get(instruction.text)
+        yield call.text(instruction.name) if call else instruction.text
+
+
+def _adjusted(instruction: Instruction) -> _Call | None:
+    if builtin_name(instruction.callee) != "printf":
+        return None
+    arguments = tuple((value.type, _spelled(value)) for value in instruction.arguments)
+    callee = "_Z6printfPU3AS2Kc" + "".join(_code(type_) for type_, _ in arguments[1:])
+    return _Call(callee, instruction.type, arguments)
+
+
+def _spelled(value: Value) -> str:
+    mark = {ValueKind.CONSTANT: "", ValueKind.GLOBAL: "@", ValueKind.FUNCTION: "@"}.get(value.kind, "%")
+    return mark + value.text
+
+
+def _code(type_: Type) -> str:
+    """How the Itanium ABI writes a type in a function's name."""
+    if isinstance(type_, IntegerType):
+        return _INTEGER_CODES.get(type_.width, "i")
+    if isinstance(type_, FloatType):
+        return _FLOAT_CODES.get(type_.kind, "f")
+    if isinstance(type_, VectorType):
+        return f"Dv{type_.count}_{_code(type_.element)}"
+    return f"PU3AS{type_.address_space}v" if isinstance(type_, PointerType) else "v"

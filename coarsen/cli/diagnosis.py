@@ -1,0 +1,155 @@
+"""What coarsen needs of its surroundings, looked for one by one.
+
+Each part is imported where it is looked for: the diagnosis must come to its end where one can't be.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib.metadata
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.errors import CoarsenError
+
+_KERNEL = "kernel void doctor(global float *values) { values[get_global_id(0)] = sqrt(values[0]); }"
+_LOADER = re.compile(r"\s(/\S*libOpenCL\S*)$", re.MULTILINE)
+
+
+class Need(enum.StrEnum):
+    """What something is needed for."""
+
+    TO_COARSEN = "coarsening"
+    TO_RUN = "running kernels"
+    OPTIONAL = "optional"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked for: version, path or what is wrong in `details`, a command in `mend`."""
+
+    what: str
+    is_there: bool
+    details: str
+    mend: str = ""
+    need: Need = Need.TO_COARSEN
+
+    @property
+    def status(self) -> str:
+        """`ok`, `missing`, or `absent` for what is optional."""
+        if self.is_there:
+            return "ok"
+        return "absent" if self.need is Need.OPTIONAL else "missing"
+
+
+def diagnose() -> Iterator[Finding]:
+    """Look for everything; never raises for what isn't there."""
+    yield Finding("Python", True, f"{platform.python_version()}, {sys.executable}")
+    yield Finding("coarsen", True, f"{_version('coarsen')}, {Path(__file__).parents[1]}")
+    yield _guarded("LLVM", "pip install llvmlite", _llvm)
+    yield _guarded("clang", "pip install ziglang", _clang)
+    yield _guarded("opencl-c-base.h", "pip install pocl-binary-distribution", _header)
+    yield _guarded("OpenCL C to LLVM IR", "see the lines above", _front_end)
+    yield _guarded("PyOpenCL", "pip install pyopencl", _pyopencl, Need.TO_RUN)
+    yield _guarded("OpenCL loader", "pip install pyopencl", _loader, Need.TO_RUN)
+    yield from _drivers()
+    yield _guarded("working device", "pip install 'coarsen[cpu]'", _devices, Need.TO_RUN)
+    yield _guarded("PyTorch", "training needs it: pip install 'coarsen[train]'", _torch, Need.OPTIONAL)
+    yield _guarded("models", "pip install --force-reinstall coarsen", _models)
+
+
+def _guarded(what: str, mend: str, find: Callable[[], str], need: Need = Need.TO_COARSEN) -> Finding:
+    """The finding of a function that gives details, or raises where the thing is missing or broken."""
+    try:
+        return Finding(what, True, find(), "", need)
+    except (CoarsenError, ImportError, OSError, RuntimeError) as error:
+        return Finding(what, False, " ".join(str(error).split()), mend, need)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        raise ImportError("not installed") from None
+
+
+def _llvm() -> str:
+    import llvmlite.binding as llvm
+
+    return f"{'.'.join(map(str, llvm.llvm_version_info))}, in llvmlite {_version('llvmlite')}"
+
+
+def _clang() -> str:
+    from coarsen.frontend.clang import find_clang
+
+    clang = find_clang()
+    return f"{clang.version() or 'of unknown version'}, {' '.join(clang.command)}, from {clang.origin}"
+
+
+def _header() -> str:
+    from coarsen.frontend.clang import find_clang
+
+    clang = find_clang()
+    if clang.header_folder is not None:
+        return str(clang.header_folder)
+    if clang.origin == "PATH":
+        return "clang's own"
+    raise OSError("not found")
+
+
+def _front_end() -> str:
+    from coarsen.frontend.lower import list_kernels
+
+    return "works" if list_kernels(_KERNEL) == ["doctor"] else "gives no kernel"
+
+
+def _pyopencl() -> str:
+    import pyopencl
+
+    return f"{pyopencl.VERSION_TEXT}, {Path(pyopencl.__file__).parent}"
+
+
+def _loader() -> str:
+    from coarsen.runtime.devices import discover_devices
+
+    discover_devices()
+    match = _LOADER.search(Path("/proc/self/maps").read_text(errors="replace"))
+    if match is None:
+        raise OSError("none loaded")
+    return match[1]
+
+
+def _drivers() -> Iterator[Finding]:
+    from coarsen.runtime.vendors import missing_drivers, prepare_loader
+
+    setup = prepare_loader()
+    if setup.user_variable is not None:
+        yield Finding("OpenCL drivers", True, f"as {setup.user_variable} says", need=Need.TO_RUN)
+    broken = missing_drivers(setup)
+    for driver in setup.drivers:
+        there = driver not in broken
+        details = f"{driver.library}, from {driver.origin}{'' if there else ' (did not load)'}"
+        yield Finding("OpenCL driver", there, details, need=Need.OPTIONAL)
+
+
+def _devices() -> str:
+    from coarsen.runtime.selection import find_working_device
+
+    return str(find_working_device())
+
+
+def _torch() -> str:
+    return _version("torch")
+
+
+def _models() -> str:
+    from coarsen.models import available_models
+
+    names = available_models()
+    if not names:
+        raise OSError("none")
+    return ", ".join(names)

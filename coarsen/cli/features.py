@@ -1,0 +1,87 @@
+"""`coarsen features`: the static features of a kernel at each factor."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from coarsen.cli.kernel_input import lower_file, naming_file
+from coarsen.cli.options import (
+    BuildOptions,
+    Definitions,
+    Dimension,
+    IncludeFolders,
+    KernelFile,
+    KernelName,
+    OutputFormat,
+    Standard,
+    build_options,
+    checked_dimension,
+)
+from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.errors import InvalidInputError
+from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
+
+_ALL_FACTORS = ",".join(map(str, FACTORS))
+
+Factors = Annotated[
+    str, typer.Option("--factors", metavar="FACTOR,…", help="The factors, separated by commas.")
+]
+
+
+def features(
+    file: KernelFile,
+    kernel: KernelName = None,
+    dim: Dimension = 0,
+    factors: Factors = _ALL_FACTORS,
+    define: Definitions = None,
+    include: IncludeFolders = None,
+    cl_std: Standard = None,
+    build_option: BuildOptions = None,
+    output_format: OutputFormat = Format.TABLE,
+) -> None:
+    """Show the static features of a kernel at each factor.
+
+    They are computed from the kernel's divergence, without coarsening it.
+
+    Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
+    """
+    wanted = _parse_factors(factors)
+    dimension = checked_dimension(dim)
+    lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
+    with naming_file(file):
+        table = feature_table(lowered, dimension, wanted)
+    if output_format is Format.JSON:
+        print_json(_as_data(table))
+    else:
+        _print(table)
+
+
+def _parse_factors(text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]+", word) and int(word) >= 1 for word in words):
+        raise InvalidInputError(f"--factors needs whole numbers of at least 1 between commas, not '{text}'")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def _as_data(table: FeatureTable) -> object:
+    return {
+        "kernel": table.kernel,
+        "dimension": table.dimension,
+        "features": {str(factor): table.at(factor).by_name() for factor in table.factors},
+    }
+
+
+def _print(table: FeatureTable) -> None:
+    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
+    print_line()
+    columns = [table.at(factor).by_name() for factor in table.factors]
+    headings = [str(factor) for factor in table.factors]
+    rows = [[name.replace("_", " "), *(f"{column[name]:.4g}" for column in columns)] for name in _names()]
+    print_table(["feature", *headings], rows, numbers=headings)
+
+
+def _names() -> list[str]:
+    return [feature.name for feature in FEATURES]

@@ -1,0 +1,44 @@
+"""What commands that read a kernel share: lowering it, and naming the file in messages about a place in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+
+_STARTS_WITH_POSITION = re.compile(r"\d+:\d+: ")
+_IR_SUFFIXES = frozenset({".ll", ".bc"})
+
+
+def lower_file(path: Path, kernel: str | None, options: str) -> Kernel:
+    """Lower the kernel of a file. Raises as `coarsen.frontend.lower.lower` does, with the file in the message."""
+    with naming_file(path):
+        return lower(path, kernel, options)
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Put the file into refusals that only know line and column."""
+    try:
+        yield
+    except RefusalError as refusal:
+        position = refusal.position
+        if position is None or position.file or is_ir_file(path):
+            raise
+        named = SourcePosition(position.line, position.column, str(path))
+        raise RefusalError(refusal.code, refusal.reason, named) from refusal
+
+
+def with_file(message: str, path: Path) -> str:
+    """A message that starts with line and column, with the file in front; another one comes back."""
+    return f"{path}:{message}" if _STARTS_WITH_POSITION.match(message) and not is_ir_file(path) else message
+
+
+def is_ir_file(path: Path) -> bool:
+    """Whether positions of the kernel are those of another file, from which this LLVM IR was made."""
+    return path.suffix in _IR_SUFFIXES

@@ -1,0 +1,170 @@
+"""The command line's entry: finds the command, runs it, and turns errors into one line and an exit code.
+
+Exit codes: 0 done · 1 internal error · 2 usage or invalid input · 3 the kernel can't be coarsened · 4 no usable
+device · 5 verification failed · 130 interrupted.
+
+A command's module is imported when the command is named, so that `coarsen --help` starts at once and no command
+waits for what only another needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from coarsen.cli.messages import Settings, logging_to_stderr, say
+from coarsen.cli.options import Debug, Quiet, Verbose, Version
+from coarsen.errors import CoarsenError, InternalError
+
+COMMANDS = MappingProxyType(
+    {
+        "apply": "Write a kernel coarsened, or explain what coarsening does to it.",
+        "predict": "Predict the best coarsening factor of a kernel on a device.",
+        "features": "Show the static features of a kernel at each factor.",
+        "train": "Train a device's predictor, print its evaluation and store it.",
+        "devices": "List the OpenCL devices and whether each really runs a kernel.",
+        "doctor": "Show what coarsen uses, and how to mend what is missing.",
+    }
+)
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_settings": _CONTEXT}
+
+
+@runtime_checkable
+class UsageError(Protocol):
+    """What every version of typer raises for words that it can't take, whatever the class is called there."""
+
+    exit_code: int
+    ctx: Any
+
+    def format_message(self) -> str:
+        """The message, without the usage."""
+        ...
+
+
+class LazyCommands(TyperGroup):
+    """The commands by name; each is loaded when it is to run, and listed without being loaded."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """A stand-in that knows its one line of help."""
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """The command itself, and what is left of the words."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name else None, rest
+
+
+def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no public type)
+    """Import a command's module and make a command of its function, with the options that all of them have."""
+    function = getattr(importlib.import_module(f"coarsen.cli.{name}"), name)
+    command = _command_of(function, name)
+    for parameter in _command_of(_common, name).params:
+        parameter.expose_value = False
+        command.params.append(parameter)
+    return command
+
+
+def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
+    application = typer.Typer(**_PLAIN)
+    application.command(name, context_settings=_CONTEXT)(function)
+    return typer.main.get_command(application)
+
+
+def _common(verbose: Verbose = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """The options of every command; each acts when it is read."""
+
+
+def _root(
+    context: typer.Context,
+    version: Version = False,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Thread coarsening for OpenCL kernels: several work-items become one.
+
+    `coarsen COMMAND --help` describes a command. Exit codes: 0 done, 1 internal error, 2 usage or invalid input,
+    3 the kernel can't be coarsened, 4 no usable device, 5 verification failed, 130 interrupted.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: the words after the program's name; those that the process was started with if left out.
+
+    Returns:
+        the exit code.
+    """
+    application = typer.Typer(cls=LazyCommands, invoke_without_command=True, **_PLAIN)
+    application.callback(cls=LazyCommands, invoke_without_command=True, context_settings=_CONTEXT)(_root)
+    group = typer.main.get_command(application)
+    settings = Settings()
+    with logging_to_stderr():
+        try:
+            with group.make_context(
+                "coarsen", list(sys.argv[1:] if arguments is None else arguments), obj=settings
+            ) as context:
+                group.invoke(context)
+                sys.stdout.flush()
+        except (Exception, KeyboardInterrupt) as error:
+            return _exit_code(error, settings)
+    return 0
+
+
+def _exit_code(error: BaseException, settings: Settings) -> int:
+    """The exit code for what ended a command; says on standard error what went wrong."""
+    if isinstance(error, typer.Exit):
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
+        return _reader_left()
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        say("interrupted")
+        return 130
+    if settings.debug:
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, UsageError):
+        return _usage_error(error)
+    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
+        say("error", str(error))
+        return error.exit_code
+    hint = "" if settings.debug else "; rerun with --debug and report what it shows"
+    say("error", f"this is a bug in coarsen: {_in_one_line(error)}{hint}")
+    return InternalError.exit_code
+
+
+def _usage_error(error: UsageError) -> int:
+    command = error.ctx.command_path if error.ctx is not None else "coarsen"
+    # A value's own message comes after a prefix that newer versions of typer put there.
+    message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+    say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
+    return error.exit_code
+
+
+def _in_one_line(error: BaseException) -> str:
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _reader_left() -> int:
+    """Whoever reads standard output has had enough, `head` for example; that is no error."""
+    # Python flushes standard output once more on its way out, which must not complain either.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,59 @@
+"""What goes to standard error: errors, notes and the log of the package."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+_log = logging.getLogger("coarsen")
+
+# Shown unless -q is given, as warnings are, but not something that went wrong.
+NOTE = (logging.INFO + logging.WARNING) // 2
+_WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WARNING: "warning"}
+
+
+@dataclass
+class Settings:
+    """What the common options say about this run of the command line."""
+
+    debug: bool = False
+
+
+class _OneLine(logging.Formatter):
+    """`coarsen: warning: message`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {record.getMessage()}"
+
+
+@contextmanager
+def logging_to_stderr() -> Iterator[None]:
+    """Show notes and warnings of the package on standard error while the context lasts."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine())
+    level = _log.level
+    _log.addHandler(handler)
+    _log.setLevel(NOTE)
+    try:
+        yield
+    finally:
+        _log.removeHandler(handler)
+        _log.setLevel(level)
+
+
+def set_level(level: int) -> None:
+    """Show messages from this level on: `logging.INFO` and `logging.ERROR` for `-v` and `-q`."""
+    _log.setLevel(level)
+
+
+def note(message: str) -> None:
+    """Say something that the user should know, unless -q was given."""
+    _log.log(NOTE, "%s", message)
+
+
+def say(kind: str, message: str = "") -> None:
+    """A line on standard error that no option silences: `coarsen: error: message`."""
+    sys.stderr.write(": ".join(part for part in ("coarsen", kind, message) if part) + "\n")

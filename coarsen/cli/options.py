@@ -1,0 +1,130 @@
+"""The options that several commands share, each with its help, and what they mean to the package."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coarsen.cli.messages import Settings, set_level
+from coarsen.cli.output import Format
+from coarsen.errors import InvalidInputError
+from coarsen.transform.configuration import Coarsening
+
+
+def _set_verbose(value: bool) -> bool:
+    if value:
+        set_level(logging.INFO)
+    return value
+
+
+def _set_quiet(value: bool) -> bool:
+    if value:
+        set_level(logging.ERROR)
+    return value
+
+
+def _set_debug(context: typer.Context, value: bool) -> bool:
+    if value:
+        context.ensure_object(Settings).debug = True
+    return value
+
+
+def _show_version(value: bool) -> bool:
+    if value:
+        typer.echo(f"coarsen {version('coarsen')}")
+        raise typer.Exit
+    return value
+
+
+def whole_number(text: str | int) -> int:
+    """A number from the command line. Raises typer's usage error, with what was given, for anything else."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a whole number") from None
+
+
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Say more on standard error.", callback=_set_verbose)
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.", callback=_set_quiet)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_set_debug)]
+Version = Annotated[
+    bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+]
+
+KernelFile = Annotated[
+    Path,
+    typer.Argument(metavar="KERNEL.cl", help="OpenCL C source, or LLVM IR (.ll, .bc).", show_default=False),
+]
+KernelName = Annotated[
+    str | None,
+    typer.Option("-k", "--kernel", metavar="NAME", help="The kernel; needed where the file has several."),
+]
+Dimension = Annotated[
+    int,
+    typer.Option(
+        "--dim", metavar="DIMENSION", help="The dimension of the NDRange: 0, 1 or 2.", parser=whole_number
+    ),
+]
+OutputFormat = Annotated[Format, typer.Option("-f", "--format", help="A table to read, or JSON.")]
+DeviceName = Annotated[
+    str,
+    typer.Option(
+        "-d", "--device", metavar="NAME", help="The device's model, tahiti for example.", show_default=False
+    ),
+]
+
+Definitions = Annotated[
+    list[str] | None,
+    typer.Option("-D", "--define", metavar="NAME[=VALUE]", help="Define a macro. May be repeated."),
+]
+IncludeFolders = Annotated[
+    list[str] | None,
+    typer.Option("-I", "--include", metavar="FOLDER", help="Look for included files there. May be repeated."),
+]
+Standard = Annotated[
+    str | None,
+    typer.Option(
+        "--cl-std", metavar="STANDARD", help="The OpenCL C standard, CL2.0 for example.  [default: CL1.2]"
+    ),
+]
+BuildOptions = Annotated[
+    list[str] | None,
+    typer.Option("--build-option", metavar="OPTION", help="Any other OpenCL build option. May be repeated."),
+]
+
+
+def build_options(
+    definitions: Iterable[str] | None = None,
+    include_folders: Iterable[str] | None = None,
+    standard: str | None = None,
+    others: Iterable[str] | None = None,
+) -> str:
+    """The build options as one string, as PyOpenCL takes them.
+
+    Raises:
+        InvalidInputError: a definition without a name, an include folder that isn't there.
+    """
+    words: list[str] = []
+    for definition in definitions or ():
+        if not definition.partition("=")[0].isidentifier():
+            raise InvalidInputError(f"-D needs a name and perhaps a value, not '{definition}'")
+        words.append(f"-D{definition}")
+    for folder in include_folders or ():
+        if not Path(folder).is_dir():
+            raise InvalidInputError(f"-I {folder}: there is no such folder")
+        words.append(f"-I{folder}")
+    words += [f"-cl-std={standard}"] if standard else []
+    return shlex.join([*words, *(others or ())])
+
+
+def checked_dimension(dimension: int) -> int:
+    """The dimension. Raises InvalidInputError unless it is 0, 1 or 2."""
+    return Coarsening(1, dimension).dimension

@@ -1,0 +1,115 @@
+"""What goes to standard output or into a file: tables, JSON, kernels."""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Wide enough that nothing is wrapped where nobody looks at a terminal.
+_UNLIMITED_WIDTH = 10_000
+
+
+class Format(enum.StrEnum):
+    """How a command prints its data."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_line(text: str = "") -> None:
+    """Print a line, wrapped between words where a terminal is narrower."""
+    console().print(text, soft_wrap=not sys.stdout.isatty(), markup=False)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+    """Print rows under headings.
+
+    Args:
+        headings: one per column.
+        rows: as many texts each as there are columns.
+        numbers: the headings of the columns that are set to the right.
+    """
+    # Imported late: it takes longer than all else that a command with a single line of output does.
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    terminal = console()
+    with terminal.capture() as capture:
+        terminal.print(table)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def console() -> Console:
+    """A rich console on standard output: colours and the terminal's width there, plain and unwrapped elsewhere."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(
+        file=sys.stdout, width=None if terminal else _UNLIMITED_WIDTH, highlight=False, emoji=False
+    )
+
+
+def write_result(content: str | bytes, path: Path | None) -> None:
+    """Write a kernel to a file, or to standard output.
+
+    The file is replaced in one step: it has its old content or the whole new one, whatever happens.
+
+    Raises:
+        InvalidInputError: the file can't be written; bytes would go to a terminal.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if path is not None:
+        _write_file(data, path)
+        return
+    if isinstance(content, bytes) and sys.stdout.isatty():
+        raise InvalidInputError("binary output does not go to a terminal; name a file with -o")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _write_file(data: bytes, path: Path) -> None:
+    # A link's target is replaced, not the link.
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(data)  # a device or a pipe: there is nothing to replace
+        else:
+            _replace_file(data, target)
+    except OSError as error:
+        raise InvalidInputError(f"{path}: can't be written: {error.strerror}") from None
+
+
+def _replace_file(data: bytes, target: Path) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(21, "it is a folder")
+    unfinished = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+        if target.exists():
+            unfinished.chmod(target.stat().st_mode)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,214 @@
+"""What coarsening does to each line of a kernel's source.
+
+    kernel, dimension ─▶ legality, divergence, regions ─▶ marks per source line ─▶ numbered lines with a gutter
+
+Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the same
+file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR marked instead.
+
+Refuses when the kernel can't be coarsened along the dimension (see `coarsen/transform/coarsen.py`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from coarsen.analysis.builtins import is_barrier
+from coarsen.analysis.regions import Region
+from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.transform.coarsen import Analysed, analyse
+
+LEGEND = (
+    (".", "uniform: stands once"),
+    ("D", "divergent: stands once for each merged work-item"),
+    (">1", "divergent region 1 begins after this branch"),
+    ("1", "inside divergent region 1, which is copied whole for each merged work-item"),
+    ("B", "barrier: stands once"),
+    ("U", "branch taken as uniform, since a barrier depends on it"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is known of one line; all false and empty for a line without instructions.
+
+    `regions` holds the numbers of the divergent regions that the line has instructions in, `heads` of those that
+    its branch begins; regions count from 1.
+    """
+
+    has_code: bool = False
+    divergent: bool = False
+    barrier: bool = False
+    assumed_uniform: bool = False
+    regions: tuple[int, ...] = ()
+    heads: tuple[int, ...] = ()
+
+    @property
+    def gutter(self) -> str:
+        """The marks as they stand beside the line."""
+        letters = ("B" if self.barrier else "") + ("U" if self.assumed_uniform else "")
+        kind = "D" if self.divergent else letters or ("." if self.has_code else "")
+        first = kind + (letters if self.divergent else "")
+        regions = [f">{number}" for number in self.heads]
+        regions += [str(number) for number in self.regions if number not in self.heads]
+        return f"{first:<2} {','.join(regions)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedLine:
+    """A line of source or of IR; `file` is empty for the kernel's own file."""
+
+    number: int
+    text: str
+    marks: Marks
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A kernel's lines with their marks; `elsewhere` are the marked lines of included files, without text."""
+
+    kernel: str
+    dimension: int
+    lines: tuple[MarkedLine, ...]
+    regions: int
+    elsewhere: tuple[MarkedLine, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.text_lines()) + "\n"
+
+    def text_lines(self) -> Iterator[str]:
+        """Heading, numbered lines with gutters, and the legend of the marks that occur."""
+        yield self.heading
+        yield ""
+        yield from (self.text_of(line) for line in self.lines)
+        for line in self.elsewhere:
+            yield f"{line.file}:{line.number}: {line.marks.gutter}"
+        yield ""
+        yield from (f"  {mark:<3} {meaning}" for mark, meaning in self.legend)
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """The marks that occur, each with its meaning."""
+        gutters = "".join(line.marks.gutter for line in (*self.lines, *self.elsewhere))
+        return tuple((mark, meaning) for mark, meaning in LEGEND if mark in gutters)
+
+    @property
+    def heading(self) -> str:
+        """One line on the whole kernel."""
+        count = {0: "no divergent region", 1: "1 divergent region"}.get(
+            self.regions, f"{self.regions} divergent regions"
+        )
+        return f"kernel {self.kernel}, coarsened along dimension {self.dimension}: {count}"
+
+    def text_of(self, line: MarkedLine) -> str:
+        """One line with its number and gutter."""
+        digits, gutter = self._widths
+        return f"{line.number:>{digits}}  {line.marks.gutter:<{gutter}} | {line.text}".rstrip()
+
+    @cached_property
+    def _widths(self) -> tuple[int, int]:
+        """Of the line numbers and of the gutter, in characters."""
+        gutter = max((len(line.marks.gutter) for line in self.lines), default=0)
+        return len(str(len(self.lines))), gutter
+
+
+@dataclass
+class _Collected:
+    """The marks of one line while instructions are still being looked at."""
+
+    divergent: bool = False
+    barrier: bool = False
+    assumed_uniform: bool = False
+    regions: set[int] = field(default_factory=set)
+    heads: set[int] = field(default_factory=set)
+
+    def finished(self) -> Marks:
+        regions, heads = tuple(sorted(self.regions)), tuple(sorted(self.heads))
+        return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
+
+
+def explain_source(kernel: Kernel, dimension: int, source: str) -> Explanation:
+    """Mark the lines of a kernel's source.
+
+    Args:
+        kernel: as it was lowered from `source`.
+        dimension: the dimension of the NDRange to coarsen, 0, 1 or 2.
+        source: the text that was compiled.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened along the dimension.
+    """
+    analysed = analyse(kernel, dimension)
+    places = {
+        id(instruction): (instruction.position.file, instruction.position.line)
+        for instruction in kernel.instructions()
+        if instruction.position is not None
+    }
+    marks = _marks(analysed, places)
+    lines = _marked_lines(
+        source.splitlines(), {line: found for (file, line), found in marks.items() if not file}
+    )
+    elsewhere = tuple(
+        MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file
+    )
+    return Explanation(kernel.name, dimension, lines, len(analysed.regions), elsewhere)
+
+
+def explain_ir(kernel: Kernel, dimension: int) -> Explanation:
+    """Mark the lines of a kernel's LLVM IR in normal form. Arguments and errors as for `explain_source`."""
+    analysed = analyse(kernel, dimension)
+    texts = [kernel.signature]
+    places: dict[int, tuple[str, int]] = {}
+    for block in kernel.blocks:
+        texts.append(f"{block.name}:")
+        for instruction in block.instructions:
+            texts.append(f"  {instruction.text}")
+            places[id(instruction)] = ("", len(texts))
+    texts.append("}")
+    marks = {line: found for (_, line), found in _marks(analysed, places).items()}
+    return Explanation(kernel.name, dimension, _marked_lines(texts, marks), len(analysed.regions))
+
+
+def has_source(kernel: Kernel) -> bool:
+    """Whether any instruction knows its line in the kernel's own file."""
+    return any(i.position is not None and not i.position.file for i in kernel.instructions())
+
+
+def _marked_lines(texts: Iterable[str], marks: Mapping[int, Marks]) -> tuple[MarkedLine, ...]:
+    return tuple(MarkedLine(n, text, marks.get(n, Marks())) for n, text in enumerate(texts, start=1))
+
+
+def _marks(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[tuple[str, int], Marks]:
+    """The marks of each file and line; `places` has them by the identity of the instruction."""
+    collected: defaultdict[tuple[str, int], _Collected] = defaultdict(_Collected)
+    regions = _numbered(analysed, places)
+    heads = {region.head: number for number, region in regions.items()}
+    region_of = {block: number for number, region in regions.items() for block in region.blocks}
+    for block in analysed.kernel.blocks:
+        for instruction in block.instructions:
+            if id(instruction) in places:
+                here = collected[places[id(instruction)]]
+                _mark_instruction(here, instruction, analysed)
+                here.regions |= {region_of[block.name]} if block.name in region_of else set()
+        if id(block.terminator) in places:
+            here = collected[places[id(block.terminator)]]
+            here.heads |= {heads[block.name]} if block.name in heads else set()
+            here.assumed_uniform |= block.name in analysed.divergence.assumed_uniform
+    return {place: found.finished() for place, found in collected.items()}
+
+
+def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[int, Region]:
+    """The divergent regions, numbered from 1 in the order in which the lines of their heads stand."""
+    block = analysed.kernel.block
+    ordered = sorted(
+        analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0))
+    )
+    return dict(enumerate(ordered, start=1))
+
+
+def _mark_instruction(here: _Collected, instruction: Instruction, analysed: Analysed) -> None:
+    here.divergent |= analysed.divergence.is_divergent(instruction)
+    here.barrier |= is_barrier(instruction)

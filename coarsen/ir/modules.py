@@ -1,0 +1,42 @@
+"""LLVM modules with an explicit end.
+
+llvmlite frees modules and contexts when Python collects them. Objects of one garbage cycle (an exception's traceback
+makes cycles) may be collected in any order, and a module that is freed after its context crashes the process; hence
+both are closed here, in the right order, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.binding as llvm
+
+
+@contextmanager
+def assembly_module(text: str) -> Iterator[Any]:
+    """A verified module parsed from LLVM IR text. Raises RuntimeError, with LLVM's message, if it isn't valid."""
+    with _open(lambda context: llvm.parse_assembly(text, context)) as module:
+        yield module
+
+
+@contextmanager
+def bitcode_module(content: bytes) -> Iterator[Any]:
+    """A verified module read from bitcode. Raises RuntimeError, with LLVM's message, if it isn't valid."""
+    with _open(lambda context: llvm.parse_bitcode(content, context)) as module:
+        yield module
+
+
+@contextmanager
+def _open(parse: Callable[[Any], Any]) -> Iterator[Any]:
+    context = llvm.create_context()
+    try:
+        module = parse(context)
+        try:
+            module.verify()
+            yield module
+        finally:
+            module.close()
+    finally:
+        context.close()

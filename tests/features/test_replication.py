@@ -1,0 +1,92 @@
+"""Features computed for a factor against features of the kernel that was really coarsened by it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from coarsen.features import FEATURES, Features, extract
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.pipeline import coarsen_kernel
+from coarsen.transform.configuration import Coarsening
+
+# Where copies of divergent loops follow each other the normal form adds phis, which are divergent.
+WITH_TOLERANCE = ("divergent_instructions", "instructions", "divergent_region_ratio")
+TOLERANCE = 0.05
+
+CASES = [(name, dimension) for name, driver in SUITE.items() for dimension in driver.dimensions]
+
+
+@cache
+def kernel_of(name: str) -> Kernel:
+    return lower(SUITE[name].source, SUITE[name].kernel, SUITE[name].build_options)
+
+
+def compare(kernel: Kernel, dimension: int, factor: int) -> tuple[Features, Features]:
+    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)])
+    return extract(kernel, dimension, factor), extract(coarsened, dimension)
+
+
+@pytest.mark.parametrize("factor", [2, 3, 8])
+@pytest.mark.parametrize(("name", "dimension"), CASES)
+def test_computed_features_are_those_of_the_coarsened_kernel(name: str, dimension: int, factor: int) -> None:
+    computed, real = (features.by_name() for features in compare(kernel_of(name), dimension, factor))
+    for feature in (description.name for description in FEATURES):
+        tolerance = TOLERANCE if feature in WITH_TOLERANCE else 1e-12
+        assert computed[feature] == pytest.approx(real[feature], rel=tolerance), feature
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "data[get_global_linear_id()] = get_local_linear_id();",
+        "data[get_global_id(numbers[0])] = get_local_size(numbers[1]);",
+        "data[get_local_id(0) + get_global_size(0)] = get_global_id(1);",
+    ],
+    ids=["linear", "dimension at run time", "sizes"],
+)
+def test_id_queries_are_counted_as_they_are_rewritten(body: str) -> None:
+    source = f"kernel void ids(global float *data, global int *numbers) {{ {body} }}"
+    computed, real = compare(lower(source, None, "-cl-std=CL2.0"), 0, 4)
+    assert computed.instructions == real.instructions
+    assert computed.integer_instructions == real.integer_instructions
+    assert computed.stores == real.stores
+
+
+def test_private_arrays_and_atomics_are_replicated() -> None:
+    source = """
+    kernel void histogram(global int *counts, global const int *values, int count)
+    {
+        int own[8];
+        for (int bin = 0; bin < 8; ++bin)
+            own[bin] = 0;
+        for (int i = 0; i < count; ++i)
+            own[values[i * get_global_size(0) + get_global_id(0)] & 7] += 1;
+        for (int bin = 0; bin < 8; ++bin)
+            atomic_add(counts + bin, own[bin]);
+    }
+    """
+    computed, real = compare(lower(source), 0, 4)
+    assert (computed.loads, computed.stores) == (real.loads, real.stores)
+    assert computed.basic_blocks == real.basic_blocks
+    assert computed.instructions == real.instructions
+
+
+def test_a_join_that_is_reached_from_elsewhere_keeps_its_own_block() -> None:
+    source = """
+    kernel void skip(global int *data, int count, int wanted)
+    {
+        int x = get_global_id(0);
+        int result = 7;
+        if (wanted)
+            if (x < count)
+                result = data[x];
+        data[x] = result;
+    }
+    """
+    computed, real = compare(lower(source), 0, 2)
+    assert computed.basic_blocks == real.basic_blocks
+    assert computed.instructions == real.instructions

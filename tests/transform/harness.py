@@ -1,0 +1,136 @@
+"""The differential test: original and coarsened kernel on the same inputs, every buffer between guard zones."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from coarsen.api import CoarsenedKernel
+from coarsen.frontend.lower import lower
+from coarsen.frontend.options import parse_options
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.run import GuardedBuffer
+from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.runtime.building import build_uncached
+from coarsen.transform.configuration import Coarsening, Configuration, configuration
+
+from .cases import Argument, BorderSampler, Case, Image, LocalMemory
+
+RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What every buffer and image held after a launch, in the order of the arguments."""
+
+    contents: list[NDArray[Any]]
+    guards_intact: bool
+
+
+@functools.lru_cache(maxsize=64)
+def lowered(case: Case) -> Kernel:
+    """A case's kernel in normal form."""
+    return lower(case.path, case.name, case.options)
+
+
+@functools.lru_cache(maxsize=64)
+def coarsened(case: Case, chosen: Configuration) -> CoarsenedKernel:
+    """A case's kernel, coarsened."""
+    observer = Observer()
+    return CoarsenedKernel(coarsen_kernel(lowered(case), chosen, observer), chosen, tuple(observer.assumptions))
+
+
+def build_coarsened(
+    context: cl.Context, kernel: CoarsenedKernel, form: str, options: tuple[str, ...]
+) -> cl.Kernel:
+    """A coarsened kernel on a device, through OpenCL C or through SPIR-V."""
+    rest = parse_options(options).device_options
+    if form == "spirv":
+        program = build_uncached(context, kernel.spirv, rest)
+    else:
+        program = build_uncached(context, kernel.opencl_c, [kernel.opencl_c_standard, *rest])
+    return cl.Kernel(program, kernel.kernel.name)
+
+
+def build_original(context: cl.Context, case: Case) -> cl.Kernel:
+    """A case's kernel as it stands in its file."""
+    return cl.Kernel(build_uncached(context, case.path.read_text(), case.options), case.name)
+
+
+def divided(sizes: tuple[int, ...], chosen: Configuration) -> tuple[int, ...]:
+    """Sizes divided by the factor of each dimension."""
+    factors = {coarsening.dimension: coarsening.factor for coarsening in chosen}
+    return tuple(size // factors.get(dimension, 1) for dimension, size in enumerate(sizes))
+
+
+def launch(queue: cl.CommandQueue, kernel: cl.Kernel, case: Case, chosen: Configuration = ()) -> Outcome:
+    """Launch a kernel with a case's arguments, its sizes divided as the configuration says."""
+    items = int(np.prod(case.local_size))
+    arguments = case.arguments(np.random.default_rng(7), int(np.prod(case.global_size)))
+    on_device = [_on_device(queue, argument, items) for argument in arguments]
+    kernel.set_args(*(value.view if isinstance(value, GuardedBuffer) else value for value in on_device))
+    global_size, local_size = divided(case.global_size, chosen), divided(case.local_size, chosen)
+    cl.enqueue_nd_range_kernel(queue, kernel, global_size, local_size, case.global_offset).wait()
+    pairs = list(zip(arguments, on_device, strict=True))
+    buffers = [value for _, value in pairs if isinstance(value, GuardedBuffer)]
+    contents = [buffer.read() for buffer in buffers]
+    contents += [
+        _pixels(queue, image, value) for image, value in pairs if isinstance(image, Image) and image.writable
+    ]
+    return Outcome(contents, all(buffer.intact() for buffer in buffers))
+
+
+def assert_same(original: Outcome, other: Outcome, tolerance: float) -> None:
+    """Guard zones untouched, integers equal, floats within a relative tolerance."""
+    assert other.guards_intact
+    for wanted, got in zip(original.contents, other.contents, strict=True):
+        if wanted.dtype == np.float32:
+            np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
+        elif wanted.dtype.names:
+            for name in wanted.dtype.names:
+                assert_same(Outcome([wanted[name]], True), Outcome([got[name]], True), tolerance)
+        else:
+            np.testing.assert_array_equal(got, wanted)
+
+
+def configurations(case: Case, dimension: int) -> list[Configuration]:
+    """A case's factors along a dimension with strides 1, 2 and the coarsened local size."""
+    found = []
+    size = case.local_size[dimension]
+    for factor in (factor for factor in case.factors if size % factor == 0):
+        rest = size // factor
+        found += [
+            configuration([Coarsening(factor, dimension, stride)]) for stride in {1, 2, rest} if rest % stride == 0
+        ]
+    return found
+
+
+def _on_device(queue: cl.CommandQueue, argument: Argument, items: int) -> Any:  # noqa: ANN401 (any OpenCL object)
+    if isinstance(argument, LocalMemory):
+        return cl.LocalMemory(argument.bytes_per_item * items)
+    if isinstance(argument, BorderSampler):
+        return cl.Sampler(queue.context, False, cl.addressing_mode.CLAMP_TO_EDGE, cl.filter_mode.NEAREST)
+    if isinstance(argument, Image):
+        return _image(queue, argument)
+    # A vector argument is an array without dimensions.
+    return GuardedBuffer(queue, argument) if isinstance(argument, np.ndarray) and argument.ndim else argument
+
+
+def _image(queue: cl.CommandQueue, image: Image) -> cl.Image:
+    height, width, _ = image.pixels.shape
+    flags = cl.mem_flags.WRITE_ONLY if image.writable else cl.mem_flags.READ_ONLY
+    created = cl.Image(queue.context, flags, RGBA_FLOAT, shape=(width, height))
+    cl.enqueue_copy(queue, created, image.pixels, origin=(0, 0), region=(width, height))
+    return created
+
+
+def _pixels(queue: cl.CommandQueue, image: Image, created: cl.Image) -> NDArray[np.float32]:
+    height, width, _ = image.pixels.shape
+    pixels = np.empty_like(image.pixels)
+    cl.enqueue_copy(queue, pixels, created, origin=(0, 0), region=(width, height))
+    return pixels

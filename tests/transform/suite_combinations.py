@@ -1,0 +1,66 @@
+"""Which benchmarks × dimensions × factors × strides are tested: the full product, or a pairwise cover of it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.opencl_bench.benchmark import Benchmark
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.transform.configuration import Coarsening
+
+FACTORS = (1, 2, 3, 4, 8, 16, 32)
+STRIDES = ("1", "2", "coarsened local size")
+FULL = "COARSEN_DIFFERENTIAL"
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One benchmark, coarsened in one way."""
+
+    benchmark: str
+    coarsening: Coarsening
+    stride: str
+
+    def __str__(self) -> str:
+        chosen = self.coarsening
+        return f"{self.benchmark}-dimension{chosen.dimension}-factor{chosen.factor}-stride{chosen.stride}"
+
+    def pairs(self) -> set[tuple[str, str]]:
+        """What a pairwise cover must see together; a benchmark's dimension counts as part of the benchmark."""
+        where = f"{self.benchmark}:{self.coarsening.dimension}"
+        factor = f"factor {self.coarsening.factor}"
+        return {(where, factor), (where, self.stride), (factor, self.stride)}
+
+
+def all_combinations() -> list[Combination]:
+    """The full product, as far as factor and stride divide the local size that the benchmark offers for it."""
+    return [c for benchmark in SUITE.values() for d in benchmark.dimensions for c in _along(benchmark, d)]
+
+
+def _along(benchmark: Benchmark, dimension: int) -> Iterator[Combination]:
+    size = benchmark.divisible_local_sizes[dimension][dimension]
+    for factor, stride in itertools.product(FACTORS, STRIDES):
+        rest = size // factor
+        number = int(stride) if stride.isdigit() else rest
+        if size % factor == 0 and rest % number == 0:
+            yield Combination(benchmark.name, Coarsening(factor, dimension, number), stride)
+
+
+def chosen_combinations() -> list[Combination]:
+    """The full product if COARSEN_DIFFERENTIAL is "full", else a pairwise cover of it."""
+    everything = all_combinations()
+    return everything if os.environ.get(FULL) == "full" else pairwise_cover(everything)
+
+
+def pairwise_cover(everything: list[Combination]) -> list[Combination]:
+    """A subset with every pair that the full product has; greedy, always the same."""
+    missing = set().union(*(combination.pairs() for combination in everything))
+    cover: list[Combination] = []
+    while missing:
+        best = max(everything, key=lambda combination: len(combination.pairs() & missing))
+        cover.append(best)
+        missing -= best.pairs()
+    return cover

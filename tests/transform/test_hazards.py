@@ -1,0 +1,58 @@
+"""Each hazard of merging work-items: the coarsened kernel gives what the original gives, on every device."""
+
+from __future__ import annotations
+
+import pyopencl as cl
+import pytest
+
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.transform.configuration import Coarsening, Configuration, configuration
+
+from .cases import CASES, Case
+from .harness import assert_same, build_coarsened, build_original, coarsened, configurations, launch
+
+COMBINATIONS = [
+    pytest.param(case, chosen, id=f"{case.name}-{'-'.join(map(str, chosen))}".replace(" ", "_"))
+    for case in CASES
+    for dimension in case.dimensions
+    for chosen in configurations(case, dimension)
+]
+SEVERAL_DIMENSIONS = [pytest.param(case, id=case.name) for case in CASES if len(case.dimensions) > 1]
+
+
+@pytest.mark.parametrize(("case", "chosen"), COMBINATIONS)
+def test_same_results(
+    case: Case, chosen: Configuration, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    check(case, chosen, device, queue)
+
+
+@pytest.mark.parametrize("case", SEVERAL_DIMENSIONS)
+def test_several_dimensions_at_once(case: Case, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    chosen = configuration(
+        Coarsening(2, dimension, 1 if dimension else 2)
+        for dimension in case.dimensions
+        if case.local_size[dimension] % 4 == 0 or dimension
+        if case.local_size[dimension] % 2 == 0
+    )
+    check(case, chosen, device, queue)
+
+
+def check(case: Case, chosen: Configuration, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    if not can_run(case, device):
+        assert device.is_called("oclgrind"), f"{device.name} should run {case.name}"
+        return
+    original = launch(queue, build_original(queue.context, case), case)
+    for form in forms(case, device):
+        kernel = build_coarsened(queue.context, coarsened(case, chosen), form, case.options)
+        assert_same(original, launch(queue, kernel, case, chosen), case.tolerance)
+
+
+def can_run(case: Case, device: DeviceDescription) -> bool:
+    """Oclgrind interprets OpenCL C 1.2 and has no events of group-wide copies in coarsened form."""
+    return not (case.needs and device.is_called("oclgrind"))
+
+
+def forms(case: Case, device: DeviceDescription) -> tuple[str, ...]:
+    """Both emitted forms where the device takes SPIR-V."""
+    return case.forms if device.takes_spirv else ("opencl_c",)

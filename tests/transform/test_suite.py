@@ -1,0 +1,107 @@
+"""Every benchmark, coarsened: the reference's results on every device, through both emitted forms.
+
+`make test` runs a pairwise cover; with COARSEN_DIFFERENTIAL=full the full product is run.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import pyopencl as cl
+import pytest
+
+from coarsen.api import CoarsenedKernel
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.benchmark import Launch, Workload
+from coarsen.opencl_bench.comparison import compare
+from coarsen.opencl_bench.run import LaunchableKernel, run_workload
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.runtime.launch import LaunchLimits, divide_launch
+from coarsen.transform.configuration import Configuration, configuration
+
+from .harness import build_coarsened
+from .suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
+
+
+@functools.cache
+def lowered(benchmark: str) -> Kernel:
+    chosen = SUITE[benchmark]
+    return lower(chosen.kernel_file, chosen.kernel, chosen.build_options)
+
+
+@functools.lru_cache(maxsize=256)
+def coarsened(benchmark: str, chosen: Configuration) -> CoarsenedKernel:
+    return CoarsenedKernel(coarsen_kernel(lowered(benchmark), chosen), chosen, ())
+
+
+@functools.lru_cache(maxsize=32)
+def workload(benchmark: str, dimension: int) -> Workload:
+    chosen = SUITE[benchmark]
+    return chosen.workload("test", local_size=chosen.divisible_local_sizes[dimension])
+
+
+class CoarsenedBenchmark:
+    """Launches a benchmark's coarsened kernel with its sizes divided, as the launch contract says.
+
+    A launch whose sizes don't divide takes the factor that the contract gives; `exact` counts those that do.
+    """
+
+    def __init__(self, queue: cl.CommandQueue, combination: Combination, form: str) -> None:
+        self._context = queue.context
+        device = queue.device
+        self._limits = LaunchLimits(device.max_work_group_size, tuple(device.max_work_item_sizes))
+        self._benchmark = SUITE[combination.benchmark]
+        self._chosen = (combination.coarsening,)
+        self._form = form
+        self._built: dict[Configuration, cl.Kernel] = {}
+        self.exact = 0
+
+    def choose(self, launch: Launch) -> LaunchableKernel:
+        """The kernel for a launch."""
+        plan = divide_launch(launch.global_size, launch.local_size, self._chosen, self._limits)
+        used = configuration(plan.coarsenings)
+        self.exact += used == configuration(self._chosen)
+        if used not in self._built:
+            self._built[used] = self._build(used)
+        kernel = self._built[used]
+        return lambda queue, _global, _local, *arguments: kernel(
+            queue, plan.global_size, plan.local_size, *arguments
+        )
+
+    def _build(self, used: Configuration) -> cl.Kernel:
+        kernel = coarsened(self._benchmark.name, used)
+        return build_coarsened(self._context, kernel, self._form, self._benchmark.build_options)
+
+
+@pytest.mark.parametrize("combination", chosen_combinations(), ids=str)
+def test_gives_the_reference_results(
+    combination: Combination, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    work = workload(combination.benchmark, combination.coarsening.dimension)
+    needed = local_bytes(work)
+    if needed > queue.device.local_mem_size:
+        assert device.is_called("oclgrind"), f"{device.name} has too little local memory: {needed} bytes needed"
+        return
+    for form in ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",):
+        kernels = CoarsenedBenchmark(queue, combination, form)
+        result = run_workload(queue, work, kernels.choose)
+        assert compare(result.outputs, work.reference(), work) == [], form
+        assert result.guards_intact, f"{form}: guard zones of {result.violated} were written to"
+        assert kernels.exact, f"{form}: no launch divided by {combination.coarsening}"
+
+
+def local_bytes(work: Workload) -> int:
+    """Dynamic local memory that a workload's launches ask for, in bytes."""
+    return max(
+        sum(getattr(argument, "byte_count", 0) for argument in launch.arguments) for launch in work.launches
+    )
+
+
+def test_the_pairwise_cover_covers_every_pair() -> None:
+    everything = all_combinations()
+    cover = pairwise_cover(everything)
+    assert set().union(*(c.pairs() for c in cover)) == set().union(*(c.pairs() for c in everything))
+    assert len(cover) < len(everything)
