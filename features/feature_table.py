@@ -51,7 +51,7 @@ class FeatureTable:
 
 
 def relative_delta(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The relative change (after - before) / before of each feature (PACT 2014, section 5).
+    """The relative change (after - before) / before of each feature (Magni et al., PACT 2014).
 
     Where `before` is 0, which the paper leaves open, the denominator is 1: no change gives 0, growth gives
     the plain difference.

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.types import StructType, Type, VectorType, parse_type
 
-_DECLARATION = re.compile(r"^declare (?P<head>[^\n@]*)@(?P<name>[\w.$]+)\((?P<parameters>[^\n]*)\)[^\n)]*$", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"^declare (?P<head>[^\n@]*)@(?P<name>[\w.$]+)\((?P<parameters>[^\n]*)\)[^\n)]*$", re.MULTILINE
+)
 _DEFINED = re.compile(r"^define [^\n@]*@([\w.$]+)", re.MULTILINE)
 _LINKAGE = re.compile(r"\b(?:dso_local|spir_func|zeroext|signext|noundef|noalias|nofpclass\([^)]*\)) ?")
 _CALL = re.compile(
@@ -50,7 +52,7 @@ Library = Callable[[Declaration], Iterable[str] | None]
 
 
 def with_definitions(text: str, library: Library, structures: Mapping[str, StructType]) -> str:
-    """A module's text in which everything that the library has a body for is defined, bodies' own calls included."""
+    """A module's text in which all that the library has a body for is defined, what bodies call included."""
     while True:
         definitions = {
             match["name"]: function(declaration.result, declaration.name, declaration.parameters, body)

@@ -1,9 +1,9 @@
 """The SPIR-V writer, through LLVM's own SPIR-V back end.
 
-    ir.Kernel ─▶ refusals ─▶ calls in the forms that the back end takes ─▶ spirv64 module ─▶ SPIR-V words ─▶ checked
+    ir.Kernel ─▶ refusals ─▶ builtins that the back end lacks are defined ─▶ spirv64 module ─▶ words ─▶ checked
 
-What the back end can't take makes it stop the whole process, so `spirv_limits.py` refuses it before. A builtin that it
-does not know it writes as a function to be linked in from elsewhere: found in the words and refused after.
+What the back end can't take makes it stop the whole process, so `spirv_limits.py` refuses it before. A builtin that
+neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words and refused after.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import struct
 from collections.abc import Iterator
 
 from coarsen.analysis.builtins import builtin_name
-from coarsen.backend.llvm_module import kernel_module, run_passes, target_machine
 from coarsen.backend.builtin_library import with_definitions
-from coarsen.backend.spirv_printf import text_without_variadic_calls
+from coarsen.backend.llvm_module import kernel_module, run_passes, target_machine
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
+from coarsen.backend.spirv_printf import text_without_variadic_calls
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
 

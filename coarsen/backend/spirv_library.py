@@ -1,7 +1,7 @@
 """Builtins that LLVM's SPIR-V back end does not know, or gets wrong, in terms of those that it does.
 
 Of a function that it does not know it makes one to be linked in from elsewhere, which few devices can. For
-`async_work_group_copy` it writes a stride of 32 bits where OpenCL wants a `size_t`, and devices find no such function.
+`async_work_group_copy` it writes a stride of 32 bits where OpenCL wants a `size_t`; devices find no such function.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _strided_copy(declaration: Declaration, copy: re.Match[str]) -> Iterable[str
     event = declaration.result
     to_pointer, from_pointer, size, _ = declaration.parameters
     callee = f"_Z29async_work_group_strided_copy{copy['pointers']}{copy['size'] * 2}9ocl_event"
+    arguments = f"{to_pointer} %0, {from_pointer} %1, {size} %2, {size} 1, {event} %3"
     return [
-        f"%event = call spir_func {event} @{callee}({to_pointer} %0, {from_pointer} %1, {size} %2, {size} 1, {event} %3)",
+        f"%event = call spir_func {event} @{callee}({arguments})",
         f"ret {event} %event",
     ]

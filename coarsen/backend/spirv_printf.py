@@ -3,8 +3,8 @@
     before   call i32 (ptr addrspace(2), ...) @printf(ptr addrspace(2) @format, i32 %i, double %x)
     after    call i32 @_Z6printfPU3AS2Kcid(ptr addrspace(2) @format, i32 %i, double %x)
 
-Of a variadic function the back end asks for parameters that the declaration hasn't got, and stops the process. So there
-is one function for each list of argument types.
+Of a variadic function the back end asks for parameters that the declaration hasn't got, and stops the process. So
+there is one function for each list of argument types.
 """
 
 from __future__ import annotations

@@ -9,7 +9,25 @@ from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import StructType, Type, parse_type
 
 _FLAGS = frozenset(
-    ["nsw", "nuw", "exact", "inbounds", "disjoint", "nneg", "samesign", "nusw", "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "volatile"]
+    [
+        "nsw",
+        "nuw",
+        "exact",
+        "inbounds",
+        "disjoint",
+        "nneg",
+        "samesign",
+        "nusw",
+        "fast",
+        "nnan",
+        "ninf",
+        "nsz",
+        "arcp",
+        "contract",
+        "afn",
+        "reassoc",
+        "volatile",
+    ]
 )
 
 

@@ -1,0 +1,183 @@
+"""The whole line on one kernel, as a person would watch it: `python -m coarsen.opencl_bench.demo`.
+
+lower ─▶ analyse ─▶ predict for a GPU that isn't there ─▶ rewrite ─▶ run on a device that is, checked and timed
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import pyopencl as cl
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+
+from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.regions import divergent_regions
+from coarsen.api import CoarsenedKernel, predict
+from coarsen.errors import CoarsenError, VerificationError
+from coarsen.frontend.clang import find_clang
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
+from coarsen.runtime.health import check_health
+from coarsen.runtime.program import Program
+from coarsen.transform.configuration import Coarsening, Configuration, configuration
+
+from .benchmark import Benchmark, Launch, Workload
+from .comparison import compare
+from .measure import measure, median, speedup
+from .run import KernelChoice, LaunchableKernel, run_workload
+from .suite import benchmark
+
+KERNEL = "sgemm"
+ABSENT_DEVICE = "tahiti"
+OTHER_CONFIGURATIONS = ((2, 0), (4, 0), (8, 0), (2, 1), (4, 1), (8, 1))
+REPETITIONS = 9
+SHOWN_LINES = 45
+
+
+def main() -> int:
+    """Run the demonstration; returns the exit code."""
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        demonstrate(console)
+    except CoarsenError as error:
+        print(f"coarsen: error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def demonstrate(console: Console) -> None:
+    """Show every step on `console`. Raises CoarsenError, VerificationError among them."""
+    chosen = benchmark(KERNEL)
+    kernel = lower(chosen.kernel_file, chosen.kernel, chosen.build_options)
+    _show_lowering(console, chosen, kernel)
+    _show_divergence(console, kernel)
+    factor = _show_prediction(console, chosen)
+    _show_rewritten(console, kernel, configuration([Coarsening(factor)]))
+    candidates = dict.fromkeys([(factor, 0), *OTHER_CONFIGURATIONS])
+    for device in _working_devices(console):
+        _show_measurement(console, chosen, device, list(candidates))
+
+
+def _show_lowering(console: Console, chosen: Benchmark, kernel: Kernel) -> None:
+    console.rule("[bold]1. Lower")
+    clang = find_clang()
+    opcodes = Counter(instruction.opcode for instruction in kernel.instructions())
+    common = ", ".join(f"{count} {opcode}" for opcode, count in opcodes.most_common(5))
+    console.print(Syntax(_body_of(chosen.source), "c", background_color="default"))
+    console.print(
+        f"clang {clang.version()} from {clang.origin} lowers [bold]{chosen.kernel_file.name}[/] to LLVM IR:"
+    )
+    console.print(f"{opcodes.total()} instructions in {len(kernel.blocks)} blocks ({common}, …)\n")
+
+
+def _show_divergence(console: Console, kernel: Kernel) -> None:
+    console.rule("[bold]2. Analyse")
+    total = sum(1 for _ in kernel.instructions())
+    for dimension in (0, 1):
+        divergence = Divergence(kernel, dimension)
+        divergent = sum(divergence.is_divergent(instruction) for instruction in kernel.instructions())
+        regions = len(divergent_regions(divergence))
+        console.print(
+            f"along dimension {dimension}: {divergent} of {total} instructions differ between work-items, "
+            f"{regions} divergent regions; the other {total - divergent} are shared by merged work-items"
+        )
+    console.print()
+
+
+def _show_prediction(console: Console, chosen: Benchmark) -> int:
+    console.rule(f"[bold]3. Predict for {ABSENT_DEVICE}, which is not in this machine")
+    prediction = predict(chosen.kernel_file, device=ABSENT_DEVICE, kernel=chosen.kernel)
+    for step in prediction.steps:
+        answer = "coarsen further" if step.coarsen_further else "stop"
+        console.print(
+            f"at factor {step.factor}: a further step helps with probability {step.probability:.2f}: {answer}"
+        )
+    console.print(f"predicted factor: [bold]{prediction.factor}[/]\n")
+    return prediction.factor
+
+
+def _show_rewritten(console: Console, kernel: Kernel, chosen: Configuration) -> None:
+    console.rule("[bold]4. Rewrite")
+    source = CoarsenedKernel(coarsen_kernel(kernel, chosen), chosen, ()).opencl_c
+    lines = source.splitlines()
+    console.print(Syntax("\n".join(lines[:SHOWN_LINES]), "c", background_color="default"))
+    if len(lines) > SHOWN_LINES:
+        console.print(f"… and {len(lines) - SHOWN_LINES} more lines")
+    console.print()
+
+
+def _working_devices(console: Console) -> Iterable[DeviceDescription]:
+    console.rule("[bold]5. Run on what is here")
+    working = [device for device in discover_devices() if check_health(device).works]
+    # Interpreters are for checking, not for timing.
+    return [device for device in working if "Oclgrind" not in device.name]
+
+
+def _show_measurement(
+    console: Console, chosen: Benchmark, device: DeviceDescription, candidates: list[tuple[int, int]]
+) -> None:
+    queue = _queue(device)
+    workload = chosen.workload("cpu")
+    kernels = {"original": _kernels(queue, chosen, None)}
+    kernels |= {
+        f"factor {factor}, dimension {d}": _kernels(queue, chosen, (factor, d)) for factor, d in candidates
+    }
+    for name, choose in kernels.items():
+        _verify(queue, workload, name, choose)
+    samples = measure(queue, workload, kernels, REPETITIONS)
+    console.print(_table(device, samples))
+    console.print(
+        "all results equal the NumPy reference. "
+        f"The first row is the factor predicted for {ABSENT_DEVICE}: other devices want other factors.\n"
+    )
+
+
+def _queue(device: DeviceDescription) -> cl.CommandQueue:
+    context = cl.Context([open_device(device)])
+    return cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+
+
+def _kernels(queue: cl.CommandQueue, chosen: Benchmark, coarsened: tuple[int, int] | None) -> KernelChoice:
+    factor, dimension = coarsened or (1, 0)
+    program = Program(queue.context, chosen.source, factor=factor, dim=dimension)
+    program.build(list(chosen.build_options))
+    kernel: LaunchableKernel = getattr(program, chosen.kernel)
+
+    def choose(_launch: Launch) -> LaunchableKernel:
+        return kernel
+
+    return choose
+
+
+def _verify(queue: cl.CommandQueue, workload: Workload, name: str, choose: KernelChoice) -> None:
+    result = run_workload(queue, workload, choose)
+    wrong = compare(result.outputs, workload.reference(), workload)
+    if wrong or not result.guards_intact:
+        raise VerificationError(f"{name}: {'; '.join(wrong) or 'written outside of a buffer'}")
+
+
+def _table(device: DeviceDescription, samples: Mapping[str, list[int]]) -> Table:
+    table = Table(title=f"{KERNEL} on {device.name} ({device.platform_name})", title_justify="left")
+    table.add_column("kernel")
+    table.add_column("median", justify="right")
+    table.add_column("speed-up (95 % interval)", justify="right")
+    table.add_column("result")
+    for name, nanoseconds in samples.items():
+        gain = "" if name == "original" else str(speedup(samples["original"], nanoseconds))
+        table.add_row(name, f"{median(nanoseconds) / 1e6:.2f} ms", gain, "verified")
+    return table
+
+
+def _body_of(source: str) -> str:
+    """A kernel's source from its first `kernel` line on, without the comment above it."""
+    return source[source.index("kernel void") :].rstrip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
