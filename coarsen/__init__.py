@@ -4,9 +4,9 @@
     coarsen.coarsen(source, kernel="sgemm", factor=4).opencl_c
     coarsen.predict(source, device="tahiti").factor
 
-Names are loaded when first used: neither PyOpenCL nor LLVM nor any model is loaded before something needs it. What
-does happen here is that the OpenCL loader is told of the drivers that pip packages carry, since it looks for drivers
-once per process, and PyOpenCL may ask it before this package does.
+Names are loaded when first used: neither PyOpenCL nor LLVM nor any model is loaded before something needs it.
+What does happen here is that the OpenCL loader is told of the drivers that pip packages carry, since it looks
+for drivers once per process, and PyOpenCL may ask it before this package does.
 """
 
 from __future__ import annotations

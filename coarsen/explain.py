@@ -1,9 +1,10 @@
 """What coarsening does to each line of a kernel's source.
 
-    kernel, dimension ─▶ legality, divergence, regions ─▶ marks per source line ─▶ numbered lines with a gutter
+    kernel, dimension ─▶ legality, divergence, regions ─▶ marks per source line ─▶ numbered lines, gutter
 
-Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the same
-file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR marked instead.
+Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the
+same file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR
+marked instead.
 
 Refuses when the kernel can't be coarsened along the dimension (see `coarsen/transform/coarsen.py`).
 """
@@ -34,8 +35,8 @@ LEGEND = (
 class Marks:
     """What is known of one line; all false and empty for a line without instructions.
 
-    `regions` holds the numbers of the divergent regions that the line has instructions in, `heads` of those that
-    its branch begins; regions count from 1.
+    `regions` holds the numbers of the divergent regions that the line has instructions in, `heads` of those
+    that its branch begins; regions count from 1.
     """
 
     has_code: bool = False
@@ -149,7 +150,8 @@ def explain_source(kernel: Kernel, dimension: int, source: str) -> Explanation:
     }
     marks = _marks(analysed, places)
     lines = _marked_lines(
-        source.splitlines(), {line: found for (file, line), found in marks.items() if not file}
+        source.removesuffix("\n").split("\n"),
+        {line: found for (file, line), found in marks.items() if not file},
     )
     elsewhere = tuple(
         MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file

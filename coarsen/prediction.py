@@ -25,7 +25,7 @@ _CHIPS = (
 
 
 def predict_kernel(kernel: Kernel, model: CascadeModel, dimension: int = 0) -> Prediction:
-    """Predict the factor of a lowered kernel. Raises RefusalError if it can't be coarsened along the dimension."""
+    """Predict the factor of a lowered kernel. Raises RefusalError if it can't be coarsened that way."""
     return model.predict(feature_table(kernel, dimension))
 
 
@@ -33,8 +33,8 @@ def model_for(device: str) -> CascadeModel:
     """The model of a device.
 
     Args:
-        device: a model's name in upper or lower case, a chip's name (`Tesla K20c`), or whatever names an OpenCL
-            device of this machine (see `coarsen.runtime.selection.find_device`).
+        device: a model's name in upper or lower case, a chip's name (`Tesla K20c`), or whatever names an
+            OpenCL device of this machine (see `coarsen.runtime.selection.find_device`).
 
     Raises:
         DeviceError: nothing is called so, or what is has no model; the message lists the models.

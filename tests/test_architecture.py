@@ -26,11 +26,12 @@ MAY_IMPORT = {
     "models": BASE | {"features"},
     "pipeline": BASE | {"ir", "frontend", "transform"},
     "explain": BASE | {"ir", "frontend", "analysis", "transform"},
-    "api": BASE | LINE | {"pipeline", "features", "models"},
+    "prediction": BASE | {"ir", "features", "models", "runtime"},
+    "api": BASE | LINE | {"pipeline", "features", "models", "prediction"},
     "runtime": BASE | LINE | {"pipeline", "features", "models", "api"},
     "opencl_bench": BASE | LINE | {"pipeline", "features", "api", "runtime"},
     "__init__": BASE | {"api", "runtime", "transform", "models"},
-    "cli": BASE | LINE | {"pipeline", "explain", "features", "models", "api", "runtime", "opencl_bench"},
+    "cli": BASE | LINE | {"pipeline", "explain", "features", "models", "prediction", "api", "runtime", "opencl_bench"},
 }
 FOLDERS = {"features": ROOT / "features", "models": ROOT / "models", "opencl_bench": ROOT / "opencl_bench"}
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")

@@ -68,8 +68,8 @@ def with_definitions(text: str, library: Library, structures: Mapping[str, Struc
 def function(result: Type, name: str, parameters: Iterable[Type], body: Iterable[str]) -> str:
     """A definition that the inliner will remove; its parameters are %0, %1, …"""
     spelled = ", ".join(f"{type_} %{index}" for index, type_ in enumerate(parameters))
-    lines = "".join(line if line.endswith(":") else f"\n  {line}" for line in ["", *body])
-    return f"define internal spir_func {result} @{name}({spelled}) alwaysinline nounwind {{{lines}\n}}\n"
+    lines = "".join(f"{line}\n" if line.endswith(":") else f"  {line}\n" for line in body)
+    return f"define internal spir_func {result} @{name}({spelled}) alwaysinline nounwind {{\nstart:\n{lines}}}\n"
 
 
 def elements(type_: Type) -> int:
@@ -111,5 +111,5 @@ def _declarations_for(definitions: Iterable[str], text: str) -> Iterator[str]:
         for match in _CALL.finditer(definition):
             if match["name"] not in known:
                 known.add(match["name"])
-                types = ", ".join(argument.rsplit(" ", 1)[0] for argument in split(match["arguments"]))
+                types = ", ".join(str(parse_type(argument)) for argument in split(match["arguments"]))
                 yield f"declare {match['head']} @{match['name']}({types})\n"

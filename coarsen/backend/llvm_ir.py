@@ -21,4 +21,5 @@ def write_llvm_ir(kernel: Kernel) -> str:
     Raises:
         InternalError: the kernel is not valid LLVM IR.
     """
-    return _NO_FILE.sub("", str(kernel_module(kernel)), count=1)
+    with kernel_module(kernel) as module:
+        return _NO_FILE.sub("", str(module), count=1)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.modules import assembly_module, reason
 from coarsen.ir.printer import module_text
 
 # The normal form adds the integer widths that a CPU or GPU computes with; SPIR's own layout names none.
@@ -18,34 +20,31 @@ _FLAGS = re.compile(r"^!llvm\.module\.flags = !\{(?P<nodes>[^}]*)\}\n", re.MULTI
 _DEBUG_FLAG = re.compile(r'^!(\d+) = !\{i32 \d+, !"(?:Dwarf Version|Debug Info Version)"', re.MULTILINE)
 
 
-def kernel_module(kernel: Kernel, text: str = "") -> Any:  # noqa: ANN401 (llvmlite has no types)
-    """A kernel as an `llvmlite.binding.ModuleRef` of its own, in SPIR's data layout, without debug information.
+@contextmanager
+def kernel_module(kernel: Kernel, text: str = "") -> Iterator[Any]:
+    """A kernel as an `llvmlite.binding.ModuleRef`, in SPIR's data layout, without debug information.
 
-    `text` is the kernel's module where a writer has changed it.
+    `text` is the kernel's module where a writer has changed it. The module is closed at the end of the `with`.
 
     Raises:
         InternalError: the text is not valid LLVM IR.
     """
-    module = parse_own(_without_debug_flags(text or module_text(kernel)))
-    module.name = kernel.name
-    module.data_layout = _NATIVE_INTEGERS.sub("", module.data_layout)
-    run_passes(module, ["global_dead_code_eliminate", "strip_dead_prototype"])
-    return module
+    with own_module(_without_debug_flags(text or module_text(kernel))) as module:
+        module.name = kernel.name
+        module.data_layout = _NATIVE_INTEGERS.sub("", module.data_layout)
+        run_passes(module, ["global_dead_code_eliminate", "strip_dead_prototype"])
+        yield module
 
 
-def parse_own(text: str) -> Any:  # noqa: ANN401
-    """Parse and verify LLVM IR text that this package wrote, in a context of its own.
-
-    Raises:
-        InternalError: it is not valid.
-    """
-    try:
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.verify()
-    except RuntimeError as error:
-        first_line = str(error).strip().splitlines()[0]
-        raise InternalError(f"a back end was given invalid LLVM IR: {first_line}") from error
-    return module
+@contextmanager
+def own_module(text: str) -> Iterator[Any]:
+    """A verified module of LLVM IR text that this package wrote. Raises InternalError if it is not valid."""
+    with ExitStack() as stack:
+        try:
+            module = stack.enter_context(assembly_module(text))
+        except RuntimeError as error:
+            raise InternalError(f"a back end was given invalid LLVM IR: {reason(error)}") from error
+        yield module
 
 
 def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:  # noqa: ANN401

@@ -2,8 +2,8 @@
 
     ir.Kernel ─▶ refusals ─▶ builtins that the back end lacks are defined ─▶ spirv64 module ─▶ words ─▶ checked
 
-What the back end can't take makes it stop the whole process, so `spirv_limits.py` refuses it before. A builtin that
-neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words and refused after.
+What the back end can't take makes it stop the whole process, so `spirv_limits.py` refuses it before. A builtin
+that neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words, refused.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
     triple = f"spirv{bits}v{version}-unknown-unknown"
     machine = target_machine(triple)
     text = with_definitions(text_without_variadic_calls(kernel), spirv_library, kernel.structures)
-    module = kernel_module(kernel, text)
-    run_passes(module, _CLEAN_UP)
-    module.triple = triple
-    module.data_layout = str(machine.target_data)
-    code: bytes = machine.emit_object(module)
+    with kernel_module(kernel, text) as module:
+        run_passes(module, _CLEAN_UP)
+        module.triple = triple
+        module.data_layout = str(machine.target_data)
+        code: bytes = machine.emit_object(module)
     _check(kernel, code)
     return code
 

@@ -1,8 +1,8 @@
 """What LLVM's SPIR-V back end takes.
 
 Whatever is outside makes it end the process with an assertion or a fatal error (found by experiment with LLVM
-22.1), or write a type of another width without saying so. So everything that a kernel uses is looked up here first,
-and what is not known to work is refused, with the code `spirv-unsupported`.
+22.1), or write a type of another width without saying so. So everything that a kernel uses is looked up here
+first, and what is not known to work is refused, with the code `spirv-unsupported`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`coarsen apply`: a kernel, coarsened, in the form asked for; or what coarsening would do to each of its lines."""
+"""`coarsen apply`: a kernel, coarsened, in the form asked for; or what coarsening does to each line."""
 
 from __future__ import annotations
 

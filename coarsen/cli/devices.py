@@ -1,4 +1,4 @@
-"""`coarsen devices`: the OpenCL devices, whether each really runs a kernel, and devices known by model only."""
+"""`coarsen devices`: the OpenCL devices, whether each really runs a kernel; devices known by model only."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class ListedDevice:
 def devices(no_check: NoCheck = False, output_format: OutputFormat = Format.TABLE) -> None:
     """List the OpenCL devices and whether each really runs a kernel.
 
-    Devices known by model only need not be there: their factors can be predicted, not measured. Exit code 4 if no
-    device works.
+    Devices known by model only need not be there: their factors can be predicted, not measured. Exit code 4
+    if no device works.
 
     Example: coarsen devices --format json
     """

@@ -9,6 +9,7 @@ import enum
 import importlib.metadata
 import platform
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def _guarded(what: str, mend: str, find: Callable[[], str], need: Need = Need.TO
     """The finding of a function that gives details, or raises where the thing is missing or broken."""
     try:
         return Finding(what, True, find(), "", need)
-    except (CoarsenError, ImportError, OSError, RuntimeError) as error:
+    except (CoarsenError, ImportError, OSError, RuntimeError, subprocess.SubprocessError) as error:
         return Finding(what, False, " ".join(str(error).split()), mend, need)
 
 
@@ -87,7 +88,7 @@ def _clang() -> str:
     from coarsen.frontend.clang import find_clang
 
     clang = find_clang()
-    return f"{clang.version() or 'of unknown version'}, {' '.join(clang.command)}, from {clang.origin}"
+    return f"{clang.version() or 'of unknown version'} from {clang.origin}, {' '.join(clang.command)}"
 
 
 def _header() -> str:
@@ -126,13 +127,17 @@ def _loader() -> str:
 def _drivers() -> Iterator[Finding]:
     from coarsen.runtime.vendors import missing_drivers, prepare_loader
 
-    setup = prepare_loader()
+    try:
+        setup = prepare_loader()
+    except OSError as error:
+        yield Finding("OpenCL drivers", False, str(error), "make the temporary folder writable", Need.TO_RUN)
+        return
     if setup.user_variable is not None:
         yield Finding("OpenCL drivers", True, f"as {setup.user_variable} says", need=Need.TO_RUN)
     broken = missing_drivers(setup)
     for driver in setup.drivers:
         there = driver not in broken
-        details = f"{driver.library}, from {driver.origin}{'' if there else ' (did not load)'}"
+        details = f"{'' if there else 'did not load, '}from {driver.origin}, {driver.library}"
         yield Finding("OpenCL driver", there, details, need=Need.OPTIONAL)
 
 

@@ -24,14 +24,15 @@ class Verdict(enum.IntEnum):
 def doctor(output_format: OutputFormat = Format.TABLE) -> None:
     """Show what coarsen uses, what is missing, and the command that mends it.
 
-    Exit code 0 if everything is there that coarsening and running a kernel need, 4 if only a working OpenCL device is
-    missing, 2 if anything else is. What is optional (PyTorch, for training) does not count.
+    Exit code 0 if everything is there that coarsening and running a kernel need, 4 if only what running
+    needs is missing (PyOpenCL, a device that works), 2 if anything else is. What is optional (PyTorch, for
+    training) does not count.
     """
     findings = list(diagnose())
     if output_format is Format.JSON:
         print_json([{**asdict(finding), "status": finding.status} for finding in findings])
     else:
-        print_table(["", "status", "details"], map(_row, findings))
+        print_table(["part", "status", "details"], map(_row, findings))
     verdict = verdict_of(findings)
     if verdict is not Verdict.COMPLETE:
         raise typer.Exit(verdict)

@@ -36,7 +36,7 @@ def print_explanation(
 def _explain(lowered: Kernel, dimension: int, path: Path) -> Explanation:
     if is_ir_file(path) or not has_source(lowered):
         return explain_ir(lowered, dimension)
-    return explain_source(lowered, dimension, path.read_text())
+    return explain_source(lowered, dimension, path.read_text(encoding="utf-8"))
 
 
 def _print_coloured(explanation: Explanation) -> None:

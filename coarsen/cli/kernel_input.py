@@ -1,4 +1,4 @@
-"""What commands that read a kernel share: lowering it, and naming the file in messages about a place in it."""
+"""What commands that read a kernel share: lowering it, naming its file in messages about a place in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IR_SUFFIXES = frozenset({".ll", ".bc"})
 
 
 def lower_file(path: Path, kernel: str | None, options: str) -> Kernel:
-    """Lower the kernel of a file. Raises as `coarsen.frontend.lower.lower` does, with the file in the message."""
+    """Lower the kernel of a file. Raises as `coarsen.frontend.lower.lower` does, naming the file."""
     with naming_file(path):
         return lower(path, kernel, options)
 

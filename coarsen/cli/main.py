@@ -1,14 +1,15 @@
 """The command line's entry: finds the command, runs it, and turns errors into one line and an exit code.
 
-Exit codes: 0 done · 1 internal error · 2 usage or invalid input · 3 the kernel can't be coarsened · 4 no usable
-device · 5 verification failed · 130 interrupted.
+Exit codes: 0 done · 1 internal error · 2 usage or invalid input · 3 the kernel can't be coarsened · 4 no
+usable device · 5 verification failed · 130 interrupted.
 
-A command's module is imported when the command is named, so that `coarsen --help` starts at once and no command
-waits for what only another needs.
+A command's module is imported when the command is named, so that `coarsen --help` starts at once and no
+command waits for what only another needs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -22,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from coarsen.cli.messages import Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
-from coarsen.errors import CoarsenError, InternalError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 
 COMMANDS = MappingProxyType(
     {
@@ -69,7 +70,7 @@ class LazyCommands(TyperGroup):
 
 
 def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no public type)
-    """Import a command's module and make a command of its function, with the options that all of them have."""
+    """Import a command's module and make a command of its function, with the options that all have."""
     function = getattr(importlib.import_module(f"coarsen.cli.{name}"), name)
     command = _command_of(function, name)
     for parameter in _command_of(_common, name).params:
@@ -97,8 +98,8 @@ def _root(
 ) -> None:
     """Thread coarsening for OpenCL kernels: several work-items become one.
 
-    `coarsen COMMAND --help` describes a command. Exit codes: 0 done, 1 internal error, 2 usage or invalid input,
-    3 the kernel can't be coarsened, 4 no usable device, 5 verification failed, 130 interrupted.
+    `coarsen COMMAND --help` describes a command. Exit codes: 0 done, 1 internal error, 2 usage or invalid
+    input, 3 the kernel can't be coarsened, 4 no usable device, 5 verification failed, 130 interrupted.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -113,28 +114,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         the exit code.
     """
-    application = typer.Typer(cls=LazyCommands, invoke_without_command=True, **_PLAIN)
+    application = typer.Typer(**_PLAIN)
     application.callback(cls=LazyCommands, invoke_without_command=True, context_settings=_CONTEXT)(_root)
     group = typer.main.get_command(application)
     settings = Settings()
     with logging_to_stderr():
         try:
-            with group.make_context(
-                "coarsen", list(sys.argv[1:] if arguments is None else arguments), obj=settings
-            ) as context:
-                group.invoke(context)
-                sys.stdout.flush()
+            code = _run(group, sys.argv[1:] if arguments is None else list(arguments), settings)
+            sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
-            return _exit_code(error, settings)
+            code = _exit_code(error, settings)
+    return code
+
+
+def _run(group: Any, words: list[str], settings: Settings) -> int:  # noqa: ANN401
+    try:
+        with group.make_context("coarsen", words, obj=settings) as context:
+            group.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     return 0
 
 
 def _exit_code(error: BaseException, settings: Settings) -> int:
     """The exit code for what ended a command; says on standard error what went wrong."""
-    if isinstance(error, typer.Exit):
-        return error.exit_code
     if isinstance(error, BrokenPipeError):
-        return _reader_left()
+        # Whoever reads standard output has had enough, `head` for example; that is no error.
+        _give_up_output()
+        return 0
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         say("interrupted")
         return 130
@@ -145,6 +152,10 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
     if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
         say("error", str(error))
         return error.exit_code
+    if isinstance(error, OSError):
+        _give_up_output()
+        say("error", ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        return InvalidInputError.exit_code
     hint = "" if settings.debug else "; rerun with --debug and report what it shows"
     say("error", f"this is a bug in coarsen: {_in_one_line(error)}{hint}")
     return InternalError.exit_code
@@ -163,8 +174,7 @@ def _in_one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def _reader_left() -> int:
-    """Whoever reads standard output has had enough, `head` for example; that is no error."""
-    # Python flushes standard output once more on its way out, which must not complain either.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _give_up_output() -> None:
+    """Let what is left to be written vanish: Python writes it on its way out, which must not complain too."""
+    with contextlib.suppress(OSError):  # standard output may be no file at all, in another program
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

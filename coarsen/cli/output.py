@@ -29,12 +29,15 @@ class Format(enum.StrEnum):
 
 def print_json(value: object) -> None:
     """Print a value as JSON."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def print_line(text: str = "") -> None:
     """Print a line, wrapped between words where a terminal is narrower."""
-    console().print(text, soft_wrap=not sys.stdout.isatty(), markup=False)
+    terminal = console()
+    with terminal.capture() as capture:
+        terminal.print(text, soft_wrap=not sys.stdout.isatty(), markup=False)
+    _write_text(capture.get())
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
@@ -57,11 +60,17 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     terminal = console()
     with terminal.capture() as capture:
         terminal.print(table)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _write_text(text: str) -> None:
+    """Write to standard output; a device's name may have characters that its encoding lacks."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
 def console() -> Console:
-    """A rich console on standard output: colours and the terminal's width there, plain and unwrapped elsewhere."""
+    """A rich console on standard output: coloured and wrapped on a terminal, plain and whole elsewhere."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()

@@ -1,4 +1,4 @@
-"""`coarsen train`: a device's predictor, trained on the best factors that were published, evaluated and stored."""
+"""`coarsen train`: a device's predictor, trained on published best factors, evaluated and stored."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def train(
 ) -> None:
     """Train a device's predictor, print its evaluation by leave-one-out and store it.
 
-    It learns from the best factors of the seventeen benchmark kernels, published for the devices fermi, kepler,
-    cypress and tahiti. `coarsen predict --models FOLDER` uses the stored model.
+    It learns from the best factors of the seventeen benchmark kernels, published for the devices fermi,
+    kepler, cypress and tahiti. `coarsen predict --models FOLDER` uses the stored model.
 
     Example: coarsen train --device tahiti --output models
     """

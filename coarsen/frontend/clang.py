@@ -34,22 +34,31 @@ class Clang:
 
     def version(self) -> str:
         """Its version, such as "22.1.8"; empty if it doesn't say."""
-        output = subprocess.run([*self.command, "--version"], capture_output=True, text=True, check=False)
-        match = re.search(r"clang version (\d+(?:\.\d+)*)", output.stdout)
+        match = re.search(r"clang version (\d+(?:\.\d+)*)", self.run(["--version"]).stdout)
         return match[1] if match else ""
 
     def run(self, arguments: list[str], source: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run it; `source` goes to its standard input."""
-        return subprocess.run(
-            [*self.command, *arguments],
-            input=source,
-            stdin=subprocess.DEVNULL if source is None else None,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_TIME_LIMIT_SECONDS,
-        )
+        """Run it; `source` goes to its standard input.
+
+        Raises:
+            InvalidInputError: it can't be run, or does not come to an end.
+        """
+        try:
+            return subprocess.run(
+                [*self.command, *arguments],
+                input=source,
+                stdin=subprocess.DEVNULL if source is None else None,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=_TIME_LIMIT_SECONDS,
+            )
+        except OSError as error:
+            raise InvalidInputError(f"{self.command[0]} can't be run: {error.strerror}") from None
+        except subprocess.TimeoutExpired:
+            limit = _TIME_LIMIT_SECONDS
+            raise InvalidInputError(f"{self.command[0]} did not come to an end within {limit} seconds") from None
 
 
 def find_clang() -> Clang:
@@ -60,14 +69,24 @@ def find_clang() -> Clang:
 @lru_cache(maxsize=8)
 def _find_clang(override: str, path: str) -> Clang:
     if override:
-        command = tuple(shlex.split(override))
-        if not command or shutil.which(command[0]) is None:
-            raise InvalidInputError(f"COARSEN_CLANG names '{override}', which can't be run")
-        return Clang(command, "COARSEN_CLANG", opencl_header_folder())
+        return _named_clang(override)
     zig = _package_folder("ziglang") / "zig"
     if zig.is_file():
         return Clang((str(zig), "clang"), "the ziglang package", opencl_header_folder())
     return _clang_on_path(path)
+
+
+def _named_clang(override: str) -> Clang:
+    try:
+        command = tuple(shlex.split(override))
+    except ValueError as error:
+        raise InvalidInputError(f"COARSEN_CLANG can't be split into words: {error}") from None
+    if not command or shutil.which(command[0]) is None:
+        raise InvalidInputError(f"COARSEN_CLANG names '{override}', which can't be run")
+    clang = Clang(command, "COARSEN_CLANG", opencl_header_folder())
+    if not clang.version():
+        raise InvalidInputError(f"COARSEN_CLANG names '{override}', which is not a clang")
+    return clang
 
 
 def _clang_on_path(path: str) -> Clang:

@@ -42,7 +42,9 @@ def compile_opencl_c(source: Source, options: BuildOptions) -> str:
     result = clang.run([*arguments, *options.clang_options, "-"], source.text)
     diagnostics = result.stderr.replace("<stdin>", str(source.path or "<source>")).strip()
     if result.returncode != 0:
-        raise InvalidInputError(_errors_of(diagnostics) or f"clang stopped with status {result.returncode}")
+        raise InvalidInputError(
+            _errors_of(diagnostics) or f"{clang.command[0]} stopped with status {result.returncode}"
+        )
     if diagnostics:
         _log.info("%s", diagnostics)
     return result.stdout

@@ -6,19 +6,22 @@ kernel.ll, kernel.bc ─────────▲
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import llvmlite.binding as llvm
-
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.compile import Source, compile_opencl_c
-from coarsen.frontend.normal_form import kernel_names, normal_form, parsed
+from coarsen.frontend.disassemble import disassemble
+from coarsen.frontend.normal_form import check_target, kernel_names, normal_form, parsed
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.modules import bitcode_module
 from coarsen.ir.reader import read_kernel
 
+# The first line of LLVM assembly that is not a comment; none of these can start OpenCL C.
+_ASSEMBLY = re.compile(
+    r"(?:\s*;[^\n]*\n)*\s*(?:target (?:datalayout|triple)|source_filename|define |declare |[@%!]|attributes #)"
+)
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -46,19 +49,26 @@ def list_kernels(source: str | Path, options: str | Sequence[str] = ()) -> list[
 def assembly_of(source: str | Path, options: str | Sequence[str] = ()) -> str:
     """The LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
     if isinstance(source, str):
-        return source if _is_assembly(source) else compile_opencl_c(Source(source), parse_options(options))
-    content = _read(source)
-    if content.startswith(_BITCODE_MAGIC):
-        return _disassemble(content, source)
-    text = _decode(content, source)
-    if source.suffix == ".ll" or _is_assembly(text):
-        with parsed(text) as module:
-            return str(module)
-    return compile_opencl_c(Source(text, source), parse_options(options))
+        code = Source(source)
+    else:
+        content = _read(source)
+        if content.startswith(_BITCODE_MAGIC):
+            return _checked(_disassemble(content, source))
+        code = Source(_decode(content, source), source)
+        if source.suffix == ".ll":
+            return _checked(code.text)
+    return _checked(code.text) if _is_assembly(code.text) else compile_opencl_c(code, parse_options(options))
+
+
+def _checked(assembly: str) -> str:
+    """Assembly that LLVM reads and that is for SPIR, as LLVM prints it."""
+    with parsed(assembly) as module:
+        check_target(module.triple)
+        return str(module)
 
 
 def _is_assembly(text: str) -> bool:
-    return text.startswith(("; ModuleID", "target datalayout", "source_filename"))
+    return _ASSEMBLY.match(text) is not None
 
 
 def _read(path: Path) -> bytes:
@@ -74,17 +84,16 @@ def _read(path: Path) -> bytes:
 
 
 def _decode(content: bytes, path: Path) -> str:
+    if b"\0" in content:
+        raise InvalidInputError(f"{path}: neither text nor LLVM bitcode")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{path}: neither text nor LLVM bitcode") from None
+        return content.decode("latin-1")  # older sources have their comments in it; any byte is a character
 
 
 def _disassemble(content: bytes, path: Path) -> str:
     try:
-        with bitcode_module(content) as module:
-            return str(module)
-    except RuntimeError as error:
-        reason = str(error).strip().splitlines()[0]
-        major = llvm.llvm_version_info[0]
-        raise InvalidInputError(f"{path}: bitcode that LLVM {major} can't read ({reason})") from None
+        return disassemble(content)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None

@@ -20,13 +20,18 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from coarsen.errors import InternalError, InvalidInputError, RefusalError
+from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.source_names import name_values
-from coarsen.frontend.twins import merge_twins
-from coarsen.ir.modules import assembly_module
+from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
+from coarsen.ir.metadata import Metadata
+from coarsen.ir.modules import assembly_module, reason
 
 # Without native integer widths in the data layout LLVM's passes believe that no integer is legal.
 _NATIVE_INTEGERS = "-n8:16:32:64"
+_SPIR_LAYOUT = (
+    "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"  # as clang has it
+)
+_ARCHITECTURES = frozenset({"spir64", "spir", "spirv64", ""})
 _KERNEL_DEFINITION = re.compile(r'^define [^\n]*\bspir_kernel\b[^\n]*@"?([^"\s(]+)"?\(', re.MULTILINE)
 _ENQUEUED_BLOCK = re.compile(r"__.*_block_invoke(?:_\d+)?_kernel$")
 _BLOCKING_ATTRIBUTES = re.compile(r"\b(?:noinline|optnone) ")
@@ -49,8 +54,8 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
     """
     with parsed(merge_twins(_inlinable(assembly))) as module:
         name = choose_kernel(kernel_names(assembly), kernel)
-        if "n8:16:32:64" not in module.data_layout:
-            module.data_layout += _NATIVE_INTEGERS
+        if _NATIVE_INTEGERS not in module.data_layout:
+            module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS
         _keep_only(module, name)
         _run(["always_inliner", "global_dead_code_eliminate"], module)
         _refuse_recursion(module, name)
@@ -81,12 +86,17 @@ def parsed(assembly: str, *, written_by_us: bool = False) -> Iterator[Any]:
         try:
             module = stack.enter_context(assembly_module(assembly))
         except RuntimeError as error:
-            first_line = str(error).strip().splitlines()[0]
             if written_by_us:
-                raise InternalError(f"the transformed kernel is not valid LLVM IR: {first_line}") from error
+                raise InternalError(f"the transformed kernel is not valid LLVM IR: {reason(error)}") from error
             major = llvm.llvm_version_info[0]
-            raise InvalidInputError(f"not LLVM IR that LLVM {major} reads: {first_line}") from None
+            raise InvalidInputError(f"not LLVM IR that LLVM {major} reads: {reason(error)}") from None
         yield module
+
+
+def check_target(triple: str) -> None:
+    """Raise InvalidInputError for the triple of another target than SPIR; none at all is taken for SPIR's."""
+    if triple.partition("-")[0] not in _ARCHITECTURES:
+        raise InvalidInputError(f"the LLVM IR is for '{triple}'; it must be for spir64 (clang's -target spir64)")
 
 
 def kernel_names(assembly: str) -> list[str]:
@@ -125,8 +135,18 @@ def _refuse_recursion(module: Any, kernel: str) -> None:  # noqa: ANN401
     defined = [f.name for f in module.functions if not f.is_declaration and f.name != kernel]
     # What is enqueued on the device stays, since its address is taken; the enqueuing is refused later.
     left = [name for name in defined if "_block_invoke" not in name]
-    if left:
-        raise RefusalError("recursion", f"the helper function '{left[0]}' calls itself")
+    if not left:
+        return
+    name = left[0].removeprefix(TWIN_PREFIX)
+    what = "kernel" if name == kernel else "helper function"
+    raise RefusalError("recursion", f"the {what} '{name}' calls itself", _place(module, left[0]))
+
+
+def _place(module: Any, function: str) -> SourcePosition | None:  # noqa: ANN401
+    """Where a function is defined in the source, if the module says."""
+    text = str(module)
+    definition = re.search(rf'^define [^\n]*@"?{re.escape(function)}"?\([^\n]*!dbg !(\d+)', text, re.MULTILINE)
+    return Metadata(text).position(definition[1]) if definition else None
 
 
 def _run(passes: Iterable[str], module: Any) -> None:  # noqa: ANN401

@@ -27,6 +27,7 @@ _MATH = frozenset(
         "-cl-fast-relaxed-math",
     }
 )
+_PREPROCESSOR = ("-D", "-I", "-U")
 _FRONT_END_ONLY = frozenset({"-w", "-Werror"})
 # Options that change neither the meaning of the kernel nor its floating-point results.
 _WITHOUT_EFFECT = frozenset(
@@ -53,7 +54,7 @@ class BuildOptions:
     device_options: tuple[str, ...] = ()
 
 
-def parse_options(options: str | Sequence[str] = ()) -> BuildOptions:
+def parse_options(options: str | Sequence[str | bytes] = ()) -> BuildOptions:
     """Sort build options.
 
     Args:
@@ -68,9 +69,9 @@ def parse_options(options: str | Sequence[str] = ()) -> BuildOptions:
     device_options: list[str] = []
     words = iter(_words(options))
     for word in words:
-        if word in ("-D", "-I"):
+        if word in _PREPROCESSOR:
             word += _value_of(word, words)
-        if word.startswith(("-D", "-I")):
+        if word.startswith(_PREPROCESSOR):
             clang_options.append(word)
         elif _STANDARD.match(word):
             standard = word
@@ -87,9 +88,9 @@ def parse_options(options: str | Sequence[str] = ()) -> BuildOptions:
     return BuildOptions(standard, tuple(clang_options), tuple(device_options))
 
 
-def _words(options: str | Sequence[str]) -> Iterator[str]:
+def _words(options: str | Sequence[str | bytes]) -> Iterator[str]:
     """Split as PyOpenCL does: a list's items are words of their own unless they hold several options."""
-    items = [options] if isinstance(options, str) else options
+    items = [options] if isinstance(options, str) else [_text(item) for item in options]
     for item in items:
         if not isinstance(options, str) and (item.startswith("-") is False or Path(item[2:]).is_dir()):
             yield item  # a value of its own, or -I with a folder whose name has blanks
@@ -98,6 +99,10 @@ def _words(options: str | Sequence[str]) -> Iterator[str]:
             yield from shlex.split(item)
         except ValueError as error:
             raise InvalidInputError(f"build options can't be split into words: {error}") from None
+
+
+def _text(item: str | bytes) -> str:
+    return item if isinstance(item, str) else item.decode()
 
 
 def _value_of(option: str, words: Iterator[str]) -> str:

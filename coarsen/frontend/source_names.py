@@ -28,11 +28,13 @@ def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has 
 
     A phi takes the name of the variable that it stands for, and so does a value that clang named after an
     operation (`sum.next` where a phi stands for the variable already). Characters that need quotes become
-    underscores, and a name that a structure type has gets one in front.
+    underscores, in the names of program-scope variables too, and a name that a structure type has gets one in front.
     """
     function = module.get_function(kernel)
     names = _names_from_source(function, _variable_names(str(module)))
     taken = {structure.name for structure in module.struct_types}
+    for variable in module.global_variables:
+        _set_name(variable, variable.name or "variable", set())
     for argument in function.arguments:
         _set_name(argument, argument.name or "argument", taken)
     for block in function.blocks:

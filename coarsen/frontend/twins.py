@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_PREFIX = "__clang_ocl_kern_imp_"
+TWIN_PREFIX = "__clang_ocl_kern_imp_"
 _DEFINITION = re.compile(r"^define [^\n]*?@(?P<name>[^\s(]+)\((?P<arguments>[^\n]*)\{\n", re.MULTILINE)
 _DEBUG_NODE = re.compile(r" !dbg !\d+")
 _LOCAL = re.compile(r"%[-a-zA-Z$._0-9]+")
@@ -34,13 +34,13 @@ class _Definition:
 
 def merge_twins(assembly: str) -> str:
     """Give each kernel the body of its twin, in the twin's place; text without twins comes back as it is."""
-    if _PREFIX not in assembly:
+    if TWIN_PREFIX not in assembly:
         return assembly
     definitions = {match["name"]: _definition(assembly, match) for match in _DEFINITION.finditer(assembly)}
     kernels = [name for name in definitions if _can_merge(assembly, definitions, name)]
     replacements: dict[int, tuple[int, str]] = {}
     for name in kernels:
-        kernel, twin = definitions[name], definitions[_PREFIX + name]
+        kernel, twin = definitions[name], definitions[TWIN_PREFIX + name]
         replacements[kernel.start] = (kernel.end, "")
         replacements[twin.start] = (twin.body, _signature(assembly, kernel, twin))
     return _replace(assembly, replacements)
@@ -52,10 +52,10 @@ def _definition(assembly: str, match: re.Match[str]) -> _Definition:
 
 
 def _can_merge(assembly: str, definitions: Mapping[str, _Definition], kernel: str) -> bool:
-    twin = definitions.get(_PREFIX + kernel)
+    twin = definitions.get(TWIN_PREFIX + kernel)
     if twin is None:
         return False
-    uses = re.findall(rf"@{re.escape(_PREFIX + kernel)}(?![-a-zA-Z$._0-9])", assembly)
+    uses = re.findall(rf"@{re.escape(TWIN_PREFIX + kernel)}(?![-a-zA-Z$._0-9])", assembly)
     same_names = _LOCAL.findall(definitions[kernel].arguments) == _LOCAL.findall(twin.arguments)
     return same_names and len(uses) == _DEFINITION_AND_CALL
 

@@ -31,9 +31,15 @@ _FLAGS = frozenset(
 )
 
 
+def _after_opcode(instruction: Instruction) -> str:
+    """The text behind the opcode; the result's name, which may hold the opcode's letters, is skipped."""
+    assignment = f"%{instruction.name} = " if instruction.name else ""
+    return instruction.text.removeprefix(assignment).partition(instruction.opcode)[2]
+
+
 def flags(instruction: Instruction) -> frozenset[str]:
     """The flags between opcode and type, such as nsw, exact, volatile or the fast-math ones."""
-    words = instruction.text.partition(instruction.opcode)[2].split()
+    words = _after_opcode(instruction).split()
     found = set()
     for word in words:
         if word not in _FLAGS and word not in ("atomic", "tail", "call"):
@@ -44,7 +50,7 @@ def flags(instruction: Instruction) -> frozenset[str]:
 
 def predicate(instruction: Instruction) -> str:
     """The condition of an `icmp` or `fcmp`, such as slt or oeq."""
-    words = instruction.text.partition(instruction.opcode)[2].split()
+    words = _after_opcode(instruction).split()
     return next(word for word in words if word not in _FLAGS)
 
 
@@ -72,7 +78,7 @@ def alignment(instruction: Instruction) -> int:
 
 def source_element_type(instruction: Instruction, structures: Mapping[str, StructType] | None = None) -> Type:
     """The type that a `getelementptr` steps over, or that an `alloca` reserves."""
-    rest = instruction.text.partition(instruction.opcode)[2].strip()
+    rest = _after_opcode(instruction).strip()
     while (word := rest.split(" ", 1)[0]) in _FLAGS or word.startswith("inrange("):
         rest = rest.split(" ", 1)[1]
     return parse_type(rest, structures)
@@ -102,5 +108,5 @@ def aggregate_indices(instruction: Instruction) -> tuple[int, ...]:
 
 def atomic_operation(instruction: Instruction) -> str:
     """The operation of an `atomicrmw`: add, xchg, min, umax, …"""
-    words = instruction.text.partition("atomicrmw")[2].split()
+    words = _after_opcode(instruction).split()
     return next(word for word in words if word != "volatile")

@@ -1,4 +1,4 @@
-"""The metadata that follows a module's functions: source positions out of it, debug information stripped from it."""
+"""The metadata behind a module's functions: source positions out of it, debug information stripped from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Metadata:
             return None
         file = self._file_of_scope(fields.get("scope", ""))
         is_main = file in (self._main_file, "<stdin>")
-        return SourcePosition(int(fields["line"]), int(fields.get("column", 0)), "" if is_main else file)
+        return SourcePosition(int(fields["line"]), max(int(fields.get("column", 0)), 1), "" if is_main else file)
 
     def without_debug(self, kept_text: str, attributes: str = "") -> str:
         """The definitions that `kept_text` and the named nodes still reach, debug information left out."""

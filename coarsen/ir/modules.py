@@ -1,12 +1,13 @@
 """LLVM modules with an explicit end.
 
-llvmlite frees modules and contexts when Python collects them. Objects of one garbage cycle (an exception's traceback
-makes cycles) may be collected in any order, and a module that is freed after its context crashes the process; hence
-both are closed here, in the right order, whatever happens in between.
+llvmlite frees modules and contexts when Python collects them. Objects of one garbage cycle (an exception's
+traceback makes cycles) may be collected in any order, and a module that is freed after its context crashes the
+process; hence both are closed here, in the right order, whatever happens in between.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -40,3 +41,10 @@ def _open(parse: Callable[[Any], Any]) -> Iterator[Any]:
             module.close()
     finally:
         context.close()
+
+
+def reason(error: RuntimeError) -> str:
+    """LLVM's message on invalid text or bitcode in one line, without the words that introduce each of them."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if line not in ("LLVM IR parsing error", "LLVM bitcode parsing error")]
+    return re.sub(r"^<string>:", "line ", (told or lines or ["no reason given"])[0])

@@ -198,7 +198,7 @@ def _kind_of(value: Any) -> ValueKind:  # noqa: ANN401
 
 
 def _without_debug_attachments(text: str) -> str:
-    return re.sub(r",? !dbg !\d+", "", text)
+    return re.sub(r",? !dbg !\d+|^ +#dbg_\w+\([^\n]*\n", "", text, flags=re.MULTILINE)
 
 
 def _instruction_lines(body: str) -> Iterator[str]:

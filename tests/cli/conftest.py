@@ -32,15 +32,6 @@ kernel void halves(global int *values, local int *tile)
 }
 """
 
-SUBGROUPS = """\
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-uint get_sub_group_id(void);
-kernel void groups(global uint *values)
-{
-    values[get_global_id(0)] = get_sub_group_id();
-}
-"""
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -90,16 +81,3 @@ def scale(tmp_path: Path) -> Path:
 def halves(tmp_path: Path) -> Path:
     """A file with a kernel whose barrier stands under a condition that looks divergent."""
     return written(tmp_path, "halves.cl", HALVES)
-
-
-@pytest.fixture
-def two_kernels(tmp_path: Path) -> Path:
-    """A file with the kernels `first` and `second`."""
-    kernel = "kernel void {}(global int *values) {{ values[get_global_id(0)] = {}; }}\n"
-    return written(tmp_path, "two.cl", kernel.format("first", 1) + kernel.format("second", 2))
-
-
-@pytest.fixture
-def subgroups(tmp_path: Path) -> Path:
-    """A file with a kernel that can't be coarsened."""
-    return written(tmp_path, "subgroups.cl", SUBGROUPS)

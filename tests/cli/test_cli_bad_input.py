@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 import pytest
-
-from coarsen.cli.main import main
-
-Run = Callable[..., "object"]
 
 REQUIRED_SIZE = """\
 kernel __attribute__((reqd_work_group_size(8, 1, 1))) void required(global int *values)
@@ -38,12 +35,8 @@ def bitcode() -> bytes:
 
 
 def of_newer_llvm(content: bytes) -> bytes:
-    """The bitcode with another epoch in its identification block: what LLVM changes when it breaks the format.
-
-    The block is: abbreviation 3 (define the string's), the string, then an unabbreviated record of code 2 (epoch)
-    with one operand, 0, in a field of six bits.
-    """
-    for bit in range(8 * 16, 8 * 64):
+    """The bitcode with another epoch in its header, which is what LLVM changes when it breaks the format."""
+    for bit in range(8 * 64):
         changed = bytearray(content)
         changed[bit // 8] ^= 1 << bit % 8
         try:
@@ -92,7 +85,11 @@ CASES = {
     "several kernels": (["two.cl", "--factor", "2"], 2, "choose one with -k: first, second"),
     "unknown kernel": (["plain.cl", "-k", "other", "--factor", "2"], 2, "no kernel 'other'; there is: plain"),
     "kernel without name": (["plain.cl", "-k", "", "--factor", "2"], 2, "no kernel ''; there is: plain"),
-    "syntax error": (["broken.cl", "--factor", "2"], 2, "broken.cl:3:17: error: use of undeclared identifier"),
+    "syntax error": (
+        ["broken.cl", "--factor", "2"],
+        2,
+        "broken.cl:3:17: error: use of undeclared identifier",
+    ),
     "broken IR": (["broken.ll", "--factor", "2"], 2, "not LLVM IR"),
     "no factor": (["plain.cl"], 2, "give --factor, or --device"),
     "factor and device": (["plain.cl", "--factor", "2", "--device", "tahiti"], 2, "but not both"),
@@ -135,7 +132,11 @@ CASES = {
     "truncated bitcode": (["truncated.bc", "--factor", "2"], 2, "bitcode that LLVM"),
     "no bitcode": (["garbage.bc", "--factor", "2"], 2, "garbage.bc: not LLVM bitcode"),
     "no text": (["garbage.cl", "--factor", "2"], 2, "garbage.cl: neither text nor LLVM bitcode"),
-    "refused": (["groups.cl", "--factor", "2"], 3, "groups.cl:4:32: get_sub_group_id is a sub-group operation"),
+    "refused": (
+        ["groups.cl", "--factor", "2"],
+        3,
+        "groups.cl:4:32: get_sub_group_id is a sub-group operation",
+    ),
     "refused prediction": (["groups.cl", "--device", "tahiti"], 3, "groups.cl:4:32: get_sub_group_id is a"),
     "refused explanation": (["groups.cl", "--explain"], 3, "groups.cl:4:32: get_sub_group_id is a sub-group"),
 }
@@ -143,17 +144,14 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_one_line_and_writes_nothing(
-    case: str, kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    case: str, kernels: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
 ) -> None:
     words, code, message = CASES[case]
     monkeypatch.chdir(kernels)
     before = sorted(kernels.iterdir())
-    assert main(["apply", *words, "-o", "output.cl"]) == code
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert len(captured.err.splitlines()) == 1, captured.err
-    assert captured.err.startswith("coarsen: error: ")
-    assert message in captured.err
+    outcome = run("apply", *words, "-o", "output.cl")
+    assert (outcome.code, outcome.out) == (code, "")
+    assert message in outcome.error
     assert sorted(kernels.iterdir()) == before
 
 
@@ -166,37 +164,29 @@ def test_bad_input_is_one_line_and_writes_nothing(
     ],
 )
 def test_output_that_cant_be_written(
-    output: str,
-    message: str,
-    kernels: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    output: str, message: str, kernels: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(kernels)
     (kernels / "folder").mkdir()
     before = sorted(kernels.rglob("*"))
-    assert main(["apply", "plain.cl", "--factor", "2", "-o", output]) == 2
-    assert capsys.readouterr().err == f"coarsen: error: {message}\n"
+    outcome = run("apply", "plain.cl", "--factor", 2, "-o", output)
+    assert (outcome.code, outcome.error) == (2, message)
     assert sorted(kernels.rglob("*")) == before
 
 
-def test_a_failure_leaves_the_old_output_alone(
-    kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(kernels)
+def test_a_failure_leaves_the_old_output_alone(kernels: Path, run: Callable[..., Any]) -> None:
     output = kernels / "output.cl"
     output.write_text("as it was")
-    assert main(["apply", "plain.cl", "--factor", "0", "-o", "output.cl"]) == 2
+    assert run("apply", kernels / "plain.cl", "--factor", 0, "-o", output).code == 2
     assert output.read_text() == "as it was"
 
 
-def test_several_errors_of_clang_are_shown_whole(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_errors_of_clang_are_shown_whole(tmp_path: Path, run: Callable[..., Any]) -> None:
     path = tmp_path / "twice.cl"
     path.write_text("kernel void twice(global int *values)\n{\n    one();\n    values[0] = two;\n}\n")
-    assert main(["apply", str(path), "--factor", "2"]) == 2
-    lines = capsys.readouterr().err.splitlines()
+    outcome = run("apply", path, "--factor", 2)
+    assert outcome.code == 2
+    lines = outcome.err.splitlines()
     assert [line.split(": ")[-2] for line in lines] == ["error", "error"]
     assert f"{path}:3:5: " in lines[0] and f"{path}:4:17: " in lines[1]
 
@@ -206,7 +196,11 @@ PREDICT = {
     "unnamed device": (["-d", ""], 4, "'' is neither a model nor an OpenCL device; models:"),
     "no device": ([], 2, "missing option '-d' / '--device'"),
     "dimension 3": (["-d", "tahiti", "--dim", "3"], 2, "the dimension must be 0, 1 or 2, not 3"),
-    "no such model": (["-d", "tahiti", "--models", "."], 4, "there is no model of 'tahiti' in .; models: none"),
+    "no such model": (
+        ["-d", "tahiti", "--models", "."],
+        4,
+        "there is no model of 'tahiti' in .; models: none",
+    ),
     "several kernels": (["-d", "tahiti"], 2, "choose one with -k"),
     "unknown form": (["-d", "tahiti", "-f", "xml"], 2, "'xml' is not one of 'table', 'json'"),
 }
@@ -214,25 +208,18 @@ PREDICT = {
 
 @pytest.mark.parametrize("case", PREDICT)
 def test_predictions_refuse(
-    case: str, kernels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    case: str, kernels: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
 ) -> None:
     words, code, message = PREDICT[case]
     monkeypatch.chdir(kernels)
     file = "two.cl" if case == "several kernels" else "plain.cl"
-    assert main(["predict", file, *words]) == code
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert len(captured.err.splitlines()) == 1
-    assert message in captured.err
+    outcome = run("predict", file, *words)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert message in outcome.error
 
 
 @pytest.mark.parametrize("factors", ["", "0", "2,", "1;2", "-1", "two", "²"])
-def test_features_refuse_bad_factors(
-    factors: str, kernels: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["features", str(kernels / "plain.cl"), "--factors", factors]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == (
-        f"coarsen: error: --factors needs whole numbers of at least 1 between commas, not '{factors}'\n"
-    )
+def test_features_refuse_bad_factors(factors: str, kernels: Path, run: Callable[..., Any]) -> None:
+    outcome = run("features", kernels / "plain.cl", "--factors", factors)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error == (f"--factors needs whole numbers of at least 1 between commas, not '{factors}'")

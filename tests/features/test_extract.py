@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from counted_kernels import GUARDED, NEIGHBOUR, lowered
+from .counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features import FEATURES, extract, feature_table

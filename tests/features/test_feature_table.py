@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counted_kernels import GUARDED, NEIGHBOUR, lowered
+from .counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, extract, feature_table, relative_delta

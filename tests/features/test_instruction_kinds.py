@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from counted_kernels import lowered_body
+from .counted_kernels import lowered_body
 
 from coarsen.features.instruction_kinds import Kind, kinds_of
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyopencl as cl
 import pytest
-from hand_coarsened import SOURCE, HandToolchain
+from .hand_coarsened import SOURCE, HandToolchain
 
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel

@@ -1,0 +1,5 @@
+"""Writes a kernel as OpenCL C that builds on every device."""
+
+from coarsen.backend.opencl_c.writer import OpenClC, write_opencl_c
+
+__all__ = ["OpenClC", "write_opencl_c"]

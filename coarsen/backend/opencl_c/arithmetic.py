@@ -7,6 +7,7 @@ computed as int, as C does, and cut back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from coarsen.backend.opencl_c.c_types import (
     BOOL,
@@ -14,6 +15,7 @@ from coarsen.backend.opencl_c.c_types import (
     CType,
     Scalar,
     Vector,
+    element_of,
     is_signed,
     with_sign,
 )
@@ -81,7 +83,7 @@ def _without_widening(operand: Expression, other: Expression) -> Expression:
 def compute(left: Expression, operator: str, right: Expression, precedence: int, result: CType) -> Expression:
     """An operator on two integer scalars of the same bits or two vectors, with the type that C gives it."""
     if isinstance(result, Vector):
-        return binary(left, operator, coerce(right, left.type), precedence, left.type)
+        return vector_operation(left, operator, coerce(right, left.type), precedence)
     if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
         raise TypeError(f"{left.text} {operator} {right.text}")
     if precedence == SHIFT:
@@ -92,6 +94,16 @@ def compute(left: Expression, operator: str, right: Expression, precedence: int,
     if isinstance(result, Scalar) and result.size < type_.size:
         return cast(expression, result)
     return expression
+
+
+def vector_operation(left: Expression, operator: str, right: Expression, precedence: int) -> Expression:
+    """An operator on two vectors; a scalar may stand for a vector of itself."""
+    type_ = left.type
+    if right.bare is not None and right.bare.type == element_of(type_):
+        return binary(left, operator, right.bare, precedence, type_)
+    if left.bare is not None and left.bare.type == element_of(type_) and precedence != SHIFT:
+        return binary(left.bare, operator, right, precedence, type_)
+    return binary(left, operator, right, precedence, type_)
 
 
 def _sum(operator: str, precedence: int) -> Handler:
@@ -239,17 +251,29 @@ def _exclusive_or(translator: Translator, instruction: Instruction) -> Expressio
 
 def logical_and(left: Expression, right: Expression) -> Expression:
     """`left && right`."""
-    return binary(left, "&&", right, LOGICAL_AND, BOOL)
+    return _with_opposite(binary(left, "&&", right, LOGICAL_AND, BOOL), left, "||", right, LOGICAL_OR)
 
 
 def logical_or(left: Expression, right: Expression) -> Expression:
     """`left || right`."""
-    return binary(left, "||", right, LOGICAL_OR, BOOL)
+    return _with_opposite(binary(left, "||", right, LOGICAL_OR, BOOL), left, "&&", right, LOGICAL_AND)
+
+
+def _with_opposite(
+    condition: Expression, left: Expression, operator: str, right: Expression, precedence: int
+) -> Expression:
+    """A condition that knows its opposite by De Morgan's law, where both parts know theirs."""
+    if left.negated is None or right.negated is None:
+        return condition
+    opposite = binary(left.negated, operator, right.negated, precedence, BOOL)
+    return replace(condition, negated=replace(opposite, negated=condition))
 
 
 def _float(operator: str, precedence: int) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(operand) for operand in instruction.operands)
+        if isinstance(left.type, Vector):
+            return vector_operation(left, operator, right, precedence)
         return binary(left, operator, right, precedence, left.type)
 
     return write

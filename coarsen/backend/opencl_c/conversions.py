@@ -34,6 +34,7 @@ from coarsen.backend.opencl_c.expression import (
     unary,
 )
 from coarsen.backend.opencl_c.translator import Handler, Translator, result_of, unsupported
+from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import PointerType
 
@@ -64,7 +65,9 @@ def _truncate(translator: Translator, instruction: Instruction) -> Expression:
 
 def _extend(signed: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
-        operand = translator.value(instruction.operands[0], signed=signed)
+        # What isn't negative may be widened as either.
+        sign = None if "nneg" in flags(instruction) else signed
+        operand = translator.value(instruction.operands[0], signed=sign)
         type_ = _result_type(translator, instruction)
         if operand.type is BOOL:
             return _from_condition(operand, type_, signed=signed)
@@ -98,7 +101,8 @@ def _one(type_: CType) -> Expression:
 
 def _from_integer(signed: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
-        operand = translator.value(instruction.operands[0], signed=signed)
+        sign = None if "nneg" in flags(instruction) else signed
+        operand = translator.value(instruction.operands[0], signed=sign)
         type_ = from_llvm(instruction.type)
         if operand.type is BOOL:
             operand = _from_condition(operand, INT, signed=signed)
@@ -175,7 +179,7 @@ def in_space(operand: Expression, type_: object) -> Expression:
     while isinstance(pointee, Array):
         pointee = pointee.element
     target = replace(operand.type, pointee=pointee, space=type_.address_space)
-    return cast(operand, target)
+    return replace(cast(operand, target), bare=operand)
 
 
 def _freeze(translator: Translator, instruction: Instruction) -> Expression:

@@ -15,6 +15,7 @@ from coarsen.ir.details import aggregate_indices, shuffle_mask
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType, VectorType
 
+_NAMED_TWICE = ("llvm.cttz", "llvm.fsh", "llvm.scmp", "llvm.ucmp", "llvm.vector.reduce")
 _UNDEFINED = frozenset({"undef", "poison"})
 
 
@@ -155,7 +156,8 @@ class Dataflow:
         elif instruction.opcode == "extractvalue":
             yield from self._member_operands(instruction)
         else:
-            for operand in instruction.arguments:
+            times = _repetitions(instruction)
+            for operand in instruction.arguments * times:
                 yield self.origin(operand)
 
     def _lane_operands(self, instruction: Instruction) -> Iterator[Value]:
@@ -203,6 +205,11 @@ def constant_mask(value: Value) -> tuple[bool, ...] | None:
     if not isinstance(constant, Elements):
         return None
     return tuple(isinstance(item, Number) and item.value != 0 for _, item in constant.items)
+
+
+def _repetitions(instruction: Instruction) -> int:
+    """How often the text of an intrinsic names its operands."""
+    return 2 if instruction.callee.startswith(_NAMED_TWICE) else 1
 
 
 def _count(instruction: Instruction) -> int:

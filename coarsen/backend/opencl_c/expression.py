@@ -30,9 +30,10 @@ class Expression:
     """Text with its precedence and the type that C gives it.
 
     `bare` is the expression inside of an outermost conversion, where that conversion is what C does implicitly
-    when it assigns; `place` is what a pointer points to, as an lvalue; `negated` is the condition's opposite;
+    when it assigns, or the scalar that a vector repeats; `place` is what a pointer points to, as an lvalue; `negated` is the condition's opposite;
     `literal` is the number that an integer literal stands for; `base` and `index` are the parts of `base[index]`;
-    `is_packed` says that an lvalue is inside of a packed structure; `operation` holds the texts of a binary one.
+    `is_packed` says that an lvalue is inside of a packed structure; `operation` holds the texts of a binary one;
+    `minus` is what a minus sign stands before.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Expression:
     base: Expression | None = None
     index: Expression | None = None
     is_packed: bool = False
+    minus: Expression | None = None
     operation: tuple[str, str, str] | None = None
 
     def at(self, precedence: int) -> str:
@@ -54,7 +56,7 @@ class Expression:
     @property
     def without_conversion(self) -> Expression:
         """What to assign to a variable of this type."""
-        return self.bare or self
+        return self.bare if self.bare is not None and isinstance(self.type, Scalar) else self
 
 
 def name(text: str, type_: CType) -> Expression:
@@ -78,7 +80,7 @@ def unary(operator: str, operand: Expression, type_: CType) -> Expression:
     """`operator operand`; a blank keeps two minus signs apart."""
     text = operand.at(UNARY)
     gap = " " if text.startswith(operator) and operator in "-+&" else ""
-    return Expression(f"{operator}{gap}{text}", UNARY, type_)
+    return Expression(f"{operator}{gap}{text}", UNARY, type_, minus=operand if operator == "-" else None)
 
 
 def cast(operand: Expression, type_: CType) -> Expression:

@@ -20,14 +20,14 @@ from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType, VectorType
 
-_MAXIMUM_DEPTH = 10
-_MAXIMUM_SIZE = 24
+_MAXIMUM_DEPTH = 24
+_MAXIMUM_SIZE = 32
 _FREE = frozenset(
     {"getelementptr", "sext", "zext", "addrspacecast", "freeze", "extractelement", "extractvalue", "shufflevector"}
 )
 _TEMPORARY_NAME = re.compile(
     r"(?:i|call|conv|add|sub|mul|div|rem|shl|shr|and|or|xor|inc|dec|neg|cmp|tobool|lnot|cond|idxprom|idx\.ext|not"
-    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat|sext|zext|idx|extractVec|storetmp|astype|fneg|tmp|cast"
+    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat(?:\.splat)?|sext|zext|idx|extractVec|storetmp|astype|fneg|tmp|cast"
     r"|ref|incdec|hi|lo|sub\.ptr|extract|insert|shuffle|spec\.select|or\.cond|ascast|xtraiter|unroll_iter|call\.i"
     r"|pre|wide|broadcast|vec|agg|bf|value|masked|rotl|rotr|fmul|fadd|fsub|fdiv|bitcast|mask|narrow|reass|factor"
     r"|Pivot|SwitchLeaf|sel|indvars|niter|select|phi|max|min|umax|smax|umin|smin|trunc|brmerge|cleanup|retval)"
@@ -139,8 +139,11 @@ class _Planner:
         self._use_operands(instruction, 1, site, 0)
 
     def _use_operands(self, instruction: Instruction, count: int, site: Site | None, depth: int) -> None:
+        user = instruction.opcode
+        if user == "fneg" and instruction.name in self.inlined:
+            user = self.uses[instruction.name].users[0]  # a product's sign doesn't keep C from fusing it
         for operand in self.dataflow.operands(instruction):
-            self._use(operand, count, site, instruction.opcode, depth)
+            self._use(operand, count, site, user, depth)
 
     def _use(self, value: Value, count: int, site: Site | None, user: str, depth: int) -> None:
         if value.kind is ValueKind.INSTRUCTION:
@@ -196,7 +199,7 @@ class _Planner:
     def _would_contract(self, instruction: Instruction) -> bool:
         """Whether a product folded into a sum would let C fuse what the source kept apart."""
         users = self.uses[instruction.name].users
-        return any(user in ("fadd", "fsub", "fneg") for user in users) and not (
+        return any(user in ("fadd", "fsub") for user in users) and not (
             {"contract", "fast"} & flags(instruction)
         )
 

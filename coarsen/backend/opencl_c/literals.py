@@ -21,7 +21,8 @@ def real_literal(real: Real, type_: Scalar) -> Expression:
     if type_ is FLOAT:
         digits += "f"
     precedence = UNARY if digits.startswith("-") else PRIMARY
-    literal = Expression(digits, precedence, type_)
+    minus = Expression(digits[1:], PRIMARY, type_) if precedence == UNARY and type_ is not HALF else None
+    literal = Expression(digits, precedence, type_, minus=minus)
     # A half's digits are written as a float's, which hold it exactly.
     return cast(Expression(digits + "f", precedence, FLOAT), HALF) if type_ is HALF else literal
 

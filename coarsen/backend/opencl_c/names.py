@@ -23,22 +23,13 @@ kernel global local constant private generic read_only write_only read_write uni
 __kernel __global __local __constant __private __generic __read_only __write_only __read_write __attribute__
 event_t sampler_t image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t image3d_t queue_t ndrange_t
 clk_event_t reserve_id_t cl_mem_fence_flags memory_order memory_scope
-abs abs_diff acos acosh add_sat all any asin asinh async_work_group_copy async_work_group_strided_copy atan atan2 atanh
-barrier bitselect cbrt ceil clamp clz copysign cos cosh cospi cross ctz degrees distance dot erf erfc exp exp10 exp2
-expm1 fabs fast_distance fast_length fast_normalize fdim floor fma fmax fmin fmod fract frexp get_global_id
-get_global_offset get_global_size get_group_id get_local_id get_local_size get_num_groups get_work_dim hadd hypot ilogb
-isequal isfinite isgreater isinf isless isnan isnormal isnotequal isordered isunordered ldexp length lgamma lgamma_r log
-log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag mem_fence min minmag mix modf mul24 mul_hi nan nextafter
-normalize popcount pow pown powr prefetch printf radians read_mem_fence remainder remquo rhadd rint rootn rotate round
-rsqrt select shuffle shuffle2 sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc
-upsample wait_group_events work_group_barrier write_mem_fence
 NULL INFINITY NAN MAXFLOAT HUGE_VAL HUGE_VALF FLT_MAX FLT_MIN FLT_EPSILON INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN
 CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SHRT_MAX SHRT_MIN ULONG_MAX UCHAR_MAX USHRT_MAX DBL_MAX DBL_MIN DBL_EPSILON
 M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_SQRT2 M_E_F M_PI_F M_PI_2_F M_1_PI_F
 linux unix i386 signed asm typeof main index_t
 """
 _PATTERNS = re.compile(
-    r"(?:native_|half_|atomic_|atom_|vload|vstore|convert_|as_|read_image|write_image|get_|work_group_|sub_group_|CLK_|CL_|__)\w*"
+    r"(?:atomic_|convert_|as_|CLK_|CL_|__)\w*|vload\d+|vstore\d+"
 )
 RESERVED = frozenset(_WORDS.split()) | {
     f"{name}{count}" for name in SCALARS for count in (*VECTOR_COUNTS, "")

@@ -14,7 +14,7 @@ from coarsen.backend.opencl_c.c_types import CType, Pointer, Scalar, Vector, ele
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.ir.details import flags, predicate
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.types import IntegerType, VectorType
+from coarsen.ir.types import IntegerType, Type, VectorType
 
 Vote = tuple[Value, int]
 _WEAK, _STRONG, _CERTAIN = 1, 2, 4
@@ -110,6 +110,7 @@ _VOTES: Mapping[str, Callable[[Instruction], Iterator[Vote]]] = {
     "call": _call,
 }
 _KEEPING_SIGN = frozenset({"phi", "select", "freeze", "and", "or", "xor"})
+_KEEPING_SIGN_OF_VECTORS = frozenset({"add", "sub", "mul", "shl", "shufflevector", "insertelement"})
 
 
 class Signs:
@@ -154,11 +155,13 @@ class Signs:
         return _certain(type_) if is_same else 0
 
     def _unite(self, instruction: Instruction) -> None:
-        if instruction.opcode not in _KEEPING_SIGN or not isinstance(instruction.type, (IntegerType, VectorType)):
+        is_vector = isinstance(instruction.type, VectorType) and instruction.opcode in _KEEPING_SIGN_OF_VECTORS
+        if instruction.opcode not in _KEEPING_SIGN and not is_vector:
             return
         for operand in instruction.operands:
             origin = self.dataflow.origin(operand)
-            if origin.is_local and origin.type == instruction.type:
+            alike = isinstance(origin.type, VectorType) == isinstance(instruction.type, VectorType)
+            if origin.is_local and alike and _element(origin.type) == _element(instruction.type):
                 self._parent[self._root(origin.text)] = self._root(instruction.name)
 
     def _root(self, name: str) -> str:
@@ -168,3 +171,7 @@ class Signs:
         while self._parent.get(name, name) != root:
             self._parent[name], name = root, self._parent.get(name, name)
         return root
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, VectorType) else type_

@@ -11,24 +11,20 @@ from dataclasses import dataclass, field
 
 from coarsen.backend.opencl_c.c_types import (
     BOOL,
-    CHAR,
-    VOID,
     CType,
     Pointer,
     Record,
     Scalar,
     Vector,
-    from_llvm,
     with_sign,
 )
 from coarsen.backend.opencl_c.dataflow import Dataflow
-from coarsen.backend.opencl_c.expression import Expression, coerce
+from coarsen.backend.opencl_c.expression import PRIMARY, Expression, coerce
 from coarsen.backend.opencl_c.folding import Folding
 from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.signs import Signs
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.types import IntegerType, PointerType, VectorType
 
 Handler = Callable[["Translator", Instruction], Expression]
 ConstantHandler = Callable[["Translator", Value, bool], Expression]
@@ -41,8 +37,9 @@ class Requirements:
     extensions: set[str] = field(default_factory=set)
     aliases: set[Scalar] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
-    records: dict[str, Record] = field(default_factory=dict)
+    samplers: dict[int, str] = field(default_factory=dict)
     needs_2_0: bool = False
+    uses_double: bool = False
 
 
 @dataclass
@@ -58,7 +55,16 @@ class Translator:
     field_names: Mapping[tuple[str, int], str]
     handlers: Mapping[str, Handler]
     constant_handler: ConstantHandler
+    sampler_names: Mapping[int, str]
+    new_name: Callable[[str], str]
     requirements: Requirements = field(default_factory=Requirements)
+    variable_types: dict[str, CType] = field(default_factory=dict)
+
+    def new_variable(self, wish: str, type_: CType) -> Expression:
+        """A variable of the text's own."""
+        name = self.new_name(wish)
+        self.variable_types[name] = type_
+        return Expression(name, PRIMARY, type_)
 
     def value(self, value: Value, *, signed: bool | None = None) -> Expression:
         """The expression of an operand; with `signed`, as an integer of that sign.
@@ -107,20 +113,6 @@ class Translator:
     def refusal(code: str, reason: str, instruction: Instruction) -> RefusalError:
         """A refusal that tells where in the source."""
         return RefusalError(code, reason, instruction.position)
-
-    def type_of(self, value: Value) -> CType:
-        """The C type for a variable that holds a value."""
-        if isinstance(value.type, PointerType):
-            pointee = self.pointees(value)
-            const = value.kind is ValueKind.ARGUMENT and self._is_const(value.text)
-            return Pointer(pointee or CHAR, value.type.address_space, is_const=const)
-        if isinstance(value.type, (IntegerType, VectorType)):
-            return from_llvm(value.type, signed=self.signs.is_signed(value.text))
-        return from_llvm(value.type)
-
-    def _is_const(self, argument: str) -> bool:
-        type_ = self.pointees.arguments[argument]
-        return isinstance(type_, Pointer) and type_.is_const
 
     def field_name(self, record: Record, index: int) -> str:
         """A structure's field's name: what the source calls it where an access kept that."""

@@ -1,0 +1,166 @@
+"""What stands around a kernel's statements: pragmas, types, tables, samplers, the signature and local arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from coarsen.backend.opencl_c.arguments import by_value_type
+from coarsen.backend.opencl_c.c_types import (
+    SCALARS,
+    SPACE_NAMES,
+    CType,
+    Opaque,
+    Pointer,
+    Record,
+    alignment_of,
+    declared,
+    from_llvm,
+)
+from coarsen.backend.opencl_c.constant_expressions import initializer
+from coarsen.backend.opencl_c.constants import parse_constant
+from coarsen.backend.opencl_c.records import definitions, inner_records
+from coarsen.backend.opencl_c.translator import Translator
+from coarsen.backend.opencl_c.variables import Variables, array_declaration
+from coarsen.backend.opencl_c.words import words_of
+from coarsen.errors import RefusalError
+from coarsen.ir.kernel import Argument, GlobalVariable
+from coarsen.ir.types import AddressSpace
+
+_INDENT = "    "
+_WIDEST_SIGNATURE = 100
+_DOUBLE = re.compile(r"\bdouble\d*\b")
+_HALF = re.compile(r"\bhalf\d*\b(?!\*| \*|_)|\(half\d*\)")
+_ALIASING = re.compile(r"\baliasing_(\w+)\b")
+
+
+def kernel_text(translator: Translator, lines: list[str]) -> str:
+    """The complete program text around the kernel's lines."""
+    body = "\n".join([_signature(translator), "{", *lines, "}"])
+    tables = list(_tables(translator))
+    samplers = [
+        f"constant sampler_t {translator.sampler_names[number]} = {text};"
+        for number, text in translator.requirements.samplers.items()
+    ]
+    records = _records(translator, "\n".join([body, *tables]))
+    needed = "\n".join([*records, *tables, *samplers, body])
+    aliases = [
+        f"typedef {scalar} __attribute__((may_alias)) aliasing_{scalar};"
+        for scalar in sorted(set(_ALIASING.findall(needed)))
+        if scalar in SCALARS
+    ]
+    pragmas = [f"#pragma OPENCL EXTENSION {name} : enable" for name in sorted(_extensions(translator, needed))]
+    groups = [pragmas, aliases, records, tables, samplers, [body]]
+    return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
+
+
+def _extensions(translator: Translator, text: str) -> set[str]:
+    names = set(translator.requirements.extensions)
+    if _DOUBLE.search(text) or translator.requirements.uses_double:
+        names.add("cl_khr_fp64")
+    if _HALF.search(text):
+        names.add("cl_khr_fp16")
+    if "image3d_t" in text and "write_image" in text and re.search(r"write_only image3d_t|read_write image3d_t", text):
+        names.add("cl_khr_3d_image_writes")
+    return names
+
+
+def _signature(translator: Translator) -> str:
+    kernel = translator.kernel
+    size = kernel.required_work_group_size
+    attribute = f"__attribute__((reqd_work_group_size({size[0]}, {size[1]}, {size[2]})))\n" if size else ""
+    arguments = [_argument(translator, argument) for argument in kernel.arguments]
+    head = f"kernel {attribute}void {kernel.name}("
+    one_line = f"{head}{', '.join(arguments)})"
+    if len(one_line) <= _WIDEST_SIGNATURE or not arguments:
+        return one_line
+    return head + ",".join(f"\n{_INDENT}{argument}" for argument in arguments) + ")"
+
+
+def _argument(translator: Translator, argument: Argument) -> str:
+    type_ = translator.pointees.arguments[argument.name]
+    if isinstance(type_, Opaque):
+        access = f"{argument.access} " if argument.access not in ("none", "") else ""
+        return f"{access}{type_} {argument.name}"
+    text = declared(type_, argument.name)
+    if isinstance(type_, Pointer) and "restrict" in argument.qualifiers:
+        text = re.sub(rf"\* ?{re.escape(argument.name)}$", f"* restrict {argument.name}", text)
+    return text
+
+
+def _tables(translator: Translator) -> Iterator[str]:
+    """The program-scope constants that the text uses, and those that their initialisers use."""
+    written: set[str] = set()
+    lines: list[str] = []
+    pending = sorted(translator.requirements.tables)
+    while pending:
+        symbol = pending.pop(0)
+        variable = translator.kernel.globals[symbol]
+        if symbol in written or variable.address_space == AddressSpace.LOCAL:
+            continue
+        written.add(symbol)
+        lines.insert(0, _table(translator, variable))
+        pending += sorted(translator.requirements.tables - written)
+    yield from lines
+
+
+def _table(translator: Translator, variable: GlobalVariable) -> str:
+    if variable.address_space not in (AddressSpace.CONSTANT, AddressSpace.GLOBAL):
+        raise RefusalError("program-scope-variable", f"the program-scope variable '{variable.name}' is in no address space")
+    if variable.address_space == AddressSpace.GLOBAL and not variable.is_constant:
+        raise RefusalError(
+            "program-scope-variable", f"the program-scope variable '{variable.name}' keeps its value between kernels"
+        )
+    place = translator.names[f"@{variable.name}"].place
+    type_ = from_llvm(variable.value_type)
+    if place is None:
+        raise RefusalError("program-scope-variable", f"the program-scope variable '{variable.name}' has no place")
+    parsed = parse_constant(variable.value_type, variable.initializer, translator.kernel.structures)
+    value = initializer(translator, variable.value_type, parsed)
+    declaration = array_declaration(place.text, type_, variable.alignment, alignment_of(type_))
+    return f"{SPACE_NAMES[AddressSpace.CONSTANT]} {declaration} = {value};"
+
+
+def _records(translator: Translator, text: str) -> list[str]:
+    """The structures that the text names, arguments' first."""
+    words = words_of(text)
+    wanted: dict[str, Record] = {}
+    alignments: dict[str, int] = {}
+    for argument in translator.kernel.arguments:
+        for record in inner_records(translator.pointees.arguments[argument.name]):
+            wanted[record.name] = record
+            match = re.search(r"\balign (\d+)", argument.attributes)
+            if match and by_value_type(argument, translator.kernel.structures) is not None:
+                alignments[record.name] = int(match[1])
+    for structure in translator.kernel.structures.values():
+        if structure.elements:
+            record = from_llvm(structure)
+            if isinstance(record, Record) and record.name in words:
+                wanted.setdefault(record.name, record)
+    return definitions(wanted.values(), translator.field_names, alignments)
+
+
+def local_declarations(translator: Translator, variables: Variables) -> Iterator[str]:
+    """The kernel's local arrays, private arrays and structures."""
+    lines = [_local(translator, variable) for variable in translator.kernel.globals.values()]
+    lines += [_private(entry) for entry in variables.arrays]
+    for line in lines:
+        if line:
+            yield f"{_INDENT}{line};"
+
+
+def _local(translator: Translator, variable: GlobalVariable) -> str:
+    if variable.address_space != AddressSpace.LOCAL or variable.name not in translator.requirements.tables:
+        return ""
+    place = translator.names[f"@{variable.name}"].place
+    type_ = from_llvm(variable.value_type)
+    if place is None:
+        return ""
+    return f"local {array_declaration(place.text, type_, variable.alignment, alignment_of(type_))}"
+
+
+def _private(entry: tuple[str, CType, int]) -> str:
+    variable, type_, alignment = entry
+    if isinstance(type_, (Opaque, Pointer)):
+        return declared(type_, variable)
+    return array_declaration(variable, type_, alignment, alignment_of(type_))

@@ -1,0 +1,162 @@
+"""The whole of the OpenCL C writer: what is decided before a line is written, in order, and the text at the end.
+
+    folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and statements ▸ structure ▸ scopes ▸ text
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from coarsen.analysis.builtins import builtin_name
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.backend.opencl_c.block_statements import statements_of
+from coarsen.backend.opencl_c.c_types import CType
+from coarsen.backend.opencl_c.constant_expressions import constant
+from coarsen.backend.opencl_c.copies import Copy, in_order
+from coarsen.backend.opencl_c.dataflow import Dataflow
+from coarsen.backend.opencl_c.effects import Effects
+from coarsen.backend.opencl_c.expression import Expression, coerce
+from coarsen.backend.opencl_c.expressions import HANDLERS
+from coarsen.backend.opencl_c.folding import plan_folding
+from coarsen.backend.opencl_c.intrinsics import stem
+from coarsen.backend.opencl_c.liveness import Liveness
+from coarsen.backend.opencl_c.loops import shaped, without_unused_labels
+from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.pointees import Pointees
+from coarsen.backend.opencl_c.preamble import kernel_text, local_declarations
+from coarsen.backend.opencl_c.printing import Printer
+from coarsen.backend.opencl_c.reads import Reads
+from coarsen.backend.opencl_c.records import field_names
+from coarsen.backend.opencl_c.scopes import declare, declare_at_top
+from coarsen.backend.opencl_c.sharing import share_variables
+from coarsen.backend.opencl_c.signs import Signs
+from coarsen.backend.opencl_c.statements import Assign, Statement
+from coarsen.backend.opencl_c.structure import structured
+from coarsen.backend.opencl_c.terminators import BlockWriter, branch_graph
+from coarsen.backend.opencl_c.translator import Translator
+from coarsen.backend.opencl_c.variables import Variables
+from coarsen.ir.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClC:
+    """A kernel's text, and the build option of the OpenCL C version that it needs."""
+
+    text: str
+    standard: str
+
+
+def write_opencl_c(kernel: Kernel) -> OpenClC:
+    """Write a kernel as OpenCL C.
+
+    Args:
+        kernel: a kernel in normal form, coarsened or not.
+
+    Raises:
+        RefusalError: what the kernel does has no faithful form in OpenCL C.
+    """
+    return _Writer(kernel).write()
+
+
+# What the writer itself may call for an instruction that is not a call.
+_OWN_FUNCTIONS = (
+    *("abs", "add_sat", "all", "any", "clz", "fma", "fmax", "fmin", "fmod", "isnan", "islessgreater", "isunordered"),
+    *("max", "min", "mul_hi", "popcount", "printf", "rint", "rotate", "select", "shuffle", "sub_sat"),
+)
+
+
+def _functions_called(kernel: Kernel) -> set[str]:
+    """The functions that the text may call, which no variable may hide."""
+    callees = {instruction.callee for instruction in kernel.instructions() if instruction.callee}
+    return {builtin_name(callee) for callee in callees} | {stem(callee) for callee in callees} | set(_OWN_FUNCTIONS)
+
+
+class _Writer:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.flow = ControlFlow(kernel)
+        self.dataflow = Dataflow(kernel)
+        self.effects = Effects(kernel)
+        folding = plan_folding(kernel, self.flow, self.dataflow, self.effects)
+        self.reads = Reads(kernel, self.dataflow, folding)
+        self.liveness = Liveness(kernel, self.flow, self.dataflow, folding, self.reads)
+        shared = share_variables(self.liveness)
+        pointees = Pointees(kernel, self.dataflow)
+        signs = Signs(kernel, self.dataflow, pointees, shared)
+        self.names = Names(argument.name for argument in kernel.arguments)
+        for taken in (kernel.name, *_functions_called(kernel)):
+            self.names.fixed(taken)
+        self.variables = Variables(kernel, self.dataflow, folding, pointees, signs, shared, self.names)
+        expressions = self.variables.expressions()
+        self.translator = Translator(
+            kernel=kernel,
+            dataflow=self.dataflow,
+            folding=folding,
+            signs=signs,
+            pointees=pointees,
+            names=expressions,
+            field_names=field_names(kernel),
+            handlers=HANDLERS,
+            constant_handler=constant,
+            sampler_names=self._sampler_names(),
+            new_name=self.names.new,
+            variable_types=self.variables.types,
+        )
+        self.labels: dict[str, str] = {}
+
+    def _sampler_names(self) -> dict[int, str]:
+        calls = (i for i in self.kernel.instructions() if i.callee == "__translate_sampler_initializer")
+        numbers = dict.fromkeys(int(call.arguments[0].text) for call in calls)
+        return {number: self.names.new("sampler") for number in numbers}
+
+    def write(self) -> OpenClC:
+        """The text and the standard that it needs."""
+        body = self._body()
+        printer = Printer(self.translator.variable_types, self._label)
+        lines = [*local_declarations(self.translator, self.variables), *printer.lines(body)]
+        text = kernel_text(self.translator, lines)
+        return OpenClC(text, self._standard(text))
+
+    def _standard(self, text: str) -> str:
+        generic = any("addrspace(4)" in instruction.text for instruction in self.kernel.instructions())
+        needs_2_0 = self.translator.requirements.needs_2_0 or generic or "atomic_int" in text
+        return "-cl-std=CL2.0" if needs_2_0 else "-cl-std=CL1.2"
+
+    def _body(self) -> list[Statement]:
+        blocks = BlockWriter(
+            statements=lambda name: statements_of(self.translator, self.effects, name),
+            condition=lambda name: self.translator.value(self.kernel.block[name].terminator.operands[0]),
+            copies=self._copies,
+        )
+        graph = branch_graph(self.flow, blocks)
+        body = without_unused_labels(structured(graph))
+        if not graph.is_reducible:
+            return declare_at_top(body, self.translator.variable_types)
+        return declare(shaped(body), self.translator.variable_types)
+
+    def _copies(self, source: str, target: str) -> list[Assign]:
+        """The assignments that the edge makes, variables that are shared left out."""
+        copies = []
+        for phi, value in self.liveness.copies(source, target):
+            variable = self.translator.names[phi]
+            if value.text in ("undef", "poison") and not self._enters_loop(source, target):
+                continue
+            expression = coerce(self.translator.value(value), variable.type)
+            if expression.text != variable.text:
+                reads = frozenset(self.translator.names[name].text for name in self.reads.of_values([value]))
+                copies.append(Copy(variable.text, expression, reads))
+        return in_order(copies, self._kept)
+
+    def _enters_loop(self, source: str, target: str) -> bool:
+        loop = self.flow.loop_of[target]
+        return loop is not None and loop.header == target and source not in loop.blocks
+
+    def _kept(self, copy: Copy) -> Expression:
+        type_: CType = self.translator.variable_types[copy.variable]
+        return self.translator.new_variable(f"next_{copy.variable}", type_)
+
+    def _label(self, block: str) -> str:
+        if block not in self.labels:
+            self.labels[block] = self.names.new(re.sub(r"\W", "_", readable(block)))
+        return self.labels[block]

@@ -1,0 +1,159 @@
+"""`coarsen apply`: what it writes, where, and what it says beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import pytest
+
+from coarsen.api import coarsen
+from coarsen.cli.apply import Stage
+from coarsen.pipeline import STAGES
+
+Run = Callable[..., Any]
+SPIRV_MAGIC = b"\x03\x02\x23\x07"
+
+
+def test_opencl_c_goes_to_standard_output(scale: Path, run: Run) -> None:
+    outcome = run("apply", scale, "--factor", 4)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == coarsen(scale, factor=4).opencl_c
+
+
+def test_llvm_ir_can_be_read_again(scale: Path, tmp_path: Path, run: Run) -> None:
+    once = tmp_path / "once.ll"
+    assert run("apply", scale, "--factor", 2, "--emit", "ll", "-o", once).code == 0
+    twice = run("apply", once, "--factor", 2, "--dim", 1, "--emit", "ll")
+    assert twice.code == 0
+    assert "spir_kernel void @scale" in twice.out
+
+
+def test_spirv_goes_to_a_file(scale: Path, tmp_path: Path, run: Run) -> None:
+    output = tmp_path / "scale.spv"
+    outcome = run("apply", scale, "--factor", 2, "--emit", "spv", "-o", output)
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert output.read_bytes().startswith(SPIRV_MAGIC)
+
+
+def test_spirv_is_kept_from_a_terminal(scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    outcome = run("apply", scale, "--factor", 2, "--emit", "spv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error == "binary output does not go to a terminal; name a file with -o"
+
+
+def test_ptx_names_its_target(scale: Path, run: Run) -> None:
+    outcome = run("apply", scale, "--factor", 2, "--emit", "ptx")
+    assert outcome.code == 0
+    assert ".target sm_75" in outcome.out
+
+
+def test_an_output_file_keeps_its_permissions_and_its_link(scale: Path, tmp_path: Path, run: Run) -> None:
+    target = tmp_path / "target.cl"
+    target.write_text("old")
+    target.chmod(0o640)
+    link = tmp_path / "link.cl"
+    link.symlink_to(target)
+    assert run("apply", scale, "--factor", 2, "-o", link).code == 0
+    assert link.is_symlink()
+    assert "scale" in target.read_text()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_new_output_file_has_the_usual_permissions(scale: Path, tmp_path: Path, run: Run) -> None:
+    previous = os.umask(0o027)
+    try:
+        assert run("apply", scale, "--factor", 2, "-o", tmp_path / "new.cl").code == 0
+    finally:
+        os.umask(previous)
+    assert stat.S_IMODE((tmp_path / "new.cl").stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.cl", "scale.cl"]
+
+
+def test_a_device_file_is_written_to(scale: Path, run: Run) -> None:
+    assert run("apply", scale, "--factor", 2, "-o", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_several_dimensions_with_strides(scale: Path, run: Run) -> None:
+    words = ("--factor", 2, "--dim", 0, "--stride", 4, "--factor", 3, "--dim", 2, "--stride", 1)
+    outcome = run("apply", scale, *words)
+    assert outcome.code == 0
+    assert outcome.out == coarsen(scale, factor=(2, 3), dim=(0, 2), stride=(4, 1)).opencl_c
+
+
+def test_build_options_reach_the_front_end(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "with blanks"
+    folder.mkdir()
+    (folder / "amount.h").write_text("#define AMOUNT (BASE + 1)\n")
+    kernel = tmp_path / "add.cl"
+    kernel.write_text(
+        '#include "amount.h"\nkernel void add(global TYPE *values) { values[get_global_id(0)] += AMOUNT; }\n'
+    )
+    options = ("-D", "TYPE=unsigned int", "-D", "BASE=40", "-I", folder, "--cl-std", "CL2.0")
+    outcome = run(
+        "apply", kernel, "--factor", 2, "--emit", "ll", *options, "--build-option", "-cl-mad-enable"
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "add i32" in outcome.out and ", 41" in outcome.out
+
+
+def test_assumptions_are_noted(halves: Path, run: Run) -> None:
+    outcome = run("apply", halves, "--factor", 2)
+    assert outcome.code == 0
+    assert outcome.err == (
+        f"coarsen: note: {halves}:5:22: a barrier depends on this condition, so it is taken as the same for "
+        "the whole work-group\n"
+    )
+    assert run("apply", halves, "--factor", 2, "-q").err == ""
+
+
+def test_the_factor_is_predicted_for_a_device(scale: Path, run: Run) -> None:
+    predicted = run("predict", scale, "--device", "tahiti", "-f", "json")
+    factor = json.loads(predicted.out)["factor"]
+    outcome = run("apply", scale, "--device", "Tahiti")
+    assert outcome.code == 0
+    assert outcome.err == f"coarsen: note: predicted factor {factor} along dimension 0 for Tahiti\n"
+    assert outcome.out == coarsen(scale, factor=factor).opencl_c
+
+
+def test_prediction_takes_one_dimension(scale: Path, run: Run) -> None:
+    outcome = run("apply", scale, "--device", "tahiti", "--dim", 0, "--dim", 1)
+    assert (outcome.code, outcome.error) == (2, "a factor is predicted along one dimension; give --dim once")
+
+
+def test_stages_are_shown_on_standard_error(scale: Path, run: Run) -> None:
+    plain = run("apply", scale, "--factor", 2)
+    outcome = run("apply", scale, "--factor", 2, "--print-after", "lower", "--print-after", "normalise")
+    assert outcome.out == plain.out
+    assert [line for line in outcome.err.splitlines() if line.startswith("; after")] == [
+        "; after lower",
+        "; after normalise",
+    ]
+    assert outcome.err.count("define ") == 2
+
+
+def test_only_stages_of_the_pipeline_can_be_shown() -> None:
+    assert {stage.value for stage in Stage} <= set(STAGES)
+
+
+def test_the_time_of_each_stage(scale: Path, run: Run) -> None:
+    outcome = run("apply", scale, "--factor", 2, "--time-passes")
+    assert [line.split()[0] for line in outcome.err.splitlines()] == [*STAGES, "total"]
+    assert all(line.endswith(" ms") for line in outcome.err.splitlines())
+
+
+def test_bitcode_is_read(scale: Path, tmp_path: Path, run: Run) -> None:
+    assembly = coarsen(scale, factor=1).llvm_ir
+    bitcode = tmp_path / "scale.bc"
+    bitcode.write_bytes(llvm.parse_assembly(assembly, llvm.create_context()).as_bitcode())
+    outcome = run("apply", bitcode, "--factor", 2, "--emit", "ll")
+    assert outcome.code == 0
+    assert "spir_kernel void @scale" in outcome.out

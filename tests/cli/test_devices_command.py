@@ -1,0 +1,130 @@
+"""`coarsen devices` and `coarsen doctor`: what they find here, and what they say where it is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from coarsen.cli import diagnosis
+from coarsen.cli.diagnosis import Finding, Need
+from coarsen.cli.doctor import Verdict, verdict_of
+from coarsen.models import available_models
+from coarsen.runtime.devices import DeviceDescription, Discovery, discover_devices
+from coarsen.runtime.health import Health
+
+Run = Callable[..., Any]
+
+
+def test_devices_are_listed_with_their_verdicts(
+    working_devices: tuple[DeviceDescription, ...], run: Run
+) -> None:
+    outcome = run("devices", "-f", "json")
+    assert outcome.code == 0
+    found = json.loads(outcome.out)
+    assert [device["index"] for device in found["devices"]] == [d.index for d in discover_devices()]
+    works = [device["index"] for device in found["devices"] if device["health"]["works"]]
+    assert works == [device.index for device in working_devices]
+    assert all(d["health"]["reason"] for d in found["devices"] if not d["health"]["works"])
+    assert found["models"].keys() == set(available_models())
+
+
+def test_the_table_has_a_row_per_device(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
+    outcome = run("devices")
+    lines = outcome.out.splitlines()
+    assert lines[0].split() == ["index", "device", "platform", "driver", "units", "works"]
+    for device in working_devices:
+        row = next(line for line in lines if line.startswith(device.index))
+        assert device.name in row and device.driver_version in row and row.endswith("  yes")
+    assert "Known by model only:" in lines
+    assert any(line.startswith("tahiti") and "HD 7970" in line for line in lines)
+
+
+def test_devices_can_be_listed_without_a_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(_: DeviceDescription) -> Health:
+        raise AssertionError("a kernel was to run")
+
+    monkeypatch.setattr("coarsen.cli.devices.check_health", never)
+    outcome = run("devices", "--no-check")
+    assert outcome.code == 0
+    assert outcome.out.count("not checked") == len(discover_devices())
+
+
+def test_no_device_that_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Health(False, "its driver crashed (SIGSEGV)", 0.0)
+    monkeypatch.setattr("coarsen.cli.devices.check_health", lambda _: broken)
+    outcome = run("devices")
+    assert outcome.code == 4
+    assert outcome.out.count("no: its driver crashed (SIGSEGV)") == len(discover_devices())
+    assert outcome.error.startswith("no OpenCL device works; pip install 'coarsen[cpu]'")
+
+
+def test_drivers_that_did_not_load_are_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coarsen.cli.devices.discover", lambda: Discovery((), ("a driver did not load",)))
+    outcome = run("devices")
+    assert outcome.code == 4
+    assert outcome.err.splitlines()[0] == "coarsen: note: a driver did not load"
+
+
+def test_doctor_finds_everything_here(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
+    outcome = run("doctor", "-f", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    findings = {finding["what"]: finding for finding in json.loads(outcome.out)}
+    assert {
+        "Python",
+        "coarsen",
+        "LLVM",
+        "clang",
+        "opencl-c-base.h",
+        "PyOpenCL",
+        "OpenCL loader",
+    } <= findings.keys()
+    assert {finding["status"] for finding in findings.values()} == {"ok"}
+    assert findings["models"]["details"] == ", ".join(available_models())
+    assert "libOpenCL" in findings["OpenCL loader"]["details"]
+    rows = run("doctor").out.splitlines()
+    assert rows[0].split() == ["part", "status", "details"]
+    assert sum(row.startswith("OpenCL driver ") for row in rows) >= len(working_devices)
+
+
+def test_doctor_without_clang(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COARSEN_CLANG", "/nowhere/clang")
+    outcome = run("doctor")
+    assert outcome.code == 2
+    row = next(line for line in outcome.out.splitlines() if line.startswith("clang"))
+    assert row.split()[1] == "missing"
+    assert row.endswith("COARSEN_CLANG names '/nowhere/clang', which can't be run; pip install ziglang")
+
+
+def test_doctor_without_a_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise ImportError("No module named 'pyopencl'")
+
+    monkeypatch.setattr(diagnosis, "_pyopencl", missing)
+    monkeypatch.setattr(diagnosis, "_torch", missing)
+    outcome = run("doctor", "-f", "json")
+    assert outcome.code == 4
+    bad = {f["what"]: (f["status"], f["mend"]) for f in json.loads(outcome.out) if f["status"] != "ok"}
+    assert bad == {
+        "PyOpenCL": ("missing", "pip install pyopencl"),
+        "PyTorch": ("absent", "training needs it: pip install 'coarsen[train]'"),
+    }
+
+
+def finding(need: Need, is_there: bool = False) -> Finding:
+    return Finding("something", is_there, "", need=need)
+
+
+@pytest.mark.parametrize(
+    ("findings", "verdict"),
+    [
+        ([], Verdict.COMPLETE),
+        ([finding(Need.TO_COARSEN, True), finding(Need.OPTIONAL)], Verdict.COMPLETE),
+        ([finding(Need.TO_RUN), finding(Need.OPTIONAL)], Verdict.NO_DEVICE),
+        ([finding(Need.TO_RUN), finding(Need.TO_COARSEN)], Verdict.INCOMPLETE),
+    ],
+)
+def test_the_exit_code_of_doctor(findings: list[Finding], verdict: Verdict) -> None:
+    assert verdict_of(findings) is verdict

@@ -1,0 +1,141 @@
+"""`coarsen apply --explain`: the marks of each line, as text and on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.api import coarsen
+from coarsen.explain import Explanation, explain_ir, explain_source
+from coarsen.frontend.lower import lower
+from coarsen.opencl_bench.suite import SUITE
+
+Run = Callable[..., Any]
+Golden = Callable[[str, str], None]
+
+
+def explained(source: str, dimension: int = 0, kernel: str | None = None) -> Explanation:
+    return explain_source(lower(source, kernel), dimension, source)
+
+
+def gutters(explanation: Explanation) -> list[str]:
+    return [line.marks.gutter for line in explanation.lines]
+
+
+@pytest.mark.parametrize(("name", "dimension"), [("reduce", 0), ("blackscholes", 0), ("sgemm", 1)])
+def test_benchmarks(name: str, dimension: int, run: Run, golden: Golden) -> None:
+    outcome = run("apply", SUITE[name].kernel_file, "--explain", "--dim", dimension)
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(outcome.out, f"explain_{name}_{dimension}.txt")
+
+
+def test_each_mark() -> None:
+    source = """\
+int twice(int number)
+{
+    return 2 * number;
+}
+
+kernel void marks(global int *values, local int *tile, int count)
+{
+    int item = get_local_id(0);
+    int group = get_group_id(0) + count;
+    tile[item] = twice(item);
+    if (tile[item] > 0) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item < group)
+        values[item] = 1;
+    while (item < tile[item])
+        item += group;
+    values[group] = item;
+}
+"""
+    marks = gutters(explained(source))
+    assert marks == [
+        *("", "", "D", "", "", "", ""),
+        *("D", ".", "D", "DU", "B", "."),
+        *("D  >1", "D  1", "D  >2", "D  2", "D", "."),
+    ]
+
+
+def test_the_other_dimension_is_uniform() -> None:
+    source = "kernel void row(global int *values)\n{\n    values[get_global_id(0)] = 1;\n}\n"
+    assert gutters(explained(source, 0)) == ["", "", "D", "."]
+    assert gutters(explained(source, 1)) == ["", "", ".", "."]
+
+
+def test_a_helper_with_its_regions_is_marked_where_it_stands() -> None:
+    source = """\
+void store(global int *values, int item)
+{
+    if (item > 3)
+        values[item] = item;
+}
+
+kernel void calls(global int *values)
+{
+    store(values, get_global_id(0));
+    store(values, 2 * get_global_id(0));
+}
+"""
+    explanation = explained(source)
+    assert explanation.regions == 2
+    assert gutters(explanation)[2:4] == ["D  >1,>2", "D  1,2"]
+
+
+def test_included_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "store.h").write_text(
+        "void store(global int *values, int item)\n{\n    values[item] = item;\n}\n"
+    )
+    source = '#include "store.h"\nkernel void calls(global int *values) { store(values, get_local_id(0)); }\n'
+    explanation = explain_source(lower(source, None, ["-I", str(tmp_path)]), 0, source)
+    assert [(Path(line.file).name, line.number, line.marks.gutter) for line in explanation.elsewhere] == [
+        ("store.h", 3, "D")
+    ]
+    assert "store.h:3: D" in str(explanation)
+
+
+def test_ir_is_marked_where_there_is_no_source(scale: Path, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "scale.ll"
+    file.write_text(coarsen(scale, factor=1).llvm_ir)
+    outcome = run("apply", file, "--explain")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0] == "kernel scale, coarsened along dimension 0: 1 divergent region"
+    assert any("| define " in line and "@scale" in line for line in lines)
+    marked = {line.split("|")[1].strip(): line.split("|")[0].split()[1:] for line in lines if "|" in line}
+    assert next(marks for text, marks in marked.items() if text.startswith("store ")) == ["D", "1"]
+    assert next(marks for text, marks in marked.items() if text.startswith("br i1")) == ["D", ">1"]
+    assert marked["ret void"] == ["."]
+
+
+def test_ir_and_source_agree_on_regions(scale: Path) -> None:
+    kernel = lower(scale)
+    assert explain_ir(kernel, 0).regions == explain_source(kernel, 0, scale.read_text()).regions == 1
+
+
+def test_a_terminal_gets_colours(scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run("apply", scale, "--explain").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = run("apply", scale, "--explain").out
+    assert "\x1b[1;31m" in coloured
+    assert "values[item] *= factor;" in coloured
+    assert len(coloured.splitlines()) == len(plain.splitlines())
+
+
+def test_each_dimension_is_explained(scale: Path, tmp_path: Path, run: Run) -> None:
+    output = tmp_path / "explained.txt"
+    outcome = run("apply", scale, "--explain", "--dim", 0, "--dim", 1, "-o", output)
+    assert (outcome.code, outcome.out) == (0, "")
+    headings = [line for line in output.read_text().splitlines() if line.startswith("kernel scale,")]
+    assert headings == [
+        "kernel scale, coarsened along dimension 0: 1 divergent region",
+        "kernel scale, coarsened along dimension 1: no divergent region",
+    ]

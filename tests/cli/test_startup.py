@@ -1,0 +1,161 @@
+"""Fresh processes: what they load, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from coarsen.opencl_bench.suite import SUITE
+
+HEAVY = ("torch", "pandas", "matplotlib", "scipy", "sklearn")
+COMPILERS = ("llvmlite", "networkx", "numpy", "pyopencl", "rich.console", "safetensors")
+
+LOADED = """
+import json, sys
+{run}
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+MAIN = "from coarsen.cli.main import main; assert main({words!r}) == {code}"
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a fresh process has loaded after running `code`."""
+    script = LOADED.format(run=code)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def coarsen_process(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process that does what the console script does."""
+    command = [sys.executable, "-c", "import sys; from coarsen.cli.main import main; sys.exit(main())"]
+    return subprocess.run(
+        [*command, *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        check=False,
+    )
+
+
+def test_importing_the_package_is_light() -> None:
+    assert loaded_by("import coarsen").isdisjoint((*HEAVY, *COMPILERS, "typer"))
+
+
+def test_the_loader_is_prepared_by_the_import() -> None:
+    names = "import coarsen, pyopencl; print([p.name for p in pyopencl.get_platforms()], file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; {names}"], capture_output=True, text=True, check=True
+    )
+    assert "Intel" in done.stderr
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["--version"], 0), (["nonsense"], 2)])
+def test_help_is_light(words: list[str], code: int) -> None:
+    assert loaded_by(MAIN.format(words=words, code=code)).isdisjoint((*HEAVY, *COMPILERS))
+
+
+def test_prediction_is_light() -> None:
+    kernel = str(SUITE["sgemm"].kernel_file)
+    loaded = loaded_by(MAIN.format(words=["predict", kernel, "--device", "tahiti"], code=0))
+    assert "numpy" in loaded
+    assert loaded.isdisjoint((*HEAVY, "pyopencl"))
+
+
+def test_coarsening_needs_no_models() -> None:
+    kernel = str(SUITE["sgemm"].kernel_file)
+    loaded = loaded_by(MAIN.format(words=["apply", kernel, "--factor", "2"], code=0))
+    assert loaded.isdisjoint((*HEAVY, "pyopencl", "coarsen.models", "safetensors"))
+
+
+def test_exit_codes_reach_the_shell(scale: Path, tmp_path: Path) -> None:
+    assert coarsen_process("features", scale).returncode == 0
+    assert coarsen_process("features", tmp_path / "nowhere.cl").returncode == 2
+    assert coarsen_process("predict", scale, "--device", "gameboy").returncode == 4
+
+
+def test_a_machine_without_devices(tmp_path: Path) -> None:
+    nothing = str(tmp_path / "nothing")
+    listed = coarsen_process("devices", OCL_ICD_VENDORS=nothing)
+    assert listed.returncode == 4
+    assert "tahiti" in listed.stdout
+    assert listed.stderr == (
+        "coarsen: error: there is no OpenCL device on this machine; "
+        "pip install 'coarsen[cpu]' adds one that runs on any x86-64 CPU\n"
+    )
+    checked = coarsen_process("doctor", "-f", "json", OCL_ICD_VENDORS=nothing)
+    assert checked.returncode == 4
+    missing = [finding for finding in json.loads(checked.stdout) if finding["status"] == "missing"]
+    assert [finding["what"] for finding in missing] == ["working device"]
+    assert missing[0]["mend"] == "pip install 'coarsen[cpu]'"
+
+
+def test_an_unknown_device_on_a_machine_without_devices(scale: Path, tmp_path: Path) -> None:
+    done = coarsen_process("predict", scale, "--device", "0:0", OCL_ICD_VENDORS=str(tmp_path / "nothing"))
+    assert done.returncode == 4
+    assert done.stderr.startswith("coarsen: error: '0:0' is neither a model nor an OpenCL device; models: ")
+
+
+def test_a_closed_pipe_is_quiet(scale: Path) -> None:
+    code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
+    command = (
+        f"'{sys.executable}' -c '{code}' features '{scale}' -f json --factors $(seq -s, 1 400) | head -n 1"
+    )
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
+
+
+def test_an_interrupted_process(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = f"""
+import pathlib, sys, time
+import coarsen.cli.doctor
+def command():
+    pathlib.Path({str(started)!r}).touch()
+    time.sleep(60)
+coarsen.cli.doctor.doctor = command
+from coarsen.cli.main import main
+sys.exit(main(["doctor"]))
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not started.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (130, "coarsen: interrupted\n")
+
+
+@pytest.mark.parametrize("words", ["--help", "devices --no-check", "nonsense"])
+def test_nobody_reads(words: str) -> None:
+    code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
+    command = f"'{sys.executable}' -c '{code}' {words} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == ((2, 1) if words == "nonsense" else (0, 0))
+
+
+def test_a_full_disk_is_one_line(scale: Path) -> None:
+    code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "features", str(scale)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (2, "coarsen: error: No space left on device\n")
+
+
+def test_a_terminal_without_unicode(scale: Path) -> None:
+    done = coarsen_process("apply", "--help", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert coarsen_process("features", "--help", PYTHONIOENCODING="ascii").returncode == 0
+    assert coarsen_process("devices", "--no-check", PYTHONIOENCODING="ascii").returncode == 0
