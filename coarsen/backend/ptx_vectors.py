@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from coarsen.backend.body import I1, Body, Item, element_count, same_shape, suffix, width
+from coarsen.backend.body import Body, Item, element_count, same_shape, width
 from coarsen.backend.builtin_library import scalar
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
 
@@ -49,10 +49,11 @@ def _over_elements(operation: str) -> Callable[[Body], Item]:
 
     def write(body: Body) -> Item:
         (item,) = body.parameters
-        signs = body.compare("slt", item, body.constant(item.type, "0"))
-        if element_count(item.type) > 1:
-            signs = body.call(I1, f"llvm.vector.reduce.{operation}.{suffix(signs.type)}", signs)
-        return body.cast("zext", signs, body.declaration.result)
+        joined = body.element(item, 0)
+        for index in range(1, element_count(item.type)):
+            joined = body.binary(operation, joined, body.element(item, index))
+        is_set = body.compare("slt", joined, body.constant(joined.type, "0"))
+        return body.cast("zext", is_set, body.declaration.result)
 
     return write
 

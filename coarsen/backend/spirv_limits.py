@@ -99,6 +99,8 @@ def _check_call(instruction: Instruction) -> None:
         _refuse(what, instruction)
     if callee.startswith("llvm.") and not _INTRINSICS.match(callee):
         _refuse(f"the intrinsic {callee}", instruction)
+    if callee.startswith("llvm.vector.reduce.") and _has_boolean_elements(instruction.arguments[0].type):
+        _refuse(f"the intrinsic {callee}", instruction)
 
 
 def _check_atomic(instruction: Instruction) -> None:

@@ -75,7 +75,7 @@ def run_passes(module: Any) -> None:  # noqa: ANN401
     """The passes of the normal form, in place, and the verifier after them."""
     _run(["sroa", "sccp", "simplify_cfg", "aggressive_dce", "simplify_cfg"], module)
     _run(["lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa"], module)
-    _run(["instruction_namer", "strip_dead_prototype"], module)
+    _run(["instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype"], module)
     module.verify()
 
 
@@ -129,6 +129,9 @@ def _keep_only(module: Any, kernel: str) -> None:  # noqa: ANN401
             continue
         function.linkage = "internal"
         function.add_function_attribute("alwaysinline")
+    for variable in module.global_variables:
+        if not variable.is_declaration:
+            variable.linkage = "internal"  # so that one that nothing uses goes
 
 
 def _refuse_recursion(module: Any, kernel: str) -> None:  # noqa: ANN401

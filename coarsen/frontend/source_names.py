@@ -28,7 +28,7 @@ def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has 
 
     A phi takes the name of the variable that it stands for, and so does a value that clang named after an
     operation (`sum.next` where a phi stands for the variable already). Characters that need quotes become
-    underscores, in the names of program-scope variables too, and a name that a structure type has gets one in front.
+    underscores, also in program-scope variables' names, and a name that a structure type has gets one in front.
     """
     function = module.get_function(kernel)
     names = _names_from_source(function, _variable_names(str(module)))

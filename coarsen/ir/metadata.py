@@ -11,7 +11,10 @@ from coarsen.errors import SourcePosition
 _DEFINITION = re.compile(r"^!(?P<id>\d+|[\w.]+) = (?P<body>.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"!(\d+)\b")
 _FIELD = re.compile(r"(\w+): (!?\w+|\"(?:[^\"\\]|\\.)*\")")
-_KEPT_ATTACHMENTS = frozenset({"tbaa", "llvm.loop", "fpmath", "range", "nonnull"})
+_KEPT_ATTACHMENTS = frozenset(
+    {"tbaa", "llvm.loop", "fpmath", "range", "nonnull"}
+    | {"reqd_work_group_size", "work_group_size_hint", "vec_type_hint", "intel_reqd_sub_group_size"}
+)
 _ATTACHMENT = re.compile(r",? !([\w.]+) !(\d+)\b")
 
 

@@ -98,10 +98,14 @@ class _Reader:
         self._metadata = metadata
         self._types: dict[str, Type] = {}
         self.structures: dict[str, StructType] = {}
-        for structure in module.struct_types:
-            parsed = parse_type(str(structure), self.structures)
-            if isinstance(parsed, StructType):
-                self.structures[structure.name] = parsed
+        definitions = [(structure.name, str(structure)) for structure in module.struct_types]
+        before: object = None
+        while before != (before := repr(self.structures)):
+            # Until structures inside of others are known in full, whatever their order.
+            for name, text in definitions:
+                parsed = parse_type(text, self.structures)
+                if isinstance(parsed, StructType):
+                    self.structures[name] = parsed
 
     def blocks(self, function: Any, body: str) -> Iterator[Block]:  # noqa: ANN401
         lines = _instruction_lines(body)

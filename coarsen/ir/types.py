@@ -218,7 +218,7 @@ class _TypeParser:
 
     def _sequence(self, end: str) -> tuple[int, Type]:
         count = int(self._next()[1])
-        self._next()  # the word `x`
+        self._expect("x")
         element = self.parse()
         self._expect(end)
         return count, element

@@ -32,6 +32,7 @@ _PARTS = {
     "get_local_linear_id": ("get_local_id", "get_local_size"),
 }
 _AXES = "xyz"
+_TEMPORARY = "call"
 _ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
@@ -110,14 +111,15 @@ class IdRewriter:
         offset = ""
         if query == "get_global_id":
             offset = self._query("get_global_offset", self.coarsening.dimension)
-            position = self._operation("sub", position, offset, f"{name}.coarsened")
+            position = self._operation("sub", position, offset, _TEMPORARY if stride == 1 else f"{name}.coarsened")
+        scaled = _TEMPORARY if offset else name
         if stride == 1:
-            first = self._operation("mul", position, str(factor), f"{name}.first")
+            first = self._operation("mul", position, str(factor), scaled)
         else:
-            block = self._operation("udiv", position, str(stride), f"{name}.block")
-            start = self._operation("mul", block, str(factor * stride), f"{name}.start")
-            lane = self._operation("urem", position, str(stride), f"{name}.lane")
-            first = self._operation("add", start, lane, f"{name}.first")
+            block = self._operation("udiv", position, str(stride), _TEMPORARY)
+            start = self._operation("mul", block, str(factor * stride), _TEMPORARY)
+            lane = self._operation("urem", position, str(stride), _TEMPORARY)
+            first = self._operation("add", start, lane, scaled)
         if offset:
             first = self._operation("add", first, offset, name)
         others = [self._operation("add", first, str(k * stride), f"{name}.{k}") for k in range(1, factor)]
@@ -157,10 +159,18 @@ class IdRewriter:
         """The launch's own answer, asked for once."""
         key = f"{query}({dimension})"
         if key not in self._rescaled:
-            name = self.names.fresh(f"{_short(query, dimension)}.of.launch")
+            name = self.names.fresh(self._name_of_answer(query, dimension))
             self.prologue.append(f"%{name} = {self._call(query, str(dimension))}")
             self._rescaled[key] = [f"%{name}"]
         return self._rescaled[key][0]
+
+    def _name_of_answer(self, query: str, dimension: int) -> str:
+        """What is used once gets a compiler's name, so that a back end may put it where it is used."""
+        if query == "get_global_offset":
+            return _short(query, dimension)
+        if query == "get_local_id" and self.coarsening.stride > 1:
+            return f"{_short(query, dimension)}.coarsened"
+        return _TEMPORARY
 
     def _call(self, query: str, dimension: str) -> str:
         self._called.add(query)

@@ -44,8 +44,8 @@ class WrittenImage:
 class Launch:
     """A launch of a kernel of the corpus.
 
-    An argument is a NumPy array (a buffer, compared afterwards), a NumPy scalar (or structure, as a void scalar), or
-    one of the classes above.
+    An argument is a NumPy array (a buffer, compared afterwards), a NumPy scalar (or structure, as a void scalar),
+    or one of the classes above.
     """
 
     file: str
@@ -108,7 +108,9 @@ def _device_object(context: cl.Context, argument: Any) -> Any:  # noqa: ANN401
     if isinstance(argument, ReadImage | WrittenImage):
         mode = cl.mem_flags.READ_ONLY if isinstance(argument, ReadImage) else cl.mem_flags.WRITE_ONLY
         pixels = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
-        return cl.Image(context, mode | flags, pixels, argument.pixels.shape[1::-1], hostbuf=argument.pixels)
+        return cl.create_image(
+            context, mode | flags, pixels, shape=argument.pixels.shape[1::-1], hostbuf=argument.pixels
+        )
     return argument
 
 

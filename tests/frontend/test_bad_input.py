@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -78,7 +79,7 @@ def test_error_in_included_file(tmp_path: Path) -> None:
 
 def test_warnings_do_not_hide_the_error() -> None:
     message = message_of("#warning careful\nkernel void store(global int *out) { out[0] = nothing; }")
-    assert message.startswith("<source>:2:48: error: ")
+    assert message.startswith("<source>:2:47: error: ")
     assert "careful" not in message
 
 
@@ -113,7 +114,7 @@ def test_assembly_for_another_target(tmp_path: Path, triple: str) -> None:
 
 def test_broken_assembly(tmp_path: Path) -> None:
     message = message_of(file(tmp_path, "kernel.ll", "define spir_kernel void @store({\n"))
-    assert message.startswith(f"not LLVM IR that LLVM {llvm.llvm_version_info[0]} reads: line 1:")
+    assert message.startswith(f"not LLVM IR that LLVM {llvm.llvm_version_info[0]} reads: line 2:1: ")
     assert "\n" not in message
 
 
@@ -135,28 +136,14 @@ def test_not_bitcode(tmp_path: Path) -> None:
 
 
 def test_bitcode_of_a_newer_llvm(tmp_path: Path) -> None:
-    # The epoch in the identification block is how LLVM marks bitcode that older readers can't follow: a varying-width
-    # integer, 0 so far, in the last word of that block.
-    content = bytearray(bitcode())
-    with_epoch = content.index(bytes(content[4:8]))
-    newer = _with_other_epoch(content, with_epoch)
-    message = message_of(file(tmp_path, "newer.bc", newer))
-    assert "Incompatible epoch" in message
+    # The identification block comes first, its length in words at byte 8. Its last record is the epoch, which LLVM
+    # raises when older readers can't follow: 0 so far, 1 here.
+    newer = bytearray(bitcode())
+    (words,) = struct.unpack_from("<I", newer, 8)
+    newer[12 + 4 * words - 4] ^= 1 << 3
+    message = message_of(file(tmp_path, "newer.bc", bytes(newer)))
+    assert "Incompatible epoch: Bitcode '1' vs current: '0'" in message
     assert "\n" not in message
-
-
-def _with_other_epoch(content: bytearray, start: int) -> bytes:
-    """Set the first single bit after the identification string that makes LLVM speak of the epoch."""
-    for position in range(start, start + 80):
-        for bit in range(8):
-            changed = bytearray(content)
-            changed[position] ^= 1 << bit
-            try:
-                llvm.parse_bitcode(bytes(changed), llvm.create_context())
-            except RuntimeError as error:
-                if "epoch" in str(error):
-                    return bytes(changed)
-    raise AssertionError("no epoch in the bitcode")
 
 
 def test_damaged_bitcode_never_ends_the_process(tmp_path: Path) -> None:

@@ -74,7 +74,9 @@ def test_standard_is_1_2_unless_chosen() -> None:
 
 
 def test_options_are_sorted_by_who_needs_them() -> None:
-    parsed = parse_options("-DN=4 -cl-fast-relaxed-math -cl-nv-maxrregcount=32 -cl-std=CL2.0 -g -cl-kernel-arg-info")
+    parsed = parse_options(
+        "-DN=4 -cl-fast-relaxed-math -cl-nv-maxrregcount=32 -cl-std=CL2.0 -g -cl-kernel-arg-info"
+    )
     assert parsed.standard == "-cl-std=CL2.0"
     assert parsed.clang_options == ("-DN=4", "-cl-fast-relaxed-math")
     assert parsed.device_options == ("-cl-fast-relaxed-math", "-cl-nv-maxrregcount=32")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +52,12 @@ class Case:
     tolerance: float = 0.0
     needs: str = ""
     forms: tuple[str, ...] = ("opencl_c", "spirv")
-    notes: tuple[str, ...] = field(default=())
+    text: str = ""
 
     @property
-    def path(self) -> Path:
-        """The kernel's source."""
-        return KERNELS / f"{self.name}.cl"
+    def source(self) -> str:
+        """The kernel's source: its file's, unless it was generated."""
+        return self.text or (KERNELS / f"{self.name}.cl").read_text()
 
 
 def integers(rng: np.random.Generator, count: int, low: int = 0, high: int = 1000) -> NDArray[np.int32]:
@@ -164,7 +164,6 @@ CASES = (
         (96,),
         (24,),
         lambda rng, n: [integers(rng, n), integers(rng, n), np.int32(1), np.int32(400)],
-        notes=("mode 1 enters the region from the side",),
     ),
     Case("loop_with_two_exits", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n), np.int32(7)]),
     Case(

@@ -111,7 +111,9 @@ class KernelGenerator:
         return [f"{{ uint {counter} = 0; do {{", *body, f"}} while ({guard}); }}"]
 
     def _test(self) -> str:
-        comparison = f"{self._expression()} % {self._random.randint(2, 9)}u {self._random.choice(['<', '==', '>'])} 1u"
+        comparison = (
+            f"{self._expression()} % {self._random.randint(2, 9)}u {self._random.choice(['<', '==', '>'])} 1u"
+        )
         if self._random.random() < 0.25:
             return f"({comparison}) {self._random.choice(['&&', '||'])} ({self._value()} & 4u)"
         return comparison

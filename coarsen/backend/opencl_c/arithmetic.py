@@ -40,7 +40,7 @@ from coarsen.backend.opencl_c.expression import (
 )
 from coarsen.backend.opencl_c.translator import Handler, Translator
 from coarsen.ir.details import flags
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.kernel import Instruction, ValueKind
 
 _LARGEST_INT = 2**31 - 1
 _LARGEST_BYTE = 255
@@ -49,7 +49,8 @@ _LARGEST_BYTE = 255
 def integer_pair(left: Expression, right: Expression) -> tuple[Expression, Expression]:
     """Two integers of the same bits as C's operands: literals take the other's type, wide conversions are dropped."""
     left, right = _plain_literal(left, right), _plain_literal(right, left)
-    return _without_widening(left, right), _without_widening(right, left)
+    left = _without_widening(left, right)
+    return left, _without_widening(right, left)
 
 
 def _plain_literal(operand: Expression, other: Expression) -> Expression:
@@ -59,11 +60,8 @@ def _plain_literal(operand: Expression, other: Expression) -> Expression:
     typed = coerce(operand, other.type)
     if typed.literal is not None and 0 <= typed.literal <= _LARGEST_INT:
         return literal_int(typed.literal)
-    return literal_int(typed.literal) if is_signed(other.type) and _fits_int(typed.literal) else typed
-
-
-def _fits_int(number: int | None) -> bool:
-    return number is not None and -_LARGEST_INT - 1 < number <= _LARGEST_INT
+    fits = typed.literal is not None and -_LARGEST_INT <= typed.literal < 0
+    return literal_int(typed.literal or 0) if fits and is_signed(other.type) else typed
 
 
 def _without_widening(operand: Expression, other: Expression) -> Expression:
@@ -71,7 +69,7 @@ def _without_widening(operand: Expression, other: Expression) -> Expression:
     bare = operand.bare
     if bare is None or not isinstance(bare.type, Scalar) or not isinstance(other.type, Scalar):
         return operand
-    if not isinstance(operand.type, Scalar) or other.literal is not None:
+    if not isinstance(operand.type, Scalar):
         return operand
     integers = bare.type.is_integer and operand.type.is_integer and other.type.is_integer
     if not integers or bare.type.size >= operand.type.size or bare.type is BOOL:
@@ -99,18 +97,26 @@ def compute(left: Expression, operator: str, right: Expression, precedence: int,
 def vector_operation(left: Expression, operator: str, right: Expression, precedence: int) -> Expression:
     """An operator on two vectors; a scalar may stand for a vector of itself."""
     type_ = left.type
-    if right.bare is not None and right.bare.type == element_of(type_):
-        return binary(left, operator, right.bare, precedence, type_)
-    if left.bare is not None and left.bare.type == element_of(type_) and precedence != SHIFT:
-        return binary(left.bare, operator, right, precedence, type_)
+    if precedence != SHIFT and left.bare is None:
+        right = repeated(right, element_of(type_))
+    elif precedence != SHIFT:
+        left = repeated(left, element_of(type_))
     return binary(left, operator, right, precedence, type_)
+
+
+def repeated(vector: Expression, element: Scalar) -> Expression:
+    """The scalar that a vector repeats, where C gives that scalar the vector's element type."""
+    scalar = vector.bare
+    if scalar is None or scalar.type != element or (scalar.literal is not None and element.size < INT.size):
+        return vector
+    return scalar
 
 
 def _sum(operator: str, precedence: int) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(operand) for operand in instruction.operands)
         if isinstance(left.type, Vector):
-            return compute(left, operator, right, precedence, left.type)
+            return _vector_sum(translator, instruction, operator, precedence)
         if left.type is BOOL:
             return _exclusive_or(translator, instruction)
         if operator == "+" and _is_negative(right, left):
@@ -118,6 +124,23 @@ def _sum(operator: str, precedence: int) -> Handler:
         return _wrapping(left, operator, right, precedence, instruction)
 
     return write
+
+
+def _vector_sum(translator: Translator, instruction: Instruction, operator: str, precedence: int) -> Expression:
+    left, right = vector_pair(translator, instruction)
+    if operator == "-" and left.bare is not None and left.bare.literal == 0:
+        return unary("-", right, right.type)
+    return vector_operation(left, operator, right, precedence)
+
+
+def vector_pair(translator: Translator, instruction: Instruction) -> tuple[Expression, Expression]:
+    """Two vector operands of one type: that of the one which is no constant."""
+    first, second = instruction.operands[:2]
+    if first.kind is ValueKind.CONSTANT:
+        right = translator.value(second)
+        return translator.as_type(first, right.type), right
+    left = translator.value(first)
+    return left, translator.as_type(second, left.type)
 
 
 def _is_negative(literal: Expression, other: Expression) -> bool:
@@ -207,9 +230,10 @@ def _bits(operator: str, precedence: int, boolean: Callable[[Expression, Express
         if left.type is BOOL:
             return boolean(left, right)
         if isinstance(left.type, Vector):
-            if operator == "^" and right.text.startswith(f"({left.type})(-1)"):
+            left, right = vector_pair(translator, instruction)
+            if operator == "^" and _is_all_ones(right):
                 return unary("~", left, left.type)
-            return compute(left, operator, right, precedence, left.type)
+            return vector_operation(left, operator, right, precedence)
         result = left.type if left.literal is None else right.type
         if operator == "^" and right.literal is not None and coerce(right, with_sign(result, signed=True)).literal == -1:
             inverted = unary("~", left, left.type)
@@ -219,6 +243,14 @@ def _bits(operator: str, precedence: int, boolean: Callable[[Expression, Express
         return compute(*_spread(integer_pair(left, right), operator), precedence, result)
 
     return write
+
+
+def _is_all_ones(vector: Expression) -> bool:
+    """Whether a vector is the constant of all bits set."""
+    scalar = vector.bare
+    if scalar is None or scalar.literal is None:
+        return False
+    return scalar.literal in (-1, (1 << 8 * element_of(vector.type).size) - 1)
 
 
 def _spread(pair: tuple[Expression, Expression], operator: str) -> tuple[Expression, str, Expression]:

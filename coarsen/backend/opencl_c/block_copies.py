@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from coarsen.backend.opencl_c.addresses import element
 from coarsen.backend.opencl_c.c_types import (
     BOOL,
     UCHAR,
@@ -33,7 +34,6 @@ from coarsen.backend.opencl_c.expression import (
     coerce,
     dereference,
     literal_int,
-    subscript,
 )
 from coarsen.backend.opencl_c.statements import Assign, If, Line, Loop, Statement
 from coarsen.backend.opencl_c.translator import Translator, unsupported
@@ -63,7 +63,7 @@ def _whole_assignment(target: Expression, source: Expression, length: int | None
 
 def _move(target: Expression, source: Expression, piece: CType, index: Expression) -> list[Statement]:
     to, from_ = _pieces(target, piece), _pieces(source, piece)
-    return [Line(f"{subscript(to, index, piece).text} = {subscript(from_, index, piece).text}")]
+    return [Line(f"{element(to, index).text} = {element(from_, index).text}")]
 
 
 def _move_overlapping(translator: Translator, instruction: Instruction) -> list[Statement]:
@@ -88,15 +88,15 @@ def _set(translator: Translator, instruction: Instruction) -> list[Statement]:
     _refuse_volatile(instruction)
     if length.literal == 0:
         return []
-    element = _element_of(target)
-    fits = element is not None and length.literal is not None and length.literal % size_of(element) == 0
-    if byte.literal == 0 and element is not None and fits:
+    number = _element_of(target)
+    fits = number is not None and length.literal is not None and length.literal % size_of(number) == 0
+    if byte.literal == 0 and number is not None and fits:
         zero = literal_int(0)
-        array = _pieces(target, element)
-        return _for_each(translator, length, element, lambda i: [Line(f"{subscript(array, i, element).text} = {zero.text}")])
+        array = _pieces(target, number)
+        return _for_each(translator, length, number, lambda i: [Line(f"{element(array, i).text} = {zero.text}")])
     bytes_ = _pieces(target, UCHAR)
     value = coerce(byte, UCHAR).without_conversion.text
-    return _for_each(translator, length, UCHAR, lambda i: [Line(f"{subscript(bytes_, i, UCHAR).text} = {value}")])
+    return _for_each(translator, length, UCHAR, lambda i: [Line(f"{element(bytes_, i).text} = {value}")])
 
 
 def _element_of(pointer: Expression) -> CType | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from coarsen.backend.opencl_c.c_types import Opaque, Pointer
 from coarsen.backend.opencl_c.atomics import atomic_statement
 from coarsen.backend.opencl_c.block_copies import MEMORY_STATEMENTS
+from coarsen.backend.opencl_c.c_types import Opaque, Pointer
 from coarsen.backend.opencl_c.effects import Effects
 from coarsen.backend.opencl_c.expression import coerce
 from coarsen.backend.opencl_c.intrinsics import stem

@@ -183,8 +183,7 @@ def size_of(type_: CType) -> int:
             return size_of(element) * count
         case Record(layout=layout):
             offset = 0
-            for element in layout.elements:
-                field = from_llvm(element)
+            for field in map(from_llvm, layout.elements):
                 offset = field_start(offset, field, packed=layout.packed) + size_of(field)
             return offset if layout.packed else round_up(offset, alignment_of(type_))
     return 1

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.arithmetic import integer_pair, logical_and, logical_or, negation
+from coarsen.backend.opencl_c.arithmetic import integer_pair, logical_and, logical_or, negation, repeated
 from coarsen.backend.opencl_c.c_types import BOOL, CType, Pointer, Vector, element_of, integer
 from coarsen.backend.opencl_c.expression import (
     CONDITIONAL,
@@ -65,10 +65,18 @@ def _integers(translator: Translator, instruction: Instruction) -> Expression:
     if left.type is BOOL or right.type is BOOL:
         return _booleans(left, operator, right, swapped=bool(signed))
     if isinstance(left.type, Vector):
-        return _compare(left, operator, coerce(right, left.type))
+        return _vectors(left, operator, coerce(right, left.type))
     if left.literal is not None and right.literal is None:
         left, right, operator = right, left, {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)
     return _scalars(left, operator, right)
+
+
+def _vectors(left: Expression, operator: str, right: Expression) -> Expression:
+    """A mask that was made a vector of numbers and is tested again is the mask."""
+    is_zero = right.bare is not None and right.bare.literal == 0
+    if left.mask is not None and is_zero and operator in ("<", "!="):
+        return left.mask
+    return _compare(left, operator, repeated(right, element_of(left.type)))
 
 
 def _scalars(left: Expression, operator: str, right: Expression) -> Expression:
@@ -105,6 +113,8 @@ def _floats(translator: Translator, instruction: Instruction) -> Expression:
         return _constant(word == "true", type_)
     if word in ("ord", "uno"):
         return _ordering(left, right, word, type_)
+    if left.bare is None and isinstance(left.type, Vector):
+        right = repeated(right, left.type.element)
     operator = _OPERATORS[word[1:]]
     if "nnan" in flags(instruction) or "fast" in flags(instruction):
         return _compare(left, operator, right)

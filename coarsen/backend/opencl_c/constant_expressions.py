@@ -31,7 +31,15 @@ from coarsen.backend.opencl_c.constants import (
     parse_constant,
 )
 from coarsen.backend.opencl_c.conversions import in_space
-from coarsen.backend.opencl_c.expression import PRIMARY, UNARY, Expression, cast, literal_int, literal_of_bits, name
+from coarsen.backend.opencl_c.expression import (
+    PRIMARY,
+    UNARY,
+    Expression,
+    cast,
+    literal_int,
+    literal_of_bits,
+    name,
+)
 from coarsen.backend.opencl_c.literals import real_literal
 from coarsen.backend.opencl_c.translator import Translator, unsupported
 from coarsen.backend.opencl_c.vectors import constructed

@@ -89,7 +89,7 @@ def _from_mask(mask: Expression, type_: CType, *, signed: bool) -> Expression:
     element = element_of(type_)
     count = type_.count if isinstance(type_, Vector) else 0
     wide = coerce(mask, Vector(integer(element.size * 8, signed=True), count, is_mask=True))
-    plain = replace(wide, type=Vector(integer(element.size * 8, signed=True), count))
+    plain = replace(wide, type=Vector(integer(element.size * 8, signed=True), count), mask=wide)
     if not signed:
         plain = binary(plain, "&", _one(plain.type), BIT_AND, plain.type)
     return coerce(plain, type_)

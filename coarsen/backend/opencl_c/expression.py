@@ -33,7 +33,7 @@ class Expression:
     when it assigns, or the scalar that a vector repeats; `place` is what a pointer points to, as an lvalue; `negated` is the condition's opposite;
     `literal` is the number that an integer literal stands for; `base` and `index` are the parts of `base[index]`;
     `is_packed` says that an lvalue is inside of a packed structure; `operation` holds the texts of a binary one;
-    `minus` is what a minus sign stands before.
+    `minus` is what a minus sign stands before; `mask` is the mask that a vector of -1 and 0 was made from.
     """
 
     text: str
@@ -47,6 +47,7 @@ class Expression:
     index: Expression | None = None
     is_packed: bool = False
     minus: Expression | None = None
+    mask: Expression | None = None
     operation: tuple[str, str, str] | None = None
 
     def at(self, precedence: int) -> str:
@@ -69,9 +70,16 @@ def call(function: str, arguments: Sequence[Expression], type_: CType) -> Expres
     return Expression(f"{function}({', '.join(a.text for a in arguments)})", POSTFIX, type_)
 
 
+# Operands that C would group rightly, but that readers and compilers want in parentheses.
+_OPERAND_MINIMUM = {
+    **dict.fromkeys((SHIFT, BIT_AND, BIT_XOR, BIT_OR), UNARY),
+    **dict.fromkeys((RELATION, EQUALITY), SHIFT),
+}
+
+
 def binary(left: Expression, operator: str, right: Expression, precedence: int, type_: CType) -> Expression:
     """`left operator right`, grouped from the left."""
-    minimum = UNARY if precedence in (SHIFT, BIT_AND, BIT_XOR, BIT_OR) else precedence
+    minimum = _OPERAND_MINIMUM.get(precedence, precedence)
     first, second = left.at(minimum), right.at(max(minimum, precedence + 1))
     return Expression(f"{first} {operator} {second}", precedence, type_, operation=(first, operator, second))
 
@@ -124,7 +132,7 @@ def subscript(base: Expression, index: Expression, type_: CType) -> Expression:
 
 def literal_int(number: int, type_: Scalar = INT) -> Expression:
     """An integer literal of a type; narrow ones are written as int, which is what C would make of them."""
-    suffix = {"uint": "u", "long": "l", "ulong": "ul"}.get(type_.name, "")
+    suffix = {"uint": "u", "long": "L", "ulong": "UL"}.get(type_.name, "")
     lowest = -(1 << (type_.size * 8 - 1))
     if number == lowest and type_.kind == "signed" and type_.size >= 4:
         return Expression(f"({number + 1}{suffix} - 1)", PRIMARY, type_, literal=number)

@@ -10,7 +10,6 @@ nothing and `a[i]` reads better than a pointer. Names that the source gave keep 
 from __future__ import annotations
 
 import re
-
 from dataclasses import dataclass, field
 
 from coarsen.analysis.control_flow import ControlFlow

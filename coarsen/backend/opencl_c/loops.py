@@ -22,6 +22,7 @@ from coarsen.backend.opencl_c.statements import (
 )
 from coarsen.backend.opencl_c.words import words_of
 
+
 def words(expression: Expression | None) -> frozenset[str]:
     """The names in an expression's text."""
     return words_of(expression.text) if expression is not None else frozenset()

@@ -7,14 +7,25 @@ that comes out of memory points to what is first loaded or stored through it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from coarsen.backend.opencl_c.arguments import by_value_type, declared_type
 from coarsen.backend.opencl_c.builtins import signature
-from coarsen.backend.opencl_c.c_types import UCHAR, Array, CType, Opaque, Pointer, Record, from_llvm, same_bits, size_of
+from coarsen.backend.opencl_c.c_types import (
+    UCHAR,
+    Array,
+    CType,
+    Opaque,
+    Pointer,
+    Record,
+    from_llvm,
+    same_bits,
+    size_of,
+)
 from coarsen.backend.opencl_c.constants import Operation, Symbol, parse_constant
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import PointerType, Type
 
 _PASSED_ON = frozenset({"addrspacecast", "bitcast", "freeze"})
@@ -26,13 +37,21 @@ class Pointees:
     def __init__(self, kernel: Kernel, dataflow: Dataflow) -> None:
         self.kernel = kernel
         self.dataflow = dataflow
-        self.arguments = {a.name: declared_type(a, kernel.structures) for a in kernel.arguments}
+        self._used_as = self._uses()
+        self.arguments = {a.name: self._declared(a) for a in kernel.arguments}
         self._by_value = {a.name for a in kernel.arguments if by_value_type(a, kernel.structures) is not None}
         self._found: dict[str, CType | None] = {}
-        self._used_as = self._uses()
         for instruction in kernel.instructions():  # in order, so that long chains need no deep recursion
             if isinstance(instruction.type, PointerType):
                 self(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name))
+
+    def _declared(self, argument: Argument) -> CType:
+        """An argument's type; where none was recorded, a pointer's first use tells what it points to."""
+        type_ = declared_type(argument, self.kernel.structures)
+        used = self._used_as.get(argument.name)
+        if argument.type_name or used is None or not isinstance(type_, Pointer):
+            return type_
+        return replace(type_, pointee=from_llvm(used))
 
     def _uses(self) -> Mapping[str, Type]:
         """The type of the first access through each pointer."""

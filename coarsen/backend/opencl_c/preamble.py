@@ -16,6 +16,7 @@ from coarsen.backend.opencl_c.c_types import (
     alignment_of,
     declared,
     from_llvm,
+    record_name,
 )
 from coarsen.backend.opencl_c.constant_expressions import initializer
 from coarsen.backend.opencl_c.constants import parse_constant
@@ -133,10 +134,8 @@ def _records(translator: Translator, text: str) -> list[str]:
             if match and by_value_type(argument, translator.kernel.structures) is not None:
                 alignments[record.name] = int(match[1])
     for structure in translator.kernel.structures.values():
-        if structure.elements:
-            record = from_llvm(structure)
-            if isinstance(record, Record) and record.name in words:
-                wanted.setdefault(record.name, record)
+        if structure.elements and record_name(structure) in words:
+            wanted.setdefault(record_name(structure), Record(record_name(structure), structure))
     return definitions(wanted.values(), translator.field_names, alignments)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from coarsen.backend.opencl_c.c_types import (
     BOOL,
     CType,
-    Pointer,
     Record,
     Scalar,
     Vector,

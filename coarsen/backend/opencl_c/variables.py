@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from coarsen.analysis.builtins import builtin_name
-from coarsen.backend.opencl_c.c_types import CHAR, INT, CType, Pointer, Record, Vector, declared, from_llvm, integer
+from coarsen.backend.opencl_c.c_types import (
+    CHAR,
+    INT,
+    CType,
+    Pointer,
+    Record,
+    Vector,
+    declared,
+    from_llvm,
+    integer,
+)
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.backend.opencl_c.expression import PRIMARY, Expression, address_of, name
 from coarsen.backend.opencl_c.folding import Folding, is_temporary_name

@@ -9,12 +9,12 @@ kernel void irregular_conditions(global const int *data, global int *result, int
         result[id] -= value;
     }
     if (mode == 1) goto middle;
-    if (value > limit) {
-        value -= limit;
+    if (value <= limit) goto end;
+    value -= limit;
 middle:
-        value ^= 0x55;
-        result[id] += value;
-    }
+    value ^= 0x55;
+    result[id] += value;
+end:
     switch (value & 7) {
         case 0: value += 3;
         case 1: value *= 2; break;

@@ -1,0 +1,8 @@
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+
+kernel void double_compared(global double* out, global const double* first, global const double* second)
+{
+    int x = get_global_id(0);
+    double a = first[x], b = second[x];
+    out[x] = (a < b) ? a : (isnan(b) ? 1.0 : b * 1e300);
+}

@@ -1,0 +1,7 @@
+kernel void private_array(global float* out, global const float* in, global const int* index)
+{
+    int x = get_global_id(0);
+    float kept[8] = {1.0f, 2.0f, 3.0f};
+    for (int i = 0; i < 8; ++i) kept[(i + x) & 7] += in[x + i];
+    out[x] = kept[index[x] & 7] - kept[(x + 3) & 7];
+}

@@ -1,0 +1,10 @@
+kernel void short_circuit(global int* out, global const int* in, int n)
+{
+    int x = get_global_id(0);
+    int r = 0;
+    if (x < n && in[x] > 0 || x > 20 && in[x - 20] < in[x]) r = 1;
+    else if (!(x & 1) && in[x + 1]) r = 2;
+    int i = 0;
+    while (i < 20 && in[i] != in[x]) ++i;
+    out[x] = r * 100 + i;
+}

@@ -1,0 +1,89 @@
+"""What an instruction's text says beyond opcode and operands."""
+
+from __future__ import annotations
+
+from coarsen.frontend.lower import lower
+from coarsen.ir import details
+from coarsen.ir.kernel import Instruction
+from coarsen.ir.types import ArrayType, IntegerType
+
+ASSEMBLY = """
+declare float @llvm.fma.f32(float, float, float)
+define spir_kernel void @k(ptr addrspace(1) %a, i32 %n, float %x, <4 x i32> %v) {
+  %add = add nsw i32 %n, 3
+  %call1 = call nnan afn float @llvm.fma.f32(float %x, float %x, float %x)
+  %icmp = icmp samesign slt i32 %add, 7
+  %zero = uitofp i1 %icmp to float
+  %fmul = fmul fast float %call1, %zero
+  %alloca = alloca [4 x i32], align 16
+  %getelementptr = getelementptr inbounds nuw [4 x i32], ptr %alloca, i64 0, i32 %n
+  store volatile i32 %add, ptr %getelementptr, align 8
+  %atomicrmw = atomicrmw volatile umax ptr addrspace(1) %a, i32 %add syncscope("device") monotonic
+  %pair = cmpxchg ptr addrspace(1) %a, i32 1, i32 2 seq_cst monotonic
+  %extractvalue = extractvalue { i32, i1 } %pair, 0
+  %shufflevector = shufflevector <4 x i32> %v, <4 x i32> poison, <2 x i32> <i32 3, i32 poison>
+  store <2 x i32> %shufflevector, ptr addrspace(1) %a
+  store float %fmul, ptr addrspace(1) %a
+  store i32 %extractvalue, ptr addrspace(1) %a
+  %old = load atomic i32, ptr addrspace(1) %a acquire, align 4
+  ret void
+}
+"""
+
+
+def instruction(name: str) -> Instruction:
+    return lower(ASSEMBLY).definition[name]
+
+
+def stores() -> list[Instruction]:
+    return [i for i in lower(ASSEMBLY).instructions() if i.opcode == "store"]
+
+
+def test_flags_where_the_name_holds_the_opcode() -> None:
+    assert details.flags(instruction("add")) == {"nsw"}
+    assert details.flags(instruction("fmul")) == {"fast"}
+    assert details.flags(instruction("call1")) == {"nnan", "afn"}
+    assert details.flags(instruction("getelementptr")) == {"inbounds", "nuw"}
+    assert details.flags(instruction("pair")) == frozenset()
+
+
+def test_predicate() -> None:
+    assert details.predicate(instruction("icmp")) == "slt"
+
+
+def test_types_in_the_text() -> None:
+    array = ArrayType(4, IntegerType(32))
+    assert details.source_element_type(instruction("getelementptr")) == array
+    assert details.source_element_type(instruction("alloca")) == array
+
+
+def test_alignment() -> None:
+    assert details.alignment(instruction("alloca")) == 16
+    assert details.alignment(stores()[0]) == 8
+    assert details.alignment(instruction("add")) == 1
+
+
+def test_volatile_and_atomic() -> None:
+    assert details.is_volatile(stores()[0])
+    assert not details.is_volatile(stores()[1])
+    assert details.is_volatile(instruction("atomicrmw"))
+    assert [details.is_atomic(instruction(name)) for name in ("atomicrmw", "pair", "old")] == [True] * 3
+    assert not details.is_atomic(stores()[0])
+
+
+def test_atomic_operation() -> None:
+    assert details.atomic_operation(instruction("atomicrmw")) == "umax"
+
+
+def test_aggregate_indices() -> None:
+    assert details.aggregate_indices(instruction("extractvalue")) == (0,)
+
+
+def test_shuffle_mask() -> None:
+    assert details.shuffle_mask(instruction("shufflevector")) == (3, None)
+
+
+def test_shuffle_mask_of_zeros() -> None:
+    source = "kernel void k(global float4 *a, float x) { a[0] = (float4)(x); }"
+    (shuffle,) = [i for i in lower(source).instructions() if i.opcode == "shufflevector"]
+    assert details.shuffle_mask(shuffle) == (0, 0, 0, 0)
