@@ -153,9 +153,7 @@ def explain_source(kernel: Kernel, dimension: int, source: str) -> Explanation:
         source.removesuffix("\n").split("\n"),
         {line: found for (file, line), found in marks.items() if not file},
     )
-    elsewhere = tuple(
-        MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file
-    )
+    elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
     return Explanation(kernel.name, dimension, lines, len(analysed.regions), elsewhere)
 
 
@@ -205,9 +203,7 @@ def _marks(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping
 def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[int, Region]:
     """The divergent regions, numbered from 1 in the order in which the lines of their heads stand."""
     block = analysed.kernel.block
-    ordered = sorted(
-        analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0))
-    )
+    ordered = sorted(analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0)))
     return dict(enumerate(ordered, start=1))
 
 

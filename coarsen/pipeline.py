@@ -28,8 +28,8 @@ STAGES = ("lower", "analyse", "replicate", "normalise", "write")
 class Observer:
     """Watches a run of the pipeline.
 
-    `print_after` names the stages whose IR goes to `show`; `seconds` collects the time of each stage; `assumptions`
-    collects, in words, what was taken for granted.
+    `print_after` names the stages whose IR goes to `show`; `seconds` collects the time of each stage;
+    `assumptions` collects, in words, what was taken for granted.
     """
 
     print_after: frozenset[str] = frozenset()

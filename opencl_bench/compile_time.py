@@ -83,7 +83,8 @@ def show_growth(console: Console) -> None:
 def time_prediction(console: Console, repetitions: int) -> None:
     """`coarsen predict` as a process of its own."""
     kernel = SUITE["sgemm"].kernel_file
-    command = [sys.executable, "-m", "coarsen.cli.main", "predict", str(kernel), "--device", "tahiti"]
+    start = "import sys; from coarsen.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", start, "predict", str(kernel), "--device", "tahiti"]
     times = [seconds(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(repetitions)]
     console.print(f"coarsen predict, process start to end: first {times[0]:.2f} s, median {median(times):.2f} s")
 

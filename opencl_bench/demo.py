@@ -98,7 +98,8 @@ def _show_prediction(console: Console, chosen: Benchmark) -> int:
         console.print(
             f"at factor {step.factor}: a further step helps with probability {step.probability:.2f}: {answer}"
         )
-    console.print(f"predicted factor: [bold]{prediction.factor}[/]\n")
+    console.print(f"predicted factor: [bold]{prediction.factor}[/]")
+    console.print(f"({chosen.name} is among the kernels that the model learned from; see models/README.md)\n")
     return prediction.factor
 
 
@@ -122,12 +123,12 @@ def _working_devices(console: Console) -> Iterable[DeviceDescription]:
 def _show_measurement(
     console: Console, chosen: Benchmark, device: DeviceDescription, candidates: list[tuple[int, int]]
 ) -> None:
-    queue = _queue(device)
+    context = cl.Context([open_device(device)])
+    queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
     workload = chosen.workload("cpu")
-    kernels = {"original": _kernels(queue, chosen, None)}
-    kernels |= {
-        f"factor {factor}, dimension {d}": _kernels(queue, chosen, (factor, d)) for factor, d in candidates
-    }
+    kernels = {"original": _kernels(context, chosen, 1, 0)}
+    for factor, dimension in candidates:
+        kernels[f"factor {factor}, dimension {dimension}"] = _kernels(context, chosen, factor, dimension)
     for name, choose in kernels.items():
         _verify(queue, workload, name, choose)
     samples = measure(queue, workload, kernels, REPETITIONS)
@@ -138,14 +139,8 @@ def _show_measurement(
     )
 
 
-def _queue(device: DeviceDescription) -> cl.CommandQueue:
-    context = cl.Context([open_device(device)])
-    return cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-
-
-def _kernels(queue: cl.CommandQueue, chosen: Benchmark, coarsened: tuple[int, int] | None) -> KernelChoice:
-    factor, dimension = coarsened or (1, 0)
-    program = Program(queue.context, chosen.source, factor=factor, dim=dimension)
+def _kernels(context: cl.Context, chosen: Benchmark, factor: int, dimension: int) -> KernelChoice:
+    program = Program(context, chosen.source, factor=factor, dim=dimension)
     program.build(list(chosen.build_options))
     kernel: LaunchableKernel = getattr(program, chosen.kernel)
 

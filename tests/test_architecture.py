@@ -31,7 +31,9 @@ MAY_IMPORT = {
     "runtime": BASE | LINE | {"pipeline", "features", "models", "api"},
     "opencl_bench": BASE | LINE | {"pipeline", "features", "api", "runtime"},
     "__init__": BASE | {"api", "runtime", "transform", "models"},
-    "cli": BASE | LINE | {"pipeline", "explain", "features", "models", "prediction", "api", "runtime", "opencl_bench"},
+    "cli": BASE
+    | LINE
+    | {"pipeline", "explain", "prediction", "api", "features", "models", "runtime", "opencl_bench"},
 }
 FOLDERS = {"features": ROOT / "features", "models": ROOT / "models", "opencl_bench": ROOT / "opencl_bench"}
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")

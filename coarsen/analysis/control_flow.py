@@ -19,7 +19,7 @@ EXIT = "<exit>"
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A natural loop: its header, all its blocks (header and inner loops included), the enclosing loop's header."""
+    """A natural loop: its header, its blocks (header and inner loops included), the enclosing loop's header."""
 
     header: str
     blocks: frozenset[str]
@@ -149,7 +149,7 @@ class ControlFlow:
         return around
 
     def between(self, branch: str, join: str) -> frozenset[str]:
-        """The blocks on paths from the end of `branch` to `join`, without it; `branch` itself if a path comes back."""
+        """The blocks on paths from the end of `branch` to `join`, it left out; `branch` if a path comes back."""
         found: set[str] = set()
         pending = [block for block in self.successors(branch) if block != join]
         while pending:

@@ -1,8 +1,8 @@
 """Which private variables and arrays (allocas) a pointer may point into, and which are out of sight.
 
 A pointer derives from an alloca through address arithmetic, casts, phis and selects. An alloca escapes when its
-address goes where that can't be followed: into memory, into an integer, or into a function that is not known to use
-it only during the call.
+address goes where that can't be followed: into memory, into an integer, or into a function that is not known to
+use it only during the call.
 """
 
 from __future__ import annotations

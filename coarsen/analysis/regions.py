@@ -1,9 +1,9 @@
 """Divergent regions: what must be replicated whole because the replicas may take different ways through it.
 
-A region has one `head`, whose last instruction enters it, and one `join`, which every way out of it leads to; every
-edge into the region's blocks comes from the head. A region starts as the blocks between a divergent branch and its
-immediate post-dominator; where an edge enters it from the side, or the branch stands in a loop that the replicas
-leave in different iterations, it grows until the above holds. Only outermost regions are returned.
+A region has one `head`, whose last instruction enters it, and one `join`, which every way out of it leads to;
+every edge into the region's blocks comes from the head. A region starts as the blocks between a divergent branch
+and its immediate post-dominator; where an edge enters it from the side, or the branch stands in a loop that the
+replicas leave in different iterations, it grows until the above holds. Only outermost regions are returned.
 
 Refuses when: a region has no join (a divergent way into an endless loop), or growing took in a barrier.
 """

@@ -16,9 +16,7 @@ from coarsen.models.best_factors import DEVICES
 from coarsen.runtime.devices import HOW_TO_GET_A_DEVICE, DeviceDescription, discover
 from coarsen.runtime.health import Health, check_health
 
-NoCheck = Annotated[
-    bool, typer.Option("--no-check", help="List the devices without running a kernel on each.")
-]
+NoCheck = Annotated[bool, typer.Option("--no-check", help="List the devices without running a kernel on each.")]
 
 
 @dataclass(frozen=True, slots=True)

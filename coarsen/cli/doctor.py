@@ -47,7 +47,5 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
 
 
 def _row(finding: Finding) -> list[str]:
-    details = (
-        finding.details if finding.is_there or not finding.mend else f"{finding.details}; {finding.mend}"
-    )
+    details = finding.details if finding.is_there or not finding.mend else f"{finding.details}; {finding.mend}"
     return [finding.what, finding.status, details.removeprefix("; ")]

@@ -26,9 +26,7 @@ from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
 
 _ALL_FACTORS = ",".join(map(str, FACTORS))
 
-Factors = Annotated[
-    str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")
-]
+Factors = Annotated[str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")]
 
 
 def features(

@@ -74,9 +74,7 @@ def console() -> Console:
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
-    return Console(
-        file=sys.stdout, width=None if terminal else _UNLIMITED_WIDTH, highlight=False, emoji=False
-    )
+    return Console(file=sys.stdout, width=None if terminal else _UNLIMITED_WIDTH, highlight=False, emoji=False)
 
 
 def write_result(content: str | bytes, path: Path | None) -> None:

@@ -69,9 +69,7 @@ def _model_in(folder: Path, name: str) -> CascadeModel:
 
 
 def _print(kernel: str, dimension: int, prediction: Prediction) -> None:
-    print_line(
-        f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}"
-    )
+    print_line(f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}")
     print_line()
     headings = ["at factor", "coarsen further?", "probability", "learned from"]
     print_table(headings, map(_row, prediction.steps), numbers=("at factor", "probability"))

@@ -33,9 +33,7 @@ Output = Annotated[
         "-o", "--output", metavar="FOLDER", help="Store the model there.  [default: the user's data folder]"
     ),
 ]
-Seed = Annotated[
-    int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the networks' first weights.")
-]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the networks' first weights.")]
 
 
 def train(

@@ -16,9 +16,11 @@ from typing import Any
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import Argument, Block, GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.metadata import Metadata, debug_node, strip_attachments
-from coarsen.ir.types import StructType, Type, parse_type
+from coarsen.ir.types import StructType, Type, VoidType, parse_type
 
 _DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
+_INCOMING = re.compile(r", %([-a-zA-Z$._0-9]+) \]")
+_VOID = VoidType()
 _LABEL = re.compile(r"label %([-a-zA-Z$._0-9]+)")
 _GLOBAL = re.compile(
     r"^@(?P<name>\S+) = .*?(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?"
@@ -96,7 +98,8 @@ class _Reader:
     def __init__(self, module: Any, metadata: Metadata) -> None:  # noqa: ANN401
         self._module = module
         self._metadata = metadata
-        self._types: dict[str, Type] = {}
+        self._types: dict[int, Type] = {}
+        self._values: dict[int, Value] = {}
         self.structures: dict[str, StructType] = {}
         definitions = [(structure.name, str(structure)) for structure in module.struct_types]
         before: object = None
@@ -114,22 +117,34 @@ class _Reader:
             yield Block(block.name, tuple(i for i in read if not i.callee.startswith(_DROPPED_CALLS)))
 
     def _instruction(self, instruction: Any, line: str) -> Instruction:  # noqa: ANN401
-        opcode = instruction.opcode
-        if opcode not in line:
-            raise InternalError(f"LLVM's text and objects disagree at '{line}' ({opcode})")
+        # Every question to LLVM is a foreign call; what the line says plainly is taken from it.
+        name, _, rest = line.partition(" = ") if line.startswith("%") else ("", "", line)
+        opcode = _opcode(rest)
+        if not opcode or (name and instruction.name != name[1:]):
+            raise InternalError(f"LLVM's text and objects disagree at '{line}' ({instruction.opcode})")
+        type_ = self._type(instruction.type) if name else _VOID
+        if name:
+            self._values[_address(instruction)] = Value(ValueKind.INSTRUCTION, type_, name[1:])
         node = debug_node(line)
         return Instruction(
-            name=instruction.name,
+            name=name[1:],
             opcode=opcode,
-            type=self._type(instruction.type),
-            operands=tuple(self._value(operand) for operand in instruction.operands),
+            type=type_,
+            operands=tuple(map(self._value, instruction.operands)),
             text=strip_attachments(line),
-            incoming=tuple(block.name for block in instruction.incoming_blocks) if opcode == "phi" else (),
+            incoming=tuple(_INCOMING.findall(line)) if opcode == "phi" else (),
             targets=tuple(_LABEL.findall(line)) if opcode in ("br", "switch") else (),
             position=self._metadata.position(node) if node else None,
         )
 
     def _value(self, value: Any) -> Value:  # noqa: ANN401
+        address = _address(value)
+        known = self._values.get(address)
+        if known is None:
+            known = self._values[address] = self._read_value(value)
+        return known
+
+    def _read_value(self, value: Any) -> Value:  # noqa: ANN401
         kind = _kind_of(value)
         type_ = self._type(value.type)
         if kind is not ValueKind.CONSTANT:
@@ -137,10 +152,11 @@ class _Reader:
         return Value(kind, type_, str(value).removeprefix(str(type_)).strip())
 
     def _type(self, type_: Any) -> Type:  # noqa: ANN401
-        text = str(type_)
-        if text not in self._types:
-            self._types[text] = parse_type(text, self.structures)
-        return self._types[text]
+        address = _address(type_)
+        known = self._types.get(address)
+        if known is None:
+            known = self._types[address] = parse_type(str(type_), self.structures)
+        return known
 
     def arguments(self, function: Any, signature: str) -> Iterator[Argument]:  # noqa: ANN401
         described = {
@@ -193,12 +209,23 @@ class _Reader:
         return before, self._metadata.without_debug(kept, attributes=declarations)
 
 
+def _address(reference: Any) -> int:  # noqa: ANN401
+    """Where LLVM keeps a value or type: its identity while the module lives. Asking for more costs a call each."""
+    return hash(reference)
+
+
 def _kind_of(value: Any) -> ValueKind:  # noqa: ANN401
     try:
         return _KIND_BY_LLVM_NAME.get(value.value_kind.name, ValueKind.CONSTANT)
     except ValueError:
         # llvmlite's list of kinds ends before LLVM's: a null event, of a target's own type, is not in it.
         return ValueKind.CONSTANT
+
+
+def _opcode(text: str) -> str:
+    """The opcode at the start of an instruction's text, a call's markers apart."""
+    words = text.split(" ", 2)
+    return "call" if words[0] in ("tail", "musttail", "notail") else words[0]
 
 
 def _without_debug_attachments(text: str) -> str:

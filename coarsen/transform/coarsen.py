@@ -36,7 +36,7 @@ class Analysed:
         for block in sorted(self.divergence.assumed_uniform):
             position = self.kernel.block[block].terminator.position
             where = f"{position}: " if position else ""
-            yield f"{where}a barrier depends on this condition, so it is taken as the same for the whole work-group"
+            yield f"{where}a barrier depends on this condition: taken as the same for the whole work-group"
 
 
 def analyse(kernel: Kernel, dimension: int) -> Analysed:

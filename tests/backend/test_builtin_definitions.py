@@ -204,7 +204,8 @@ def test_conversions_between_integers(source: str, to: str, saturated: str, spir
     body = (
         f"((global {to} *)r)[0] = convert_{to}{saturated}(v[0]);"
         f"vstore2(convert_{to}2{saturated}(vload2(1, v)), 1, (global {to} *)r);"
-        "((global float *)r)[4] = convert_float(v[3]); ((global float *)r)[5] = convert_float2_rte(vload2(1, v)).y;"
+        "((global float *)r)[4] = convert_float(v[3]);"
+        "((global float *)r)[5] = convert_float2_rte(vload2(1, v)).y;"
     )
     assert_agree(spirv_queue, body, inputs(np.dtype(_NUMPY[source]).type), source)
 

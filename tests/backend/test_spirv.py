@@ -36,7 +36,7 @@ def instructions(code: bytes) -> list[tuple[int, ...]]:
 
 
 def built(context: cl.Context, code: str | bytes, options: str = "") -> cl.Program:
-    program = cl.Program(context, code).build(options)
+    program: cl.Program = cl.Program(context, code).build(options)
     _KEPT.append(program)
     return program
 
@@ -47,7 +47,7 @@ def test_device_gives_the_originals_results(name: str, spirv_queue: cl.CommandQu
     code = write_spirv(lower(launch.path, name, launch.options))
     context = spirv_queue.context
     expected = run(launch, built(context, launch.path.read_text(), launch.options), spirv_queue)
-    assert_same(expected, run(launch, built(context, code), spirv_queue), name)
+    assert_same(expected, run(launch, built(context, code), spirv_queue), launch)
 
 
 @pytest.mark.parametrize("path", sorted(SUITE.glob("*.cl")), ids=lambda path: path.stem)
@@ -110,9 +110,10 @@ def test_builtins_that_the_back_end_needs_help_with(word: str, spirv_queue: cl.C
     if word in ("copies", "pointers"):
         parameters = parameters.replace("volatile ", "")
     source = f"kernel void k({parameters}) {{ {BUILTINS[word]} }}"
-    expected = run(_launch(), built(spirv_queue.context, source), spirv_queue)
+    launch = _launch()
+    expected = run(launch, built(spirv_queue.context, source), spirv_queue)
     code = write_spirv(lower(source))
-    assert_same(expected, run(_launch(), built(spirv_queue.context, code), spirv_queue), word)
+    assert_same(expected, run(launch, built(spirv_queue.context, code), spirv_queue), launch)
 
 
 def _launch() -> Launch:

@@ -98,9 +98,7 @@ def test_build_options_reach_the_front_end(tmp_path: Path, run: Run) -> None:
         '#include "amount.h"\nkernel void add(global TYPE *values) { values[get_global_id(0)] += AMOUNT; }\n'
     )
     options = ("-D", "TYPE=unsigned int", "-D", "BASE=40", "-I", folder, "--cl-std", "CL2.0")
-    outcome = run(
-        "apply", kernel, "--factor", 2, "--emit", "ll", *options, "--build-option", "-cl-mad-enable"
-    )
+    outcome = run("apply", kernel, "--factor", 2, "--emit", "ll", *options, "--build-option", "-cl-mad-enable")
     assert (outcome.code, outcome.err) == (0, "")
     assert "add i32" in outcome.out and ", 41" in outcome.out
 
@@ -109,7 +107,7 @@ def test_assumptions_are_noted(halves: Path, run: Run) -> None:
     outcome = run("apply", halves, "--factor", 2)
     assert outcome.code == 0
     assert outcome.err == (
-        f"coarsen: note: {halves}:5:22: a barrier depends on this condition, so it is taken as the same for "
+        f"coarsen: note: {halves}:5:22: a barrier depends on this condition: taken as the same for "
         "the whole work-group\n"
     )
     assert run("apply", halves, "--factor", 2, "-q").err == ""

@@ -18,9 +18,7 @@ from coarsen.runtime.health import Health
 Run = Callable[..., Any]
 
 
-def test_devices_are_listed_with_their_verdicts(
-    working_devices: tuple[DeviceDescription, ...], run: Run
-) -> None:
+def test_devices_are_listed_with_their_verdicts(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
     outcome = run("devices", "-f", "json")
     assert outcome.code == 0
     found = json.loads(outcome.out)

@@ -89,9 +89,7 @@ kernel void calls(global int *values)
 
 
 def test_included_files_are_named(tmp_path: Path) -> None:
-    (tmp_path / "store.h").write_text(
-        "void store(global int *values, int item)\n{\n    values[item] = item;\n}\n"
-    )
+    (tmp_path / "store.h").write_text("void store(global int *values, int item)\n{\n    values[item] = item;\n}\n")
     source = '#include "store.h"\nkernel void calls(global int *values) { store(values, get_local_id(0)); }\n'
     explanation = explain_source(lower(source, None, ["-I", str(tmp_path)]), 0, source)
     assert [(Path(line.file).name, line.number, line.marks.gutter) for line in explanation.elsewhere] == [

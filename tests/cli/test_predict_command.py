@@ -147,9 +147,7 @@ def test_an_installed_device_is_found_by_any_name(monkeypatch: pytest.MonkeyPatc
 def test_an_ambiguous_device_is_an_error_that_lists_them(
     sgemm: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twins = [
-        DeviceDescription(**{**_fields(TAHITI_HERE), "index": f"0:{n}", "name": "Navi 31"}) for n in (0, 1)
-    ]
+    twins = [DeviceDescription(**{**_fields(TAHITI_HERE), "index": f"0:{n}", "name": "Navi 31"}) for n in (0, 1)]
     monkeypatch.setattr(prediction, "discover_devices", lambda: tuple(twins))
     monkeypatch.setattr("coarsen.runtime.selection.discover_devices", lambda: tuple(twins))
     monkeypatch.setattr("coarsen.runtime.selection.check_health", lambda _: _Works())
@@ -181,6 +179,4 @@ def test_the_function_checks_its_arguments(sgemm: Path) -> None:
 def test_both_dimensions_can_be_asked_for(sgemm: Path, run: Run) -> None:
     for dimension in (0, 1):
         outcome = run("predict", sgemm, "--device", "fermi", "--dim", dimension, "-f", "json")
-        assert (
-            json.loads(outcome.out)["factor"] == coarsen.predict(sgemm, device="fermi", dim=dimension).factor
-        )
+        assert json.loads(outcome.out)["factor"] == coarsen.predict(sgemm, device="fermi", dim=dimension).factor

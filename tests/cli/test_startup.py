@@ -104,12 +104,8 @@ def test_an_unknown_device_on_a_machine_without_devices(scale: Path, tmp_path: P
 
 def test_a_closed_pipe_is_quiet(scale: Path) -> None:
     code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
-    command = (
-        f"'{sys.executable}' -c '{code}' features '{scale}' -f json --factors $(seq -s, 1 400) | head -n 1"
-    )
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
-    )
+    command = f"'{sys.executable}' -c '{code}' features '{scale}' -f json --factors $(seq -s, 1 400) | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
 

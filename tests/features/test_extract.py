@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from .counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features import FEATURES, extract, feature_table
+
+from .counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 GUARDED_FEATURES = {
     "basic_blocks": 3,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from .counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, extract, feature_table, relative_delta
+
+from .counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 
 def test_a_table_holds_each_factor() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from .counted_kernels import lowered_body
 
 from coarsen.features.instruction_kinds import Kind, kinds_of
+
+from .counted_kernels import lowered_body
 
 CASES = [
     ("data[0] = data[1] + data[2];", {Kind.LOAD: 2, Kind.STORE: 1, Kind.FLOATING_POINT: 1}),

@@ -54,6 +54,7 @@ class Launch:
     global_size: tuple[int, ...] = (GLOBAL_ITEMS,)
     local_size: tuple[int, ...] = (GROUP_ITEMS,)
     options: str = ""
+    tolerance: float = 2e-5  # relative, of floating-point results
 
     @property
     def path(self) -> Path:
@@ -86,15 +87,15 @@ def run(launch: Launch, program: cl.Program, queue: cl.CommandQueue) -> list[np.
     return results
 
 
-def assert_same(left: list[np.ndarray[Any, Any]], right: list[np.ndarray[Any, Any]], what: str = "") -> None:
-    """Fail where two runs differ by more than the rounding of a few floating-point operations."""
+def assert_same(left: list[np.ndarray[Any, Any]], right: list[np.ndarray[Any, Any]], launch: Launch) -> None:
+    """Fail where two runs differ by more than the launch's tolerance."""
     for index, (one, other) in enumerate(zip(left, right, strict=True)):
-        message = f"{what}: output {index} differs"
+        message = f"{launch.kernel}: output {index} differs"
         if one.dtype.names:
             for field in one.dtype.names:
-                np.testing.assert_allclose(one[field], other[field], 2e-5, 1e-5, err_msg=message)
+                np.testing.assert_allclose(one[field], other[field], launch.tolerance, 1e-5, err_msg=message)
         elif one.dtype.kind == "f":
-            np.testing.assert_allclose(one, other, 2e-5, 1e-5, err_msg=message)
+            np.testing.assert_allclose(one, other, launch.tolerance, 1e-5, err_msg=message)
         else:
             np.testing.assert_array_equal(one, other, err_msg=message)
 
@@ -188,7 +189,8 @@ def _numbers(random: np.random.Generator) -> list[Launch]:
             (8, 8),
         ),
         Launch("half_storage.cl", "half_storage", (halves, np.zeros_like(halves), half_sums, np.float32(0.75))),
-        Launch("waves.cl", "waves", (waves, np.zeros_like(waves), np.zeros_like(waves))),
+        # What native functions give may differ from one vector width to another.
+        Launch("waves.cl", "waves", (waves, np.zeros_like(waves), np.zeros_like(waves)), tolerance=1e-3),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from coarsen.opencl_bench.benchmark import Array, Workload
 from coarsen.opencl_bench.comparison import compare
 

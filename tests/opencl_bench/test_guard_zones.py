@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 import pytest
+
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.benchmark import Array, Launch, Workload
 from coarsen.opencl_bench.comparison import compare
 from coarsen.opencl_bench.driver_tools import buffers, unwritten
 from coarsen.opencl_bench.run import RunResult, kernels_of, run_workload
 from coarsen.opencl_bench.suite import SUITE
-
-from coarsen.errors import InvalidInputError
 from coarsen.runtime.building import build_uncached
 
 ITEMS = 60

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 import pytest
+
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.benchmark import Launch
 from coarsen.opencl_bench.comparison import compare
 from coarsen.opencl_bench.measure import bootstrap_interval, measure, median, speedup
 from coarsen.opencl_bench.run import DeviceWorkload, KernelChoice, LaunchableKernel, build_program, kernels_of
 from coarsen.opencl_bench.suite import SUITE
-
-from coarsen.errors import InvalidInputError
 
 
 def test_candidates_are_interleaved(queue: cl.CommandQueue) -> None:

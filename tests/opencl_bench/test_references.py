@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyopencl as cl
 import pytest
+
 from coarsen.opencl_bench.benchmark import LocalSize
 from coarsen.opencl_bench.comparison import compare
 from coarsen.opencl_bench.run import build_program, kernels_of, run_workload

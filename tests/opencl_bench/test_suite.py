@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from coarsen.opencl_bench.benchmark import BufferArgument
-from coarsen.opencl_bench.suite import SUITE, benchmark
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.benchmark import BufferArgument
+from coarsen.opencl_bench.suite import SUITE, benchmark
 
 NAMES = (
     "binarySearch",

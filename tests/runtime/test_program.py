@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyopencl as cl
 import pytest
-from .hand_coarsened import SOURCE, HandToolchain
 
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
-from coarsen.runtime.program import Program, configuration_of
-from coarsen.transform.configuration import Coarsening
+from coarsen.runtime.program import Program
+from coarsen.transform.configuration import Coarsening, configuration_of
+
+from .hand_coarsened import SOURCE, HandToolchain
 
 SIZE = 96
 

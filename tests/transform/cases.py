@@ -198,7 +198,7 @@ CASES = (
             _particles(rng, n),
             floats(rng, n * 3),
             np.zeros((n, 4), np.uint32),
-            cltypes.make_float4(0.5, -0.25, 0.125, 1.0),
+            np.array((0.5, -0.25, 0.125, 1.0), cltypes.float4),
         ],
         tolerance=1e-6,
     ),

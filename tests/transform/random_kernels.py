@@ -1,8 +1,8 @@
 """Random kernels, race-free by construction, for comparing original and coarsened results.
 
-Variables `d0…` may differ between work-items, `u0…` start uniform; everything is unsigned, so that nothing overflows
-into undefined behaviour. Work-items meet only through local memory between barriers, which stand where control flow
-is uniform for the group, and through atomics whose order can't be seen. Loops are bounded.
+Variables `d0…` may differ between work-items, `u0…` start uniform; everything is unsigned, so that nothing
+overflows into undefined behaviour. Work-items meet only through local memory between barriers, which stand where
+control flow is uniform for the group, and through atomics whose order can't be seen. Loops are bounded.
 """
 
 from __future__ import annotations

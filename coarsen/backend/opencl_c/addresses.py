@@ -44,7 +44,9 @@ from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction
 
 
-def element_address(translator: Translator, base: Expression, source: CType, indices: Sequence[Expression]) -> Expression:
+def element_address(
+    translator: Translator, base: Expression, source: CType, indices: Sequence[Expression]
+) -> Expression:
     """The address that a `getelementptr` over `source` computes from a pointer."""
     if not isinstance(base.type, Pointer):
         raise unsupported("an address computed from something else than a pointer")
@@ -186,7 +188,9 @@ def _part_at(translator: Translator, place: Expression, offset: int) -> tuple[Ex
     return None
 
 
-def _field_at(translator: Translator, place: Expression, record: Record, offset: int) -> tuple[Expression, int] | None:
+def _field_at(
+    translator: Translator, place: Expression, record: Record, offset: int
+) -> tuple[Expression, int] | None:
     end = 0
     for number, llvm_type in enumerate(record.layout.elements):
         type_ = from_llvm(llvm_type)

@@ -1,6 +1,6 @@
 """The declared types of kernel arguments, from what clang recorded of the source.
 
-    type "float4*", base "float __attribute__((ext_vector_type(4)))*", qualifiers "const" → global const float4*
+type "float4*", base "float __attribute__((ext_vector_type(4)))*", qualifiers "const" → global const float4*
 """
 
 from __future__ import annotations

@@ -39,7 +39,9 @@ def atomic_statement(translator: Translator, instruction: Instruction) -> list[S
             "an atomic operation that orders other memory accesses has no form in OpenCL C 1.2",
             instruction.position,
         )
-    written = _exchange(translator, instruction) if instruction.opcode == "cmpxchg" else _modify(translator, instruction)
+    written = (
+        _exchange(translator, instruction) if instruction.opcode == "cmpxchg" else _modify(translator, instruction)
+    )
     if instruction.name not in translator.folding.variables:
         return [Line(written.text)]
     variable = translator.names[instruction.name]

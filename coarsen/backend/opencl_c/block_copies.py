@@ -1,7 +1,7 @@
 """`llvm.memcpy`, `llvm.memmove` and `llvm.memset`, as assignments or loops.
 
-    memcpy(q, p, sizeof(particle))     → *q = *p;
-    memset(tile, 0, 64)                → for (uint index = 0; index < 16; ++index) tile[index] = 0.0f;
+memcpy(q, p, sizeof(particle))     → *q = *p;
+memset(tile, 0, 64)                → for (uint index = 0; index < 16; ++index) tile[index] = 0.0f;
 """
 
 from __future__ import annotations

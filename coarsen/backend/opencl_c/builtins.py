@@ -145,5 +145,3 @@ def _upsampled(types: tuple[CType, ...], instruction: Instruction) -> CType | No
     element = first.element if isinstance(first, Vector) else first
     signed = isinstance(element, Scalar) and element.kind == "signed"
     return with_sign(from_llvm(instruction.type), signed=signed)
-
-

@@ -82,9 +82,7 @@ def write_call(translator: Translator, instruction: Instruction) -> Expression:
 
 def _builtin(translator: Translator, instruction: Instruction, known: Signature) -> Expression:
     _note_requirements(translator, known)
-    arguments = [
-        _argument(translator, value, known, index) for index, value in enumerate(instruction.arguments)
-    ]
+    arguments = [_argument(translator, value, known, index) for index, value in enumerate(instruction.arguments)]
     if isinstance(instruction.type, VoidType):
         return call(known.name, arguments, VOID)
     actual = from_llvm(instruction.type)
@@ -215,7 +213,12 @@ def _sampler(translator: Translator, instruction: Instruction) -> Expression:
     return name(translator.sampler_names[flags], Opaque("sampler_t"))
 
 
-_ADDRESSING = {2: "CLK_ADDRESS_CLAMP_TO_EDGE", 4: "CLK_ADDRESS_CLAMP", 6: "CLK_ADDRESS_REPEAT", 8: "CLK_ADDRESS_MIRRORED_REPEAT"}
+_ADDRESSING = {
+    2: "CLK_ADDRESS_CLAMP_TO_EDGE",
+    4: "CLK_ADDRESS_CLAMP",
+    6: "CLK_ADDRESS_REPEAT",
+    8: "CLK_ADDRESS_MIRRORED_REPEAT",
+}
 
 
 def _to_space(function: str, space: int) -> Handler:

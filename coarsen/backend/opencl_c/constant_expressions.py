@@ -65,7 +65,7 @@ def expression_of(translator: Translator, type_: Type, parsed: Constant, *, sign
         return Expression("0", PRIMARY, Pointer(CHAR, type_.address_space))
     c_type = from_llvm(type_, signed=signed)
     if isinstance(c_type, Vector):
-        return _vector(translator, type_, c_type, parsed)
+        return _vector(type_, c_type, parsed)
     if isinstance(c_type, (Record, Array)):
         return Expression(f"({_spelled(c_type)}){initializer(translator, type_, parsed)}", UNARY, c_type)
     return _scalar(c_type, parsed)
@@ -91,15 +91,26 @@ def _scalar(type_: CType, parsed: Constant) -> Expression:
     return literal_of_bits(0, type_) if type_.is_integer else real_literal(Real(0.0, 0), type_)
 
 
-def _vector(translator: Translator, type_: Type, c_type: Vector, parsed: Constant) -> Expression:
-    items = _items(type_, parsed)
-    if c_type.is_mask:
-        elements = [literal_int(-1 if isinstance(item, Number) and item.value else 0, INT) for _, item in items]
-    else:
-        elements = [_scalar(c_type.element, item) for _, item in items]
+def _vector(type_: Type, c_type: Vector, parsed: Constant) -> Expression:
+    elements = _lanes(type_, c_type, parsed)
     if len({element.text for element in elements}) == 1:
         elements = elements[:1]
     return constructed(c_type, elements)
+
+
+def _lanes(type_: Type, c_type: Vector, parsed: Constant) -> list[Expression]:
+    items = _items(type_, parsed)
+    if c_type.is_mask:
+        return [literal_int(-1 if isinstance(item, Number) and item.value else 0, INT) for _, item in items]
+    return [_scalar(c_type.element, item) for _, item in items]
+
+
+def constant_lanes(translator: Translator, value: Value, signed: bool) -> list[Expression]:
+    """The elements of a constant vector; of one of conditions, -1 and 0."""
+    c_type = from_llvm(value.type, signed=signed)
+    if not isinstance(c_type, Vector):
+        raise unsupported(f"an element of {value.text}")
+    return _lanes(value.type, c_type, parse_constant(value.type, value.text, translator.kernel.structures))
 
 
 def _items(type_: Type, parsed: Constant) -> tuple[tuple[Type, Constant], ...]:

@@ -1,8 +1,8 @@
 """LLVM's constants as data, parsed from LLVM's spelling.
 
-    <2 x i32> <i32 1, i32 -2>             → Elements(((i32, Number(1)), (i32, Number(-2))))
-    float 0x3FB99999A0000000              → Real(0.1…)
-    ptr addrspacecast (ptr addrspace(3) @tile to ptr) → Operation("addrspacecast", …)
+<2 x i32> <i32 1, i32 -2>             → Elements(((i32, Number(1)), (i32, Number(-2))))
+float 0x3FB99999A0000000              → Real(0.1…)
+ptr addrspacecast (ptr addrspace(3) @tile to ptr) → Operation("addrspacecast", …)
 """
 
 from __future__ import annotations
@@ -198,7 +198,9 @@ class _ConstantParser:
 
 def _end_of_type(text: str, start: int) -> int:
     """Where a type that starts at `start` ends."""
-    match = re.compile(r"\s*(?:ptr(?: addrspace\(\d+\))?|[a-z]\w*|%\"[^\"]*\"|%[-a-zA-Z$._0-9]+)").match(text, start)
+    match = re.compile(r"\s*(?:ptr(?: addrspace\(\d+\))?|[a-z]\w*|%\"[^\"]*\"|%[-a-zA-Z$._0-9]+)").match(
+        text, start
+    )
     if match and not text[start : match.end()].strip().startswith("target"):
         return match.end()
     depth = 0
@@ -216,7 +218,11 @@ def _string(body: str) -> Constant:
     """The bytes of `c"…"`, where a backslash stands before two hexadecimal digits."""
     raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), body)
     byte = IntegerType(8)
-    return Elements(tuple((byte, Number(ord(character) if ord(character) < 128 else ord(character) - 256)) for character in raw))
+    return Elements(
+        tuple(
+            (byte, Number(ord(character) if ord(character) < 128 else ord(character) - 256)) for character in raw
+        )
+    )
 
 
 def _real(type_: FloatType, token: str) -> Constant:
@@ -241,5 +247,3 @@ def _half(bits: int) -> Real:
 def _single_nan(bits: int) -> int:
     """The bits of a float's NaN that LLVM prints as a double."""
     return (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF)
-
-

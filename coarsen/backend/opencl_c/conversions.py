@@ -141,11 +141,18 @@ def reinterpret(operand: Expression, type_: CType) -> Expression:
         raise unsupported("a bitcast of a vector of conditions")
     if operand.type == type_:
         return operand
-    if isinstance(operand.type, Scalar) and isinstance(type_, Scalar) and operand.type.is_integer and type_.is_integer:
+    if (
+        isinstance(operand.type, Scalar)
+        and isinstance(type_, Scalar)
+        and operand.type.is_integer
+        and type_.is_integer
+    ):
         return coerce(operand, type_)
     if size_of(operand.type) != size_of(type_):
         raise unsupported(f"a bitcast from {operand.type} to {type_}")
-    return call(f"as_{type_}", [operand], type_)
+    if operand.original is not None and operand.original.type == type_:
+        return operand.original
+    return replace(call(f"as_{type_}", [operand], type_), original=operand)
 
 
 def _is_condition(type_: CType) -> bool:

@@ -91,7 +91,9 @@ class Dataflow:
         pending = [vector]
         while pending:
             value = pending[-1]
-            missing = [v for v in self._parts(value) if v.kind is ValueKind.INSTRUCTION and v.text not in self._lanes]
+            missing = [
+                v for v in self._parts(value) if v.kind is ValueKind.INSTRUCTION and v.text not in self._lanes
+            ]
             if missing and len(pending) <= len(self.kernel.definition):
                 pending.extend(missing)
                 continue
@@ -121,7 +123,11 @@ class Dataflow:
             both = self.lanes(instruction.operands[0]) + self.lanes(instruction.operands[1])
             return tuple(None if index is None else both[index] for index in shuffle_mask(instruction))
         if instruction.opcode == "select" and self.builds_vector(instruction):
-            chosen = zip(constant_mask(instruction.operands[0]) or (), *map(self.lanes, instruction.operands[1:]), strict=True)
+            chosen = zip(
+                constant_mask(instruction.operands[0]) or (),
+                *map(self.lanes, instruction.operands[1:]),
+                strict=True,
+            )
             return tuple(first if condition else second for condition, first, second in chosen)
         count = instruction.type.count if isinstance(instruction.type, VectorType) else 0
         return tuple(Lane(vector, index) for index in range(count))
@@ -199,7 +205,11 @@ def constant_index(value: Value) -> int | None:
 
 def constant_mask(value: Value) -> tuple[bool, ...] | None:
     """The truth values of a constant `<n x i1>`, or None."""
-    if value.kind is not ValueKind.CONSTANT or value.type == IntegerType(1) or not isinstance(value.type, VectorType):
+    if (
+        value.kind is not ValueKind.CONSTANT
+        or value.type == IntegerType(1)
+        or not isinstance(value.type, VectorType)
+    ):
         return None
     constant = parse_constant(value.type, value.text)
     if not isinstance(constant, Elements):

@@ -33,7 +33,8 @@ class Expression:
     when it assigns, or the scalar that a vector repeats; `place` is what a pointer points to, as an lvalue; `negated` is the condition's opposite;
     `literal` is the number that an integer literal stands for; `base` and `index` are the parts of `base[index]`;
     `is_packed` says that an lvalue is inside of a packed structure; `operation` holds the texts of a binary one;
-    `minus` is what a minus sign stands before; `mask` is the mask that a vector of -1 and 0 was made from.
+    `minus` is what a minus sign stands before; `mask` is the mask that a vector of -1 and 0 was made from;
+    `original` is what the bits were reinterpreted from.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Expression:
     is_packed: bool = False
     minus: Expression | None = None
     mask: Expression | None = None
+    original: Expression | None = None
     operation: tuple[str, str, str] | None = None
 
     def at(self, precedence: int) -> str:

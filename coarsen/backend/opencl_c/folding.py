@@ -168,7 +168,9 @@ class _Planner:
 
     def _is_free(self, instruction: Instruction) -> bool:
         if instruction.opcode in ("bitcast", "ptrtoint", "inttoptr"):
-            return isinstance(instruction.type, PointerType) and isinstance(instruction.operands[0].type, PointerType)
+            return isinstance(instruction.type, PointerType) and isinstance(
+                instruction.operands[0].type, PointerType
+            )
         if instruction.opcode in ("sext", "zext"):
             is_scalar = isinstance(instruction.type, IntegerType)
             return is_scalar and instruction.operands[0].type != IntegerType(1)
@@ -198,9 +200,7 @@ class _Planner:
     def _would_contract(self, instruction: Instruction) -> bool:
         """Whether a product folded into a sum would let C fuse what the source kept apart."""
         users = self.uses[instruction.name].users
-        return any(user in ("fadd", "fsub") for user in users) and not (
-            {"contract", "fast"} & flags(instruction)
-        )
+        return any(user in ("fadd", "fsub") for user in users) and not ({"contract", "fast"} & flags(instruction))
 
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
         if uses.users == ["phi"] or instruction.type == IntegerType(1):
@@ -217,11 +217,11 @@ def _live_values(kernel: Kernel, dataflow: Dataflow, effects: Effects) -> frozen
     pending = [i for i in pending if not effects.is_ignored(i)]
     while pending:
         instruction = pending.pop()
-        values = list(dataflow.operands(instruction)) if instruction.opcode != "phi" else list(instruction.operands)
+        values = (
+            list(dataflow.operands(instruction)) if instruction.opcode != "phi" else list(instruction.operands)
+        )
         for value in map(dataflow.origin, values):
             if value.kind is ValueKind.INSTRUCTION and value.text not in live:
                 live.add(value.text)
                 pending.append(kernel.definition[value.text])
     return frozenset(live)
-
-

@@ -125,7 +125,9 @@ def _funnel(left: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         type_ = with_sign(from_llvm(instruction.type), signed=False)
         high, low, amount = (exact_operand(translator, value, type_) for value in instruction.arguments)
-        if translator.dataflow.origin(instruction.arguments[0]) == translator.dataflow.origin(instruction.arguments[1]):
+        if translator.dataflow.origin(instruction.arguments[0]) == translator.dataflow.origin(
+            instruction.arguments[1]
+        ):
             turned = amount if left else coerce_result(unary("-", amount, type_), type_)
             return call("rotate", [high, turned], type_)
         return _joined_shifts(high, low, amount, type_, left=left)
@@ -139,7 +141,9 @@ def coerce_result(expression: Expression, type_: CType) -> Expression:
     return cast(replace(expression, type=INT), type_) if is_narrow else expression
 
 
-def _joined_shifts(high: Expression, low: Expression, amount: Expression, type_: CType, *, left: bool) -> Expression:
+def _joined_shifts(
+    high: Expression, low: Expression, amount: Expression, type_: CType, *, left: bool
+) -> Expression:
     bits = element_of(type_).size * 8
     limit = literal_int(bits - 1)
     used = binary(amount, "&", limit, BIT_AND, type_)
@@ -161,7 +165,9 @@ def _byte_swap(translator: Translator, instruction: Instruction) -> Expression:
     if not isinstance(type_, Scalar):
         raise unsupported("a byte swap of a vector")
     count = type_.size
-    parts = call(f"as_uchar{count}", [exact_operand(translator, instruction.arguments[0], type_)], Vector(UCHAR, count))
+    parts = call(
+        f"as_uchar{count}", [exact_operand(translator, instruction.arguments[0], type_)], Vector(UCHAR, count)
+    )
     return call(f"as_{type_}", [components(parts, range(count - 1, -1, -1))], type_)
 
 
@@ -227,7 +233,22 @@ def _folded(name: str, signed: bool | None) -> Handler:
 
 _SAME_NAME = (
     *("fma", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "round", "copysign", "exp", "exp2", "exp10", "log"),
-    *("log2", "log10", "pow", "sin", "cos", "tan", "ldexp", "asin", "acos", "atan", "sinh", "cosh", "tanh", "atan2"),
+    *(
+        "log2",
+        "log10",
+        "pow",
+        "sin",
+        "cos",
+        "tan",
+        "ldexp",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "atan2",
+    ),
 )
 _INTRINSICS: Mapping[str, Handler] = {
     **{name: _function(name) for name in _SAME_NAME},

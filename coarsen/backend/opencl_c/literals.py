@@ -47,6 +47,7 @@ def string_literal(content: bytes) -> str:
     """A string literal; an escape by number never runs into a digit behind it, since it has three digits."""
     escapes = {10: "\\n", 9: "\\t", 13: "\\r", 34: '\\"', 92: "\\\\"}
     characters = (
-        escapes.get(byte) or (chr(byte) if 32 <= byte < 127 and byte != 63 else f"\\{byte:03o}") for byte in content
+        escapes.get(byte) or (chr(byte) if 32 <= byte < 127 and byte != 63 else f"\\{byte:03o}")
+        for byte in content
     )
     return '"' + "".join(characters).replace("\\077", "?") + '"'

@@ -23,7 +23,9 @@ _PHI = -1
 class Liveness:
     """Live variables of a kernel, for those that take part in phis."""
 
-    def __init__(self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, folding: Folding, reads: Reads) -> None:
+    def __init__(
+        self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, folding: Folding, reads: Reads
+    ) -> None:
         self.kernel = kernel
         self.flow = flow
         self.dataflow = dataflow

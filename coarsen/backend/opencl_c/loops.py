@@ -1,6 +1,6 @@
 """Endless loops with a `break` at their start or end become `while`, `do` and `for`.
 
-    while (true) { if (!(i < n)) break; …; i = i + 1; }   →   for (int i = 0; i < n; ++i) { … }
+while (true) { if (!(i < n)) break; …; i = i + 1; }   →   for (int i = 0; i < n; ++i) { … }
 """
 
 from __future__ import annotations

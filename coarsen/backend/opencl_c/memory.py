@@ -24,6 +24,7 @@ from coarsen.backend.opencl_c.expression import (
     address_of,
     call,
     cast,
+    coerce,
     dereference,
     literal_int,
 )
@@ -62,7 +63,9 @@ def place_of(translator: Translator, instruction: Instruction, address: Value, t
     place = access(translator, pointer, c_type, is_aliasing=is_aliasing(translator, instruction))
     if is_volatile(instruction) and isinstance(pointer.type, Pointer) and not pointer.type.is_volatile:
         target = address_of(place, pointer.type)
-        return dereference(replace(cast(target, replace(pointer.type, pointee=place.type, is_volatile=True)), place=None))
+        return dereference(
+            replace(cast(target, replace(pointer.type, pointee=place.type, is_volatile=True)), place=None)
+        )
     return place
 
 
@@ -84,7 +87,7 @@ def _load(translator: Translator, instruction: Instruction) -> Expression:
 def _unaligned_load(place: Expression, pointer: Expression, have: int) -> Expression:
     type_ = place.type
     element, count, as_name = _packed_shape(type_, have)
-    source = cast(_address(place, pointer), _element_pointer(pointer, element, is_const=True))
+    source = coerce(_address(place, pointer), _element_pointer(pointer, element, is_const=True))
     loaded = call(f"vload{count}", [literal_int(0), source], Vector(element, count))
     return loaded if as_name is None else call(as_name, [loaded], type_)
 
@@ -92,7 +95,7 @@ def _unaligned_load(place: Expression, pointer: Expression, have: int) -> Expres
 def unaligned_store(value: Expression, place: Expression, pointer: Expression, have: int) -> Expression:
     """The call that stores a value where the alignment is not what C expects."""
     element, count, as_name = _packed_shape(place.type, have)
-    target = cast(_address(place, pointer), _element_pointer(pointer, element, is_const=False))
+    target = coerce(_address(place, pointer), _element_pointer(pointer, element, is_const=False))
     stored = value if as_name is None else call(f"as_{element}{count}", [value], Vector(element, count))
     return call(f"vstore{count}", [stored, literal_int(0), target], place.type)
 
@@ -100,7 +103,7 @@ def unaligned_store(value: Expression, place: Expression, pointer: Expression, h
 def _address(place: Expression, pointer: Expression) -> Expression:
     if not isinstance(pointer.type, Pointer):
         raise unsupported("an access through something else than a pointer")
-    return address_of(place, pointer.type)
+    return pointer if place.text.startswith("*(") else address_of(place, pointer.type)
 
 
 def _element_pointer(pointer: Expression, element: Scalar, *, is_const: bool) -> Pointer:

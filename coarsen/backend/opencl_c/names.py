@@ -1,6 +1,6 @@
 """Names for C variables: the source's where LLVM kept them, made safe and unique.
 
-    x.addr.0 → x      sum.next → sum      arrayidx7 → (folded)      float → float_
+x.addr.0 → x      sum.next → sum      arrayidx7 → (folded)      float → float_
 """
 
 from __future__ import annotations
@@ -28,12 +28,8 @@ CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SHRT_MAX SHRT_MIN ULONG_MAX UCHAR_MAX USHRT
 M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_SQRT2 M_E_F M_PI_F M_PI_2_F M_1_PI_F
 linux unix i386 signed asm typeof main index_t
 """
-_PATTERNS = re.compile(
-    r"(?:atomic_|convert_|as_|CLK_|CL_|__)\w*|vload\d+|vstore\d+"
-)
-RESERVED = frozenset(_WORDS.split()) | {
-    f"{name}{count}" for name in SCALARS for count in (*VECTOR_COUNTS, "")
-}
+_PATTERNS = re.compile(r"(?:atomic_|convert_|as_|CLK_|CL_|__)\w*|vload\d+|vstore\d+")
+RESERVED = frozenset(_WORDS.split()) | {f"{name}{count}" for name in SCALARS for count in (*VECTOR_COUNTS, "")}
 
 
 class Names:

@@ -61,7 +61,11 @@ def _extensions(translator: Translator, text: str) -> set[str]:
         names.add("cl_khr_fp64")
     if _HALF.search(text):
         names.add("cl_khr_fp16")
-    if "image3d_t" in text and "write_image" in text and re.search(r"write_only image3d_t|read_write image3d_t", text):
+    if (
+        "image3d_t" in text
+        and "write_image" in text
+        and re.search(r"write_only image3d_t|read_write image3d_t", text)
+    ):
         names.add("cl_khr_3d_image_writes")
     return names
 
@@ -107,10 +111,13 @@ def _tables(translator: Translator) -> Iterator[str]:
 
 def _table(translator: Translator, variable: GlobalVariable) -> str:
     if variable.address_space not in (AddressSpace.CONSTANT, AddressSpace.GLOBAL):
-        raise RefusalError("program-scope-variable", f"the program-scope variable '{variable.name}' is in no address space")
+        raise RefusalError(
+            "program-scope-variable", f"the program-scope variable '{variable.name}' is in no address space"
+        )
     if variable.address_space == AddressSpace.GLOBAL and not variable.is_constant:
         raise RefusalError(
-            "program-scope-variable", f"the program-scope variable '{variable.name}' keeps its value between kernels"
+            "program-scope-variable",
+            f"the program-scope variable '{variable.name}' keeps its value between kernels",
         )
     place = translator.names[f"@{variable.name}"].place
     type_ = from_llvm(variable.value_type)

@@ -59,7 +59,9 @@ class Printer:
     def _assignment(self, assign: Assign) -> str:
         if assign.declare:
             declaration = declared(self.types[assign.variable], assign.variable)
-            return declaration if assign.value is None else f"{declaration} = {assign.value.without_conversion.text}"
+            return (
+                declaration if assign.value is None else f"{declaration} = {assign.value.without_conversion.text}"
+            )
         if assign.value is None:
             return assign.variable
         return assignment(assign.variable, assign.value)

@@ -38,9 +38,7 @@ def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
             fields = wishes.setdefault(record_name(source), {})
             fields.setdefault(int(number), Counter())[_field_wish(instruction.name)] += 1
     return {
-        (record, number): name
-        for record, fields in wishes.items()
-        for number, name in _distinct(fields).items()
+        (record, number): name for record, fields in wishes.items() for number, name in _distinct(fields).items()
     }
 
 
@@ -55,7 +53,9 @@ def _distinct(fields: Mapping[int, Counter[str]]) -> dict[int, str]:
     return {number: names.new(fields[number].most_common(1)[0][0]) for number in sorted(fields)}
 
 
-def definitions(records: Iterable[Record], names: Mapping[tuple[str, int], str], alignments: Mapping[str, int]) -> list[str]:
+def definitions(
+    records: Iterable[Record], names: Mapping[tuple[str, int], str], alignments: Mapping[str, int]
+) -> list[str]:
     """The `typedef struct` of each record and of those inside of it, inner ones first."""
     written: dict[str, str] = {}
     for record in records:

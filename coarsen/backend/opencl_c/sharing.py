@@ -1,6 +1,6 @@
 """Gives a phi and the values that it takes one C variable, where that is right.
 
-    %i = phi [0, %entry], [%i.next, %body]  and  %i.next = add %i, 1   →   i = i + 1;
+%i = phi [0, %entry], [%i.next, %body]  and  %i.next = add %i, 1   →   i = i + 1;
 """
 
 from __future__ import annotations

@@ -117,7 +117,11 @@ class Signs:
     """The signs of a kernel's integers."""
 
     def __init__(
-        self, kernel: Kernel, dataflow: Dataflow, pointee: Callable[[Value], CType | None], shared: Mapping[str, str]
+        self,
+        kernel: Kernel,
+        dataflow: Dataflow,
+        pointee: Callable[[Value], CType | None],
+        shared: Mapping[str, str],
     ) -> None:
         self.dataflow = dataflow
         self.pointee = pointee

@@ -266,5 +266,3 @@ def _if(node: Node, then: list[Statement], otherwise: list[Statement]) -> list[S
 def _visible(body: list[Statement]) -> list[Statement]:
     """No statements where there are only labels that nothing refers to yet."""
     return body if any(not isinstance(statement, Label) for statement in body) else []
-
-

@@ -1,6 +1,6 @@
 """The kernel's branches as C sees them: empty blocks skipped, conditions joined, copies of phis on the edges.
 
-    if (a) { if (b) X else Y } else Y   →   if (a && b) X else Y
+if (a) { if (b) X else Y } else Y   →   if (a && b) X else Y
 """
 
 from __future__ import annotations

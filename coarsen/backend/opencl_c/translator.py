@@ -6,7 +6,7 @@ expressions, which names a variable or writes the folded instruction in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coarsen.backend.opencl_c.c_types import (
@@ -26,6 +26,7 @@ from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 
 Handler = Callable[["Translator", Instruction], Expression]
+LanesHandler = Callable[["Translator", Value, bool], Sequence[Expression]]
 ConstantHandler = Callable[["Translator", Value, bool], Expression]
 
 
@@ -54,6 +55,7 @@ class Translator:
     field_names: Mapping[tuple[str, int], str]
     handlers: Mapping[str, Handler]
     constant_handler: ConstantHandler
+    constant_lanes_handler: LanesHandler
     sampler_names: Mapping[int, str]
     new_name: Callable[[str], str]
     requirements: Requirements = field(default_factory=Requirements)
@@ -78,6 +80,10 @@ class Translator:
             return expression
         return coerce(expression, with_sign(expression.type, signed=signed))
 
+    def constant_lanes(self, value: Value, signed: bool) -> Sequence[Expression]:
+        """The elements of a constant vector."""
+        return self.constant_lanes_handler(self, value, signed)
+
     def as_type(self, value: Value, type_: CType) -> Expression:
         """The expression of an operand as a C type of the same bits."""
         signed = not isinstance(type_, (Scalar, Vector)) or with_sign(type_, signed=True) == type_
@@ -99,7 +105,9 @@ class Translator:
         handler = self.handlers.get(instruction.opcode)
         if handler is None:
             raise self.refusal(
-                "unsupported-instruction", f"LLVM's '{instruction.opcode}' can't be written as OpenCL C", instruction
+                "unsupported-instruction",
+                f"LLVM's '{instruction.opcode}' can't be written as OpenCL C",
+                instruction,
             )
         try:
             return handler(self, instruction)

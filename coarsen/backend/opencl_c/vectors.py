@@ -16,6 +16,7 @@ from coarsen.backend.opencl_c.c_types import (
     Vector,
     element_of,
     from_llvm,
+    is_signed,
     integer,
 )
 from coarsen.backend.opencl_c.dataflow import Lane, constant_index
@@ -31,7 +32,7 @@ from coarsen.backend.opencl_c.expression import (
     unary,
 )
 from coarsen.backend.opencl_c.translator import Handler, Translator, result_of, unsupported
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.kernel import Instruction, Value, ValueKind
 
 _SHORT = "xyzw"
 _DIGITS = "0123456789abcdef"
@@ -103,10 +104,24 @@ def _parts(translator: Translator, lanes: Sequence[Lane | None], type_: Vector) 
             yield literal_int(0)
         elif lane.index is None:
             yield _scalar(translator, lane.value, type_)
+        elif lane.value.kind is ValueKind.CONSTANT:
+            yield from (_constant_component(translator, one, type_) for one in run)
         else:
             indices = [one.index for one in run if one is not None and one.index is not None]
             part = components(translator.value(lane.value), indices)
-            yield coerce(part, replace(type_, count=len(indices))) if len(indices) > 1 else coerce(part, type_.element)
+            yield (
+                coerce(part, replace(type_, count=len(indices)))
+                if len(indices) > 1
+                else coerce(part, type_.element)
+            )
+
+
+def _constant_component(translator: Translator, lane: Lane | None, type_: Vector) -> Expression:
+    """An element of a constant vector, as the number that it is."""
+    if lane is None or lane.index is None:
+        return literal_int(0)
+    constant = translator.constant_lanes(lane.value, is_signed(type_))[lane.index]
+    return constant if type_.is_mask else coerce(constant, type_.element)
 
 
 def _runs(lanes: Sequence[Lane | None]) -> Iterator[list[Lane | None]]:
@@ -170,6 +185,8 @@ def _extract(translator: Translator, instruction: Instruction) -> Expression:
         return coerce(literal_int(0), from_llvm(instruction.type))
     if lane.index is None:
         return translator.value(lane.value)
+    if lane.value.kind is ValueKind.CONSTANT:
+        return translator.constant_lanes(lane.value, True)[lane.index]
     return components(translator.value(lane.value), [lane.index])
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 
 
 def words_of(text: str) -> frozenset[str]:
-    """All identifiers in a text, string literals included (which does no harm where names are looked for)."""
+    """All identifiers in a text but members' names; string literals are included, which does no harm."""
     return frozenset(_WORD.findall(text))

@@ -1,6 +1,6 @@
 """The whole of the OpenCL C writer: what is decided before a line is written, in order, and the text at the end.
 
-    folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and statements ▸ structure ▸ scopes ▸ text
+folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and statements ▸ structure ▸ scopes ▸ text
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.block_statements import statements_of
 from coarsen.backend.opencl_c.c_types import CType
-from coarsen.backend.opencl_c.constant_expressions import constant
+from coarsen.backend.opencl_c.constant_expressions import constant, constant_lanes
 from coarsen.backend.opencl_c.copies import Copy, in_order
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.backend.opencl_c.effects import Effects
@@ -61,7 +61,20 @@ def write_opencl_c(kernel: Kernel) -> OpenClC:
 
 # What the writer itself may call for an instruction that is not a call.
 _OWN_FUNCTIONS = (
-    *("abs", "add_sat", "all", "any", "clz", "fma", "fmax", "fmin", "fmod", "isnan", "islessgreater", "isunordered"),
+    *(
+        "abs",
+        "add_sat",
+        "all",
+        "any",
+        "clz",
+        "fma",
+        "fmax",
+        "fmin",
+        "fmod",
+        "isnan",
+        "islessgreater",
+        "isunordered",
+    ),
     *("max", "min", "mul_hi", "popcount", "printf", "rint", "rotate", "select", "shuffle", "sub_sat"),
 )
 
@@ -69,7 +82,9 @@ _OWN_FUNCTIONS = (
 def _functions_called(kernel: Kernel) -> set[str]:
     """The functions that the text may call, which no variable may hide."""
     callees = {instruction.callee for instruction in kernel.instructions() if instruction.callee}
-    return {builtin_name(callee) for callee in callees} | {stem(callee) for callee in callees} | set(_OWN_FUNCTIONS)
+    return (
+        {builtin_name(callee) for callee in callees} | {stem(callee) for callee in callees} | set(_OWN_FUNCTIONS)
+    )
 
 
 class _Writer:
@@ -99,6 +114,7 @@ class _Writer:
             field_names=field_names(kernel),
             handlers=HANDLERS,
             constant_handler=constant,
+            constant_lanes_handler=constant_lanes,
             sampler_names=self._sampler_names(),
             new_name=self.names.new,
             variable_types=self.variables.types,

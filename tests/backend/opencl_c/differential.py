@@ -89,9 +89,7 @@ def run(
     return results
 
 
-def _argument(
-    context: pyopencl.Context, name: str, type_: CType
-) -> tuple[object, numpy.ndarray[Any, Any] | None]:
+def _argument(context: pyopencl.Context, name: str, type_: CType) -> tuple[object, numpy.ndarray[Any, Any] | None]:
     random = numpy.random.default_rng(zlib.crc32(name.encode()))
     if isinstance(type_, Pointer) and type_.space == AddressSpace.LOCAL:
         return pyopencl.LocalMemory(ELEMENTS * 16), None
