@@ -2,7 +2,7 @@
 
     ir.Kernel ─▶ refusals ─▶ builtins that the back end lacks are defined ─▶ spirv64 module ─▶ words ─▶ checked
 
-What the back end can't take makes it stop the whole process, so `spirv_limits.py` refuses it before. A builtin
+What the back end can't take makes it stop, so `spirv_limits.py` refuses it before. A builtin
 that neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words, refused.
 """
 
@@ -14,10 +14,11 @@ from collections.abc import Iterator
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.builtin_library import with_definitions
-from coarsen.backend.llvm_module import kernel_module, run_passes, target_machine
+from coarsen.backend.llvm_module import kernel_module, run_passes
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
 from coarsen.backend.spirv_printf import text_without_variadic_calls
+from coarsen.backend.spirv_process import emit_in_process
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
 
@@ -52,13 +53,14 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
     check_limits(kernel)
     bits = "32" if 'target triple = "spir-' in kernel.before else "64"
     triple = f"spirv{bits}v{version}-unknown-unknown"
-    machine = target_machine(triple)
     text = with_definitions(text_without_variadic_calls(kernel), spirv_library, kernel.structures)
     with kernel_module(kernel, text) as module:
         run_passes(module, _CLEAN_UP)
-        module.triple = triple
-        module.data_layout = str(machine.target_data)
-        code: bytes = machine.emit_object(module)
+        assembly = str(module)
+    try:
+        code = emit_in_process(assembly, triple)
+    except ValueError as error:
+        raise RefusalError("spirv-unsupported", f"LLVM's SPIR-V back end gave up: {error}") from None
     _check(kernel, code)
     return code
 

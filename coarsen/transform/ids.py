@@ -4,8 +4,8 @@ With L' the coarsened local size (F·L' before), replica k of the coarsened loca
 
     (t / S)·F·S + t % S + k·S            0 ≤ k < F, S divides L'
 
-and the same formula on `global id - global offset` gives the original global id. Sizes along the dimension are
-F times what the coarsened launch says. What a kernel asks for with a constant dimension is computed once, at its start:
+and the same formula on `global id - global offset` gives the original global id. Sizes along the dimension are F
+times what the coarsened launch says. What a kernel asks for with a constant dimension is computed at its start:
 
     before                                   after (factor 2, stride 1)
     %x = get_global_id(0)                    %offset = get_global_offset(0)

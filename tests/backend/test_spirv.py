@@ -15,8 +15,6 @@ from coarsen.frontend.lower import lower
 
 from ..frontend.corpus import Launch, LocalMemory, assert_same, launches, run
 
-# Intel's runtime may crash when it builds SPIR-V in a process that has released other programs.
-_KEPT: list[cl.Program] = []
 SUITE = Path(__file__).parents[2] / "opencl_bench" / "kernels"
 OP_EXECUTION_MODE, LOCAL_SIZE = 16, 17
 
@@ -37,7 +35,6 @@ def instructions(code: bytes) -> list[tuple[int, ...]]:
 
 def built(context: cl.Context, code: str | bytes, options: str = "") -> cl.Program:
     program: cl.Program = cl.Program(context, code).build(options)
-    _KEPT.append(program)
     return program
 
 

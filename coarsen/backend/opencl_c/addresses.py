@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.arithmetic import integer_pair
 from coarsen.backend.opencl_c.c_types import (
     LONG,
     UCHAR,
@@ -39,6 +38,7 @@ from coarsen.backend.opencl_c.expression import (
     member,
     subscript,
 )
+from coarsen.backend.opencl_c.operators import integer_pair
 from coarsen.backend.opencl_c.translator import Handler, Translator, unsupported
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction

@@ -110,7 +110,7 @@ def _element_of(pointer: Expression) -> CType | None:
 def _piece(
     translator: Translator, instruction: Instruction, length: Expression, pointers: tuple[Expression, Expression]
 ) -> CType:
-    """The type to copy by: the memory's own where both ends have it, else as wide as length and alignments allow."""
+    """The type to copy by: the memory's own, or the widest that length and alignments allow."""
     first, second = (_element_of(pointer) for pointer in pointers)
     known = length.literal is not None
     if known and first is not None and first == second and (length.literal or 0) % size_of(first) == 0:

@@ -22,13 +22,19 @@ StatementWriter = Callable[[Translator, Instruction], list[Statement]]
 _TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
 
 
-def statements_of(translator: Translator, effects: Effects, block: str) -> list[Statement]:
-    """The statements of a block, without its phis and its terminator."""
+def statements_of(
+    translator: Translator, effects: Effects, block: str, skipped: frozenset[str] = frozenset()
+) -> list[Statement]:
+    """A block's statements, without phis, terminator and the instructions whose texts are `skipped`."""
     written: list[Statement] = []
     for instruction in translator.kernel.block[block].instructions:
         if instruction.opcode in ("phi", "alloca") or instruction.opcode in _TERMINATORS:
             continue
-        if effects.is_ignored(instruction) or instruction.name in translator.folding.inlined:
+        if (
+            instruction.text in skipped
+            or effects.is_ignored(instruction)
+            or instruction.name in translator.folding.inlined
+        ):
             continue
         if instruction.name in translator.folding.variables or effects.must_stand(instruction):
             written += _with_position(translator, instruction)

@@ -1,7 +1,7 @@
 """Comparisons and choices.
 
-A scalar comparison is a condition (`bool`); a vector's is a mask of -1 and 0, as in OpenCL C, with elements as wide
-as those compared.
+A scalar comparison is a condition (`bool`); a vector's is a mask of -1 and 0, as in OpenCL C, with elements as
+wide as those compared.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.arithmetic import integer_pair, logical_and, logical_or, negation, repeated
 from coarsen.backend.opencl_c.c_types import BOOL, CType, Pointer, Vector, element_of, integer
+from coarsen.backend.opencl_c.conditions import logical_and, logical_or, negation
 from coarsen.backend.opencl_c.expression import (
     CONDITIONAL,
     EQUALITY,
@@ -26,6 +26,7 @@ from coarsen.backend.opencl_c.expression import (
     promoted,
     unary,
 )
+from coarsen.backend.opencl_c.operators import integer_pair, repeated
 from coarsen.backend.opencl_c.translator import Handler, Translator
 from coarsen.ir.details import flags, predicate
 from coarsen.ir.kernel import Instruction

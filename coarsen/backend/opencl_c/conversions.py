@@ -109,9 +109,19 @@ def _from_integer(signed: bool) -> Handler:
         elif isinstance(operand.type, Vector) and operand.type.is_mask:
             size = element_of(type_).size * 8
             operand = _from_mask(operand, Vector(integer(size, signed=True), operand.type.count), signed=signed)
-        return convert(operand, type_)
+        return convert(_without_widening(operand), type_)
 
     return write
+
+
+def _without_widening(operand: Expression) -> Expression:
+    """An integer before it was widened, where that has the same value."""
+    bare = operand.bare
+    if bare is None or not isinstance(bare.type, Scalar) or not isinstance(operand.type, Scalar):
+        return operand
+    keeps_value = operand.type.kind == "signed" or bare.type.kind == "unsigned"
+    narrower = bare.type.kind in ("signed", "unsigned") and bare.type.size < operand.type.size
+    return bare if narrower and keeps_value else operand
 
 
 def _to_integer(signed: bool) -> Handler:

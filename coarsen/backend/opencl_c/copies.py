@@ -2,8 +2,8 @@
 
     (a, b) = (b, a)   →   previous = b; b = a; a = previous;
 
-An assignment waits until no other one still reads its variable; where all wait for each other, one value is kept in
-a variable of its own first (the "swap problem" of leaving SSA).
+An assignment waits until no other one still reads its variable; where all wait for each other, one value is kept
+in a variable of its own first (the "swap problem" of leaving SSA).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Copy:
 
 
 def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Expression]) -> list[Assign]:
-    """The assignments in an order that gives each the values from before; `keep` makes a variable like a copy's."""
+    """The assignments in an order that gives each the old values; `keep` makes a variable like a copy's."""
     pending = {copy.variable: copy for copy in copies}
     readers: dict[str, set[str]] = {}
     for copy in copies:

@@ -29,12 +29,12 @@ BIT_AND, BIT_XOR, BIT_OR, LOGICAL_AND, LOGICAL_OR, CONDITIONAL = 8, 7, 6, 5, 4, 
 class Expression:
     """Text with its precedence and the type that C gives it.
 
-    `bare` is the expression inside of an outermost conversion, where that conversion is what C does implicitly
-    when it assigns, or the scalar that a vector repeats; `place` is what a pointer points to, as an lvalue; `negated` is the condition's opposite;
-    `literal` is the number that an integer literal stands for; `base` and `index` are the parts of `base[index]`;
-    `is_packed` says that an lvalue is inside of a packed structure; `operation` holds the texts of a binary one;
-    `minus` is what a minus sign stands before; `mask` is the mask that a vector of -1 and 0 was made from;
-    `original` is what the bits were reinterpreted from.
+    What else is known of it, where it is:
+    `bare`: the expression inside of a conversion that C does by itself on assignment, or the scalar that a vector
+    repeats; `place`: what a pointer points to, as an lvalue; `negated`: a condition's opposite; `literal`: the number
+    that an integer literal stands for; `base` and `index`: the parts of `base[index]`; `is_packed`: an lvalue inside
+    of a packed structure; `operation`: the texts of a binary one; `minus`: what a minus sign stands before; `mask`:
+    what a vector of -1 and 0 was made from; `original`: what the bits were reinterpreted from.
     """
 
     text: str

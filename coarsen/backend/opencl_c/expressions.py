@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from coarsen.backend.opencl_c.addresses import ADDRESSES
 from coarsen.backend.opencl_c.aggregates import AGGREGATES
 from coarsen.backend.opencl_c.arithmetic import ARITHMETIC
+from coarsen.backend.opencl_c.bits import BITS
 from coarsen.backend.opencl_c.calls import CALLS
 from coarsen.backend.opencl_c.comparisons import COMPARISONS
 from coarsen.backend.opencl_c.conversions import CONVERSIONS
@@ -16,6 +17,7 @@ from coarsen.backend.opencl_c.vectors import VECTORS
 
 HANDLERS: Mapping[str, Handler] = {
     **ARITHMETIC,
+    **BITS,
     **COMPARISONS,
     **CONVERSIONS,
     **ADDRESSES,

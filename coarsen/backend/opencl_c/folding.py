@@ -26,11 +26,10 @@ _FREE = frozenset(
 )
 _TEMPORARY_NAME = re.compile(
     r"(?:i|call|conv|add|sub|mul|div|rem|shl|shr|and|or|xor|inc|dec|neg|cmp|tobool|lnot|cond|idxprom|idx\.ext|not"
-    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat(?:\.splat)?|sext|zext|idx|extractVec|storetmp|astype|fneg|tmp|cast"
-    r"|ref|incdec|hi|lo|sub\.ptr|extract|insert|shuffle|spec\.select|or\.cond|ascast|xtraiter|unroll_iter|call\.i"
-    r"|pre|wide|broadcast|vec|agg|bf|value|masked|rotl|rotr|fmul|fadd|fsub|fdiv|bitcast|mask|narrow|reass|factor"
-    r"|Pivot|SwitchLeaf|sel|indvars|niter|select|phi|max|min|umax|smax|umin|smin|trunc|brmerge|cleanup|retval)"
-    r"(?:[\d.]|i\b|\.i|\.mux|\.lcssa|\.neg|\.not|\.next)*$"
+    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat(?:\.splat)?|sext|extractVec|storetmp|astype|fneg|tmp"
+    r"|cast|incdec|ascast|xtraiter|unroll_iter|retval|brmerge|Pivot|SwitchLeaf|spec\.select|or\.cond|indvars|sub\.ptr"
+    r"|rotl|rotr|bitcast|[usf](?:max|min)|(?:bf|wide|broadcast|vec|masked|narrow|reass|cleanup|niter)\.[a-z]+)"
+    r"(?:[\d.]|i\b|\.i|\.iv|\.mux|\.lcssa|\.neg|\.not|\.next)*$"
 )
 
 
@@ -60,7 +59,7 @@ class _Uses:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """The plan: `inlined` values stand in expressions, `variables` have names of their own, others are not needed."""
+    """The plan: `inlined` values stand in expressions, `variables` have names, others are not needed."""
 
     inlined: frozenset[str]
     variables: frozenset[str]

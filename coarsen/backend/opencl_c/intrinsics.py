@@ -34,6 +34,7 @@ from coarsen.backend.opencl_c.expression import (
     literal_int,
     unary,
 )
+from coarsen.backend.opencl_c.operators import vector_operation
 from coarsen.backend.opencl_c.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.vectors import components
 from coarsen.ir.kernel import Instruction, Value
@@ -86,7 +87,10 @@ def exact_operand(translator: Translator, value: Value, type_: CType) -> Express
 def _multiply_add(translator: Translator, instruction: Instruction) -> Expression:
     """`a * b + c` in one expression, which C may contract as LLVM may."""
     left, right, addend = (translator.value(value) for value in instruction.arguments)
-    product = binary(left, "*", right, PRODUCT, left.type)
+    if isinstance(left.type, Vector):
+        product = vector_operation(left, "*", right, PRODUCT)
+    else:
+        product = binary(left, "*", right, PRODUCT, left.type)
     if addend.minus is not None:
         return binary(product, "-", addend.minus, SUM, left.type)
     return binary(product, "+", addend, SUM, left.type)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coarsen.backend.opencl_c.arithmetic import negation
+from coarsen.backend.opencl_c.conditions import negation
 from coarsen.backend.opencl_c.expression import Expression
 from coarsen.backend.opencl_c.statements import (
     Assign,

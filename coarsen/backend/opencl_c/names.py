@@ -23,8 +23,8 @@ kernel global local constant private generic read_only write_only read_write uni
 __kernel __global __local __constant __private __generic __read_only __write_only __read_write __attribute__
 event_t sampler_t image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t image3d_t queue_t ndrange_t
 clk_event_t reserve_id_t cl_mem_fence_flags memory_order memory_scope
-NULL INFINITY NAN MAXFLOAT HUGE_VAL HUGE_VALF FLT_MAX FLT_MIN FLT_EPSILON INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN
-CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SHRT_MAX SHRT_MIN ULONG_MAX UCHAR_MAX USHRT_MAX DBL_MAX DBL_MIN DBL_EPSILON
+NULL INFINITY NAN MAXFLOAT HUGE_VAL HUGE_VALF FLT_MAX FLT_MIN FLT_EPSILON INT_MAX INT_MIN UINT_MAX
+LONG_MAX LONG_MIN CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SHRT_MAX SHRT_MIN ULONG_MAX UCHAR_MAX USHRT_MAX DBL_MAX DBL_MIN DBL_EPSILON
 M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_SQRT2 M_E_F M_PI_F M_PI_2_F M_1_PI_F
 linux unix i386 signed asm typeof main index_t
 """

@@ -1,4 +1,4 @@
-"""`llvm.sadd.with.overflow` and its like: the wrapped result, and a test for overflow by OpenCL's saturating builtins."""
+"""`llvm.sadd.with.overflow` and its like: the wrapped result, and a test by OpenCL's saturating builtins."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from coarsen.ir.kernel import Instruction
 
 
 def overflow_member(translator: Translator, source: Instruction, *, want_flag: bool) -> Expression:
+    """The result of an operation that tells overflow, or with `want_flag` whether it overflowed."""
     match = re.match(r"llvm\.([su])(add|sub|mul)\.with\.overflow", source.callee)
     if match is None:
         raise unsupported(f"LLVM's intrinsic '{source.callee}'")

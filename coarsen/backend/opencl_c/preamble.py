@@ -9,7 +9,6 @@ from coarsen.backend.opencl_c.arguments import by_value_type
 from coarsen.backend.opencl_c.c_types import (
     SCALARS,
     SPACE_NAMES,
-    CType,
     Opaque,
     Pointer,
     Record,
@@ -22,7 +21,7 @@ from coarsen.backend.opencl_c.constant_expressions import initializer
 from coarsen.backend.opencl_c.constants import parse_constant
 from coarsen.backend.opencl_c.records import definitions, inner_records
 from coarsen.backend.opencl_c.translator import Translator
-from coarsen.backend.opencl_c.variables import Variables, array_declaration
+from coarsen.backend.opencl_c.variables import PrivateArray, Variables, array_declaration
 from coarsen.backend.opencl_c.words import words_of
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Argument, GlobalVariable
@@ -38,7 +37,7 @@ _ALIASING = re.compile(r"\baliasing_(\w+)\b")
 def kernel_text(translator: Translator, lines: list[str]) -> str:
     """The complete program text around the kernel's lines."""
     body = "\n".join([_signature(translator), "{", *lines, "}"])
-    tables = list(_tables(translator))
+    tables = _tables(translator)
     samplers = [
         f"constant sampler_t {translator.sampler_names[number]} = {text};"
         for number, text in translator.requirements.samplers.items()
@@ -93,20 +92,24 @@ def _argument(translator: Translator, argument: Argument) -> str:
     return text
 
 
-def _tables(translator: Translator) -> Iterator[str]:
-    """The program-scope constants that the text uses, and those that their initialisers use."""
-    written: set[str] = set()
-    lines: list[str] = []
-    pending = sorted(translator.requirements.tables)
-    while pending:
-        symbol = pending.pop(0)
-        variable = translator.kernel.globals[symbol]
-        if symbol in written or variable.address_space == AddressSpace.LOCAL:
-            continue
-        written.add(symbol)
-        lines.insert(0, _table(translator, variable))
-        pending += sorted(translator.requirements.tables - written)
-    yield from lines
+def _tables(translator: Translator) -> list[str]:
+    """The program-scope constants that the text uses, each behind those that its initialiser uses."""
+    written: dict[str, str] = {}
+    order = list(translator.kernel.globals)
+    for symbol in sorted(translator.requirements.tables, key=order.index):
+        _add_table(translator, symbol, written)
+    return list(written.values())
+
+
+def _add_table(translator: Translator, symbol: str, written: dict[str, str]) -> None:
+    variable = translator.kernel.globals[symbol]
+    if symbol in written or variable.address_space == AddressSpace.LOCAL:
+        return
+    before = set(translator.requirements.tables)
+    text = _table(translator, variable)
+    for inner in sorted(translator.requirements.tables - before):
+        _add_table(translator, inner, written)
+    written[symbol] = text
 
 
 def _table(translator: Translator, variable: GlobalVariable) -> str:
@@ -149,7 +152,7 @@ def _records(translator: Translator, text: str) -> list[str]:
 def local_declarations(translator: Translator, variables: Variables) -> Iterator[str]:
     """The kernel's local arrays, private arrays and structures."""
     lines = [_local(translator, variable) for variable in translator.kernel.globals.values()]
-    lines += [_private(entry) for entry in variables.arrays]
+    lines += [_private(translator, array) for array in variables.arrays]
     for line in lines:
         if line:
             yield f"{_INDENT}{line};"
@@ -165,8 +168,10 @@ def _local(translator: Translator, variable: GlobalVariable) -> str:
     return f"local {array_declaration(place.text, type_, variable.alignment, alignment_of(type_))}"
 
 
-def _private(entry: tuple[str, CType, int]) -> str:
-    variable, type_, alignment = entry
-    if isinstance(type_, (Opaque, Pointer)):
-        return declared(type_, variable)
-    return array_declaration(variable, type_, alignment, alignment_of(type_))
+def _private(translator: Translator, array: PrivateArray) -> str:
+    if isinstance(array.type, (Opaque, Pointer)):
+        return declared(array.type, array.name)
+    declaration = array_declaration(array.name, array.type, array.alignment, alignment_of(array.type))
+    if array.initial is None:
+        return declaration
+    return f"{declaration} = {initializer(translator, array.initial.type, array.initial.value)}"

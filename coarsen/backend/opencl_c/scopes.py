@@ -1,7 +1,7 @@
 """Declares each variable as deep inside as its uses allow, with its first value where that is one assignment.
 
-A variable belongs to the innermost block that encloses all its uses. Names are unique in a kernel, so that they can
-be looked for in the statements' text.
+A variable belongs to the innermost block that encloses all its uses. Names are unique in a kernel, so that they
+can be looked for in the statements' text.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT
-from coarsen.backend.opencl_c.arithmetic import negation
+from coarsen.backend.opencl_c.conditions import negation
 from coarsen.backend.opencl_c.statements import (
     Break,
     Continue,
@@ -169,7 +169,7 @@ class _Structurer:
     def _arm(
         self, node: Node, arm: Arm, body: list[Statement], follow: str, context: _Context, *, in_place: bool
     ) -> str | None:
-        """Write an edge and what only it leads to; with `in_place` the caller writes the latter (its name returns)."""
+        """Write an edge and what only it leads to; with `in_place` the caller writes the latter (it is returned)."""
         body += arm.copies
         if self._is_inline(node.name, arm.target) and arm.target != context.again:
             if in_place:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.arithmetic import logical_and, logical_or, negation
+from coarsen.backend.opencl_c.conditions import logical_and, logical_or, negation
 from coarsen.backend.opencl_c.expression import Expression
 from coarsen.backend.opencl_c.statements import Assign, Statement
 from coarsen.ir.kernel import Kernel
@@ -145,11 +145,9 @@ def _joined(outer: Node, place: int, inner: Node) -> tuple[Expression, tuple[Arm
     if len(outer.condition.text) + len(inner.condition.text) > _LONGEST_CONDITION:
         return None
     shared = outer.arms[1 - place]
-    if shared.copies:
-        return None
     for inner_place, arm in enumerate(inner.arms):
         other = inner.arms[1 - inner_place]
-        if arm.target != shared.target or arm.copies or other.target == shared.target:
+        if arm.target != shared.target or not _same(arm.copies, shared.copies) or other.target == shared.target:
             continue
         # `outer` goes to the shared target unless its condition has the value that leads to `inner`.
         leads_on = inner.condition if inner_place == 1 else negation(inner.condition)
@@ -157,6 +155,15 @@ def _joined(outer: Node, place: int, inner: Node) -> tuple[Expression, tuple[Arm
             return logical_and(outer.condition, leads_on), (other, shared)
         return logical_or(outer.condition, negation(leads_on)), (shared, other)
     return None
+
+
+def _same(first: tuple[Assign, ...], second: tuple[Assign, ...]) -> bool:
+    """Whether two edges assign the same."""
+    return [_texts(assign) for assign in first] == [_texts(assign) for assign in second]
+
+
+def _texts(assign: Assign) -> tuple[str, str]:
+    return assign.variable, assign.value.text if assign.value is not None else ""
 
 
 def branch_graph(flow: ControlFlow, writer: BlockWriter) -> SkippedFlow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.opencl_c.c_types import (
@@ -20,15 +20,26 @@ from coarsen.backend.opencl_c.c_types import (
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.backend.opencl_c.expression import PRIMARY, Expression, address_of, name
 from coarsen.backend.opencl_c.folding import Folding, is_temporary_name
+from coarsen.backend.opencl_c.initial_values import InitialValue, initial_values
 from coarsen.backend.opencl_c.names import Names, readable
 from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.signs import Signs
-from coarsen.ir.details import source_element_type
+from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
 
 _BY_OPCODE = {"load": "loaded", "icmp": "condition", "fcmp": "condition", "select": "chosen", "phi": "merged"}
 _GET = "get_"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateArray:
+    """An array or structure of the kernel's own, with its alignment in bytes."""
+
+    name: str
+    type: CType
+    alignment: int
+    initial: InitialValue | None
 
 
 class Variables:
@@ -52,7 +63,8 @@ class Variables:
         self.shared = shared
         self.names = names
         self.types: dict[str, CType] = {}
-        self.arrays: list[tuple[str, CType, int]] = []
+        self.arrays: list[PrivateArray] = []
+        self.initial_values = initial_values(kernel)
 
     def expressions(self) -> dict[str, Expression]:
         """What stands for each value in the text, by the value's name (`@name` for a program-scope variable)."""
@@ -98,11 +110,11 @@ class Variables:
     def _wish(self, members: list[str]) -> str:
         """The best name among those of the values: one from the source, and the shortest."""
         given = [readable(member) for member in members if not is_temporary_name(member)]
-        phis = [m for m in members if self.kernel.definition[m].opcode == "phi" and readable(m) != m]
         if given:
             return min(given, key=lambda wish: (len(wish), wish))
-        if phis:
-            return readable(phis[0])
+        phis = [m for m in members if self.kernel.definition[m].opcode == "phi"]
+        if any(readable(phi).rstrip("0123456789") == "i" for phi in phis):
+            return "i"  # the most frequent of counters, which looks like a name that LLVM makes up
         instruction = self.kernel.definition[members[0]]
         if instruction.callee and not instruction.callee.startswith("llvm."):
             return _wish_for_call(builtin_name(instruction.callee))
@@ -141,7 +153,8 @@ class Variables:
         type_ = from_llvm(source_element_type(instruction, self.kernel.structures), signed=True)
         variable = self.names.new(readable(instruction.name))
         space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
-        self.arrays.append((variable, type_, _alignment(instruction)))
+        initial = self.initial_values.get(instruction.name)
+        self.arrays.append(PrivateArray(variable, type_, alignment(instruction), initial))
         return address_of(name(variable, type_), Pointer(type_, space))
 
 
@@ -152,18 +165,12 @@ def _wish_for_call(builtin: str) -> str:
     return builtin.removeprefix(_GET) if builtin.startswith(_GET) else "result"
 
 
-def _alignment(instruction: Instruction) -> int:
-    text = instruction.text.rpartition("align ")[2]
-    digits = text.split(",")[0].split()[0] if text else ""
-    return int(digits) if digits.isdigit() else 1
-
-
 def _global_name(variable: str, kernel: str) -> str:
     """A program-scope variable's name in the source: clang puts the kernel's before that of a local one."""
     return readable(variable.removeprefix("__const.").removeprefix(f"{kernel}.").lstrip("."))
 
 
-def array_declaration(variable: str, type_: CType, alignment: int, natural: int) -> str:
+def array_declaration(variable: str, type_: CType, wanted: int, natural: int) -> str:
     """The declaration of an array or structure, with the alignment that the kernel relies on."""
-    aligned = f" __attribute__((aligned({alignment})))" if alignment > natural else ""
+    aligned = f" __attribute__((aligned({wanted})))" if wanted > natural else ""
     return f"{declared(type_, variable)}{aligned}"

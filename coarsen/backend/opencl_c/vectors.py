@@ -16,8 +16,8 @@ from coarsen.backend.opencl_c.c_types import (
     Vector,
     element_of,
     from_llvm,
-    is_signed,
     integer,
+    is_signed,
 )
 from coarsen.backend.opencl_c.dataflow import Lane, constant_index
 from coarsen.backend.opencl_c.expression import (

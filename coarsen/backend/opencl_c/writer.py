@@ -36,6 +36,7 @@ from coarsen.backend.opencl_c.structure import structured
 from coarsen.backend.opencl_c.terminators import BlockWriter, branch_graph
 from coarsen.backend.opencl_c.translator import Translator
 from coarsen.backend.opencl_c.variables import Variables
+from coarsen.backend.opencl_c.wrapping import wrapped
 from coarsen.ir.kernel import Kernel
 
 
@@ -131,7 +132,7 @@ class _Writer:
         body = self._body()
         printer = Printer(self.translator.variable_types, self._label)
         lines = [*local_declarations(self.translator, self.variables), *printer.lines(body)]
-        text = kernel_text(self.translator, lines)
+        text = kernel_text(self.translator, [part for line in lines for part in wrapped(line)])
         return OpenClC(text, self._standard(text))
 
     def _standard(self, text: str) -> str:
@@ -140,8 +141,11 @@ class _Writer:
         return "-cl-std=CL2.0" if needs_2_0 else "-cl-std=CL1.2"
 
     def _body(self) -> list[Statement]:
+        done = frozenset(value.instruction for value in self.variables.initial_values.values())
         blocks = BlockWriter(
-            statements=lambda name: statements_of(self.translator, self.effects, name),
+            statements=lambda name: statements_of(
+                self.translator, self.effects, name, done if name == self.flow.entry else frozenset()
+            ),
             condition=lambda name: self.translator.value(self.kernel.block[name].terminator.operands[0]),
             copies=self._copies,
         )

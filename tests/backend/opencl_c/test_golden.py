@@ -15,7 +15,7 @@ KERNELS = (
     "break_and_continue",
     "constant_tables",
     "do_while",
-    "goto_out",
+    "leave_two_loops",
     "images",
     "lost_copy",
     "nested_loops",

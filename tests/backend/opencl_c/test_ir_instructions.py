@@ -211,7 +211,8 @@ SNIPPETS = [
     Snippet(
         "signs",
         "i8",
-        "%s = sext i8 %a to i32\n%u = zext i8 %b to i32\n%m = mul i32 %s, %u\n%h = ashr i32 %m, 3\n%r = trunc i32 %h to i8",
+        "%s = sext i8 %a to i32\n%u = zext i8 %b to i32\n%m = mul i32 %s, %u\n"
+        "%h = ashr i32 %m, 3\n%r = trunc i32 %h to i8",
         lambda a, b: _exact(lambda x, y: x * (y & 255) >> 3)(a, b),
     ),
     Snippet(
@@ -244,9 +245,11 @@ SNIPPETS = [
     Snippet(
         "conditions.in.vectors",
         "i32",
-        "%v = insertelement <4 x i32> zeroinitializer, i32 %a, i32 1\n%w = insertelement <4 x i32> %v, i32 %b, i32 2\n"
+        "%v = insertelement <4 x i32> zeroinitializer, i32 %a, i32 1\n"
+        "%w = insertelement <4 x i32> %v, i32 %b, i32 2\n"
         "%c = icmp slt <4 x i32> %w, <i32 5, i32 5, i32 -5, i32 0>\n%d = zext <4 x i1> %c to <4 x i64>\n"
-        "%e = extractelement <4 x i1> %c, i32 2\n%f = extractelement <4 x i64> %d, i32 1\n%g = trunc i64 %f to i32\n"
+        "%e = extractelement <4 x i1> %c, i32 2\n"
+        "%f = extractelement <4 x i64> %d, i32 1\n%g = trunc i64 %f to i32\n"
         "%n = xor <4 x i1> %c, splat (i1 true)\n%o = call i1 @llvm.vector.reduce.or.v4i1(<4 x i1> %n)\n"
         "%h = select i1 %e, i32 10, i32 20\n%i = add i32 %g, %h\n%j = zext i1 %o to i32\n%r = add i32 %i, %j",
         lambda a, b: ((a < 5).astype(np.int32) + np.where(b < -5, 10, 20) + 1).astype(np.int32),
@@ -255,22 +258,27 @@ SNIPPETS = [
         "structure.value",
         "i32",
         "%s = insertvalue { i32, float } poison, i32 %a, 0\n%t = insertvalue { i32, float } %s, float 2.0, 1\n"
-        "%u = extractvalue { i32, float } %t, 0\n%f = extractvalue { i32, float } %t, 1\n%g = fptosi float %f to i32\n"
+        "%u = extractvalue { i32, float } %t, 0\n%f = extractvalue { i32, float } %t, 1\n"
+        "%g = fptosi float %f to i32\n"
         "%r = add i32 %u, %g",
         _exact(lambda x, y: x + 2),
     ),
     Snippet(
         "unaligned",
         "i32",
-        "%q = getelementptr inbounds i8, ptr addrspace(1) %pa, i64 0\n%v = load <2 x i32>, ptr addrspace(1) %first, align 4\n"
-        "%e = extractelement <2 x i32> %v, i32 1\n%w = load i32, ptr addrspace(1) %q, align 1\n%r = add i32 %w, %e",
+        "%q = getelementptr inbounds i8, ptr addrspace(1) %pa, i64 0\n"
+        "%v = load <2 x i32>, ptr addrspace(1) %first, align 4\n"
+        "%e = extractelement <2 x i32> %v, i32 1\n"
+        "%w = load i32, ptr addrspace(1) %q, align 1\n%r = add i32 %w, %e",
         lambda a, b: a + a[1],
     ),
     Snippet(
         "bytes.as.index",
         "i32",
-        "%n = and i64 %id, 7\n%o = shl nuw nsw i64 %n, 2\n%q = getelementptr inbounds i8, ptr addrspace(1) %second, i64 %o\n"
-        "%v = load i32, ptr addrspace(1) %q, align 4\n%s = getelementptr inbounds nuw i8, ptr addrspace(1) %second, i64 12\n"
+        "%n = and i64 %id, 7\n%o = shl nuw nsw i64 %n, 2\n"
+        "%q = getelementptr inbounds i8, ptr addrspace(1) %second, i64 %o\n"
+        "%v = load i32, ptr addrspace(1) %q, align 4\n"
+        "%s = getelementptr inbounds nuw i8, ptr addrspace(1) %second, i64 12\n"
         "%w = load i32, ptr addrspace(1) %s, align 4\n%r = xor i32 %v, %w",
         lambda a, b: b[np.arange(COUNT) & 7] ^ b[3],
     ),
@@ -293,11 +301,14 @@ SNIPPETS = [
     Snippet(
         "float.predicates",
         "float",
-        "%n = fdiv float %b, %b\n%c = fcmp ueq float %a, %b\n%d = fcmp one float %a, %n\n%e = fcmp ugt float %a, %n\n"
+        "%n = fdiv float %b, %b\n%c = fcmp ueq float %a, %b\n%d = fcmp one float %a, %n\n"
+        "%e = fcmp ugt float %a, %n\n"
         "%f = fcmp ord float %a, %n\n%g = fcmp uno float %n, 0.0\n%h = fcmp ult float %b, %a\n"
-        "%i = uitofp i1 %c to float\n%j = select i1 %d, float 2.0, float 0.0\n%k = select i1 %e, float 4.0, float 0.0\n"
+        "%i = uitofp i1 %c to float\n%j = select i1 %d, float 2.0, float 0.0\n"
+        "%k = select i1 %e, float 4.0, float 0.0\n"
         "%l = select i1 %f, float 8.0, float 0.0\n%m = select i1 %g, float 16.0, float 0.0\n"
-        "%o = select i1 %h, float 32.0, float 0.0\n%p = fadd float %i, %j\n%q = fadd float %p, %k\n%s = fadd float %q, %l\n"
+        "%o = select i1 %h, float 32.0, float 0.0\n%p = fadd float %i, %j\n"
+        "%q = fadd float %p, %k\n%s = fadd float %q, %l\n"
         "%t = fadd float %s, %m\n%r = fadd float %t, %o",
         lambda a, b: _predicates(a, b),
     ),

@@ -18,7 +18,7 @@ kernel void generic_pointers(global int *data, global int *sums, int span) {
     for (int k = 0; k < 4; ++k) {
         own[k] = data[i] * k;
     }
-    const int *chosen = (item & 1) ? (const int *)shared_values : (const int *)(data + (i & ~3));
-    sums[i] = sum_of(chosen, 4) + sum_of(own, 4) + sum_of(&data[i / span * span], span);
+    const int *chosen = (item & 1) ? (const int *)own : (const int *)(data + (i & ~3));
+    sums[i] = sum_of(chosen, 4) + shared_values[item ^ 1] + sum_of(&data[i / span * span], span);
     add_to(&sums[i], item);
 }

@@ -7,5 +7,5 @@ kernel void images(read_only image2d_t image, sampler_t passed, global float4* o
     float4 a = read_imagef(image, sampler, at);
     float4 b = read_imagef(image, passed, (float2)(2.5f, x));
     float value = get_image_width(image);
-    out[x] = b * (float4)(2.0f) + a + value + convert_float4(read_imagef(image, sampler, at + 100));
+    out[x] = b * 2.0f + a + value + convert_float4(read_imagef(image, sampler, at + 100));
 }

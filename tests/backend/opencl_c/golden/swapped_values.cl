@@ -4,7 +4,7 @@ kernel void swapped_values(global int* out, global const int* in, int n)
     int b = in[x + 1];
     int c = 3;
     int a = in[x];
-    for (int merged = 0; merged < n; ++merged) {
+    for (int i = 0; i < n; ++i) {
         int next_b = c;
         c = a;
         a = b;

@@ -1,4 +1,4 @@
-kernel void goto_out(global int* out, global const int* in)
+kernel void leave_two_loops(global int* out, global const int* in)
 {
     int x = get_global_id(0);
     int found = -1;
