@@ -85,6 +85,8 @@ def effect_of(instruction: Instruction, declaration: str = "") -> Effect:
         return _group_barrier_or_refused(name)
     if name.startswith("llvm."):
         return _effect_of_intrinsic(name)
+    if name == "__translate_sampler_initializer":
+        return Effect.PURE
     for effect, names in _NAMED.items():
         if name in names:
             return effect

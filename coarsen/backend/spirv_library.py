@@ -10,17 +10,14 @@ import re
 from collections.abc import Iterable
 
 from coarsen.backend.atomic_builtins import atomic_body
-from coarsen.backend.builtin_library import Declaration, scalar
-from coarsen.ir.types import FloatType
+from coarsen.backend.builtin_library import Declaration
+from coarsen.backend.spirv_conversions import conversion_body
 
 _FENCE = "_Z22atomic_work_item_fencej12memory_order12memory_scope"
 # Clang's numbers of memory_order_acquire, _release and _acq_rel, and of memory_scope_work_group.
 _FENCE_ORDERS = {"read_mem_fence": 2, "write_mem_fence": 3, "mem_fence": 4}
 _WORK_GROUP_SCOPE = 1
 _COPY = re.compile(r"_Z21async_work_group_copy(?P<pointers>\w+)(?P<size>[mj])9ocl_event$")
-# To nearest even is what LLVM's instructions do; the suffix says nothing more.
-_CONVERSION = re.compile(r"convert_(?P<to>half|double)\d*(?:_rte)?$")
-_WIDTHS = {"half": 16, "float": 32, "double": 64}
 
 
 def spirv_library(declaration: Declaration) -> Iterable[str] | None:
@@ -28,24 +25,13 @@ def spirv_library(declaration: Declaration) -> Iterable[str] | None:
     if declaration.builtin in _FENCE_ORDERS:
         order = _FENCE_ORDERS[declaration.builtin]
         return [f"call spir_func void @{_FENCE}(i32 %0, i32 {order}, i32 {_WORK_GROUP_SCOPE})", "ret void"]
-    if _CONVERSION.match(declaration.builtin):
-        return _conversion(declaration)
+    conversion = conversion_body(declaration)
+    if conversion is not None:
+        return conversion
     copy = _COPY.match(declaration.name)
     if copy:
         return _strided_copy(declaration, copy)
     return atomic_body(declaration)
-
-
-def _conversion(declaration: Declaration) -> Iterable[str]:
-    source, target = declaration.parameters[0], declaration.result
-    from_scalar, to_scalar = scalar(source), scalar(target)
-    if not isinstance(from_scalar, FloatType):
-        opcode = "uitofp" if declaration.is_unsigned else "sitofp"
-    elif from_scalar == to_scalar:
-        return [f"ret {target} %0"]
-    else:
-        opcode = "fpext" if _WIDTHS[from_scalar.kind] < _WIDTHS[str(to_scalar)] else "fptrunc"
-    return [f"%converted = {opcode} {source} %0 to {target}", f"ret {target} %converted"]
 
 
 def _strided_copy(declaration: Declaration, copy: re.Match[str]) -> Iterable[str]:

@@ -13,6 +13,10 @@ times what the coarsened launch says. What a kernel asks for with a constant dim
                                              %x = %x.coarsened * 2 + %offset
                                              %x.1 = %x + 1
 
+An id that the kernel narrows at once (`int x = get_global_id(0)`) is narrowed once, and the other replicas are
+counted from there: `%x.1 = add i32 %x, 1`. That reads better, and Intel's CPU runtime (2026.2) computes wrong
+local-memory addresses from several truncations of one 64-bit id.
+
 A query whose dimension is only known at run time becomes a selection, in its place.
 """
 
@@ -47,6 +51,22 @@ class IdRewriter:
     _rescaled: dict[str, list[str]] = field(default_factory=dict)
     _called: set[str] = field(default_factory=set)
 
+    def answered_at_start(self, instruction: Instruction) -> list[str]:
+        """What stands for a query, or for a narrowed id, in each replica (one item where all have the same).
+
+        Empty for any other instruction, and for a query whose dimension is known only at run time.
+        """
+        if self.handles(instruction):
+            return self.replicas(instruction) if self._is_constant(instruction) else []
+        if instruction.opcode != "trunc":
+            return []
+        narrowed = self.kernel.definition.get(instruction.operands[0].text)
+        if narrowed is None or not self.handles(narrowed) or not self._is_constant(narrowed):
+            return []
+        if builtin_name(narrowed.callee) not in ("get_global_id", "get_local_id"):
+            return []
+        return self._narrowed(instruction, self.replicas(narrowed)[0])
+
     def handles(self, instruction: Instruction) -> bool:
         """Whether a call asks for an id or size that this coarsening changes."""
         if instruction.opcode != "call" or effect_of(instruction) not in (Effect.WORK_ITEM_ID, Effect.GEOMETRY):
@@ -56,9 +76,9 @@ class IdRewriter:
         queried = instruction.arguments[0]
         return queried.kind is not ValueKind.CONSTANT or queried.text == str(self.coarsening.dimension)
 
-    def is_hoisted(self, instruction: Instruction) -> bool:
-        """Whether the query is answered at the kernel's start (its dimension is a constant)."""
-        return builtin_name(instruction.callee) in _PARTS or (instruction.arguments[0].kind is ValueKind.CONSTANT)
+    def _is_constant(self, query: Instruction) -> bool:
+        """Whether a query's dimension is a constant, or it has none."""
+        return builtin_name(query.callee) in _PARTS or query.arguments[0].kind is ValueKind.CONSTANT
 
     def replicas(self, instruction: Instruction) -> list[str]:
         """What stands for a hoisted query's result in each replica (one item where all have the same)."""
@@ -124,6 +144,20 @@ class IdRewriter:
             first = self._operation("add", first, offset, name)
         others = [self._operation("add", first, str(k * stride), f"{name}.{k}") for k in range(1, factor)]
         return [first, *others]
+
+    def _narrowed(self, truncation: Instruction, first: str) -> list[str]:
+        """A narrowed id: replica 0 narrows its own, the others add their distance."""
+        name = truncation.name
+        if name not in self._rescaled:
+            replicas = [f"%{name}"]
+            self.prologue.append(f"%{name} = trunc {self._integer} {first} to {truncation.type}")
+            for k in range(1, self.coarsening.factor):
+                other = self.names.replica(name, k)
+                distance = k * self.coarsening.stride
+                self.prologue.append(f"%{other} = add {truncation.type} %{name}, {distance}")
+                replicas.append(f"%{other}")
+            self._rescaled[name] = replicas
+        return self._rescaled[name]
 
     def _linear(self, query: str) -> list[str]:
         if query not in self._rescaled:

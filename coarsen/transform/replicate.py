@@ -68,6 +68,7 @@ class Replicator:
         self._inside = frozenset().union(*(region.blocks for region in regions))
         self._after = {region.head: self._blocks_after(region) for region in regions}
         self._out: dict[str, str] = {}
+        self._at_start: set[str] = set()
         self._names: list[Names] = [{} for _ in range(self._factor)]
         self._name_copies()
 
@@ -97,8 +98,9 @@ class Replicator:
                     self._name_value(instruction, block.name in self._inside)
 
     def _name_value(self, instruction: Instruction, inside: bool) -> None:
-        if self._ids.handles(instruction) and self._ids.is_hoisted(instruction):
-            replicas = self._ids.replicas(instruction)
+        replicas = self._ids.answered_at_start(instruction)
+        if replicas:
+            self._at_start.add(instruction.name)
             for k, names in enumerate(self._names):
                 names[instruction.name] = replicas[k if len(replicas) > 1 else 0]
         elif inside or self._divergence.is_divergent(instruction):
@@ -193,9 +195,11 @@ class Replicator:
     # One instruction for one replica.
 
     def _clone(self, instruction: Instruction, k: int, names: Names) -> Iterator[str]:
+        if instruction.name in self._at_start:
+            return
         if not self._ids.handles(instruction):
             yield rename(instruction.text, names)
-        elif not self._ids.is_hoisted(instruction):
+        else:
             name = names.get(instruction.name, "%" + instruction.name)[1:]
             yield from self._ids.selection(instruction, name, k, names)
 

@@ -114,7 +114,7 @@ def _is_mask(translator: Translator, value: Value) -> bool:
 
 
 def _choice(first: Expression, second: Expression, mask: Expression, *, is_mask: bool) -> Expression:
-    """The bits of `second` where the mask has ones; of the values that the bits are from, if a whole mask chooses."""
+    """The bits of `second` where the mask has ones; whole values where it is known to choose whole ones."""
     if not is_mask:
         return call("bitselect", [first, second, mask], first.type)
     if first.original is None or second.original is None or first.original.type != second.original.type:

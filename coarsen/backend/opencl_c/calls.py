@@ -195,6 +195,8 @@ def _variadic(translator: Translator, value: Value) -> Expression:
     if value.kind is ValueKind.GLOBAL:
         return _text(translator, value)
     argument = translator.value(value)
+    if argument.type == DOUBLE and argument.bare is None:
+        translator.requirements.uses_double = True
     if argument.type == DOUBLE and argument.bare is not None and argument.bare.type == FLOAT:
         return argument.bare
     if argument.literal is not None and isinstance(argument.type, Scalar):

@@ -30,11 +30,12 @@ class Expression:
     """Text with its precedence and the type that C gives it.
 
     What else is known of it, where it is:
-    `bare`: the expression inside of a conversion that C does by itself on assignment, or the scalar that a vector
-    repeats; `place`: what a pointer points to, as an lvalue; `negated`: a condition's opposite; `literal`: the number
-    that an integer literal stands for; `base` and `index`: the parts of `base[index]`; `is_packed`: an lvalue inside
-    of a packed structure; `operation`: the texts of a binary one; `minus`: what a minus sign stands before; `mask`:
-    what a vector of -1 and 0 was made from; `original`: what the bits were reinterpreted from.
+    `bare`: the expression inside of a conversion that C does by itself on assignment, or the scalar that a
+    vector repeats; `place`: what a pointer points to, as an lvalue; `negated`: a condition's opposite;
+    `literal`: the number that an integer literal stands for; `base` and `index`: the parts of `base[index]`;
+    `is_packed`: an lvalue inside of a packed structure; `operation`: the texts of a binary one; `minus`: what a
+    minus sign stands before; `mask`: what a vector of -1 and 0 was made from; `original`: what the bits were
+    reinterpreted from.
     """
 
     text: str

@@ -169,7 +169,7 @@ class _Structurer:
     def _arm(
         self, node: Node, arm: Arm, body: list[Statement], follow: str, context: _Context, *, in_place: bool
     ) -> str | None:
-        """Write an edge and what only it leads to; with `in_place` the caller writes the latter (it is returned)."""
+        """Write an edge and what only it leads to; with `in_place` the latter is left to the caller."""
         body += arm.copies
         if self._is_inline(node.name, arm.target) and arm.target != context.again:
             if in_place:

@@ -16,7 +16,9 @@ NAMES = {
     "_Z8atom_addPU3AS1Vll": "global volatile long*, long",
     "_Z5fractDv4_fPU3AS1S_": "float4, global float4*",
     "_Z11vstore_halffmPU3AS1Dh": "float, ulong, global half*",
-    "_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event": "local float4*, global const float4*, ulong, ocl_event",
+    "_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event": (
+        "local float4*, global const float4*, ulong, ocl_event"
+    ),
     "_Z11read_imagef14ocl_image2d_ro11ocl_samplerDv2_f": "ocl_image2d_ro, ocl_sampler, float2",
     "_Z12atomic_storePU3AS4VU7_Atomicii": "volatile atomic_int*, int",
     "_Z25atomic_fetch_add_explicitPU3AS4VU7_Atomicjj12memory_order12memory_scope": (

@@ -17,7 +17,7 @@ from coarsen.runtime.building import build_uncached
 
 Numbers = NDArray[Any]
 COUNT = 64
-_MODULE = """target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024"
+_MODULE = """target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512"
 target triple = "spir64-unknown-unknown"
 
 {before}
@@ -319,7 +319,8 @@ def _predicates(a: Numbers, b: Numbers) -> Numbers:
     one = np.divide(b, b, where=b != 0, out=np.full_like(b, np.nan))
     unordered = np.isnan(one)
     total = (a == b) * 1.0 + (~unordered & (a != one)) * 2.0 + (unordered | (a > one)) * 4.0
-    return (total + ~unordered * 8.0 + unordered * 16.0 + (b < a) * 32.0).astype(np.float32)
+    total = total + ~unordered * 8.0 + unordered * 16.0 + (b < a) * 32.0
+    return np.asarray(total, dtype=np.float32)
 
 
 def _inputs(type_: str) -> tuple[Numbers, Numbers]:

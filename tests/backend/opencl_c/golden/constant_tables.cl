@@ -15,5 +15,6 @@ kernel void constant_tables(global float* out, global const int* in)
     int value = in[x] & 1;
     int j = in[x + 1] & 3;
     float loaded = weights[value][j];
-    out[x] = records[j].scale * (float)records[value].offsets[j & 1] + loaded + directions[j].y + (float)text[j] + (float)zero[value];
+    out[x] = records[j].scale * (float)records[value].offsets[j & 1] + loaded + directions[j].y
+        + (float)text[j] + (float)zero[value];
 }

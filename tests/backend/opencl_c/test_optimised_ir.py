@@ -1,0 +1,32 @@
+"""Kernels that clang has optimised in full, which have instructions and loops that the normal form hasn't."""
+
+from __future__ import annotations
+
+import pyopencl
+import pytest
+
+from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.frontend.clang import find_clang
+from coarsen.frontend.lower import lower
+
+from .cases import CASES, COMPILED
+from .differential import Case, difference
+
+OPTIMISED = [case for case in (*CASES, *COMPILED) if not case.name.startswith(("integer", "float", "double"))]
+
+
+def optimised_ir(case: Case) -> str:
+    """LLVM IR of a case at -O2."""
+    clang = find_clang()
+    headers = ["-isystem", str(clang.header_folder)] if clang.header_folder is not None else []
+    options = ["-x", "cl", "-cl-std=CL1.2", "-target", "spir64", "-O2", "-cl-kernel-arg-info", "-S", "-emit-llvm"]
+    result = clang.run([*options, *headers, *case.options, "-o", "-", "-"], case.source)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("case", OPTIMISED, ids=lambda case: case.name)
+def test_same_results(context: pyopencl.Context, case: Case) -> None:
+    written = write_opencl_c(lower(optimised_ir(case)))
+    assert difference(context, case, written) == ""

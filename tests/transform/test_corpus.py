@@ -1,0 +1,73 @@
+"""Kernels in the style of public suites, coarsened: the uncoarsened results, on every device, in both forms."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import replace
+
+import pyopencl as cl
+import pytest
+
+from coarsen.api import CoarsenedKernel
+from coarsen.frontend.lower import lower
+from coarsen.frontend.options import parse_options
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.building import build_uncached
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.transform.configuration import Coarsening
+
+from ..frontend.corpus import Launch, assert_same, launches, run
+from .harness import divided
+
+LAUNCHES = launches()
+COARSENINGS = ((2, 1), (4, 1), (4, 2), (8, 4))
+# Kernels whose features a device's own compiler doesn't take, uncoarsened or not.
+BEYOND_OCLGRIND = {"generic_pointers", "image_convolution"}
+# What LLVM's SPIR-V back end refuses, or Intel's runtime does not link: OpenCL C is the form for them.
+ONLY_AS_SOURCE = {"generic_pointers"}
+
+
+def combinations() -> list[tuple[str, Coarsening]]:
+    """Each kernel along each dimension by factors and strides that its local size allows."""
+    found = []
+    for name, launch in LAUNCHES.items():
+        for dimension, (factor, stride) in itertools.product(range(len(launch.local_size)), COARSENINGS):
+            size = launch.local_size[dimension]
+            if size % factor == 0 and size // factor % stride == 0:
+                found.append((name, Coarsening(factor, dimension, stride)))
+    return found
+
+
+@functools.lru_cache(maxsize=128)
+def coarsened(name: str, chosen: Coarsening) -> CoarsenedKernel:
+    launch = LAUNCHES[name]
+    kernel = lower(launch.path, launch.kernel, launch.options)
+    return CoarsenedKernel(coarsen_kernel(kernel, [chosen]), (chosen,), ())
+
+
+@pytest.mark.parametrize(("name", "chosen"), combinations(), ids=lambda value: str(value).replace(" ", "_"))
+def test_same_results(name: str, chosen: Coarsening, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    launch = LAUNCHES[name]
+    if device.is_called("oclgrind") and launch.path.stem in BEYOND_OCLGRIND:
+        return
+    original = run(launch, build_uncached(queue.context, launch.path.read_text(), [launch.options]), queue)
+    smaller = replace(
+        launch,
+        global_size=divided(launch.global_size, (chosen,)),
+        local_size=divided(launch.local_size, (chosen,)),
+    )
+    for form in ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",):
+        program = build(queue.context, coarsened(name, chosen), form, launch)
+        if program is not None:
+            assert_same(original, run(smaller, program, queue), launch)
+
+
+def build(context: cl.Context, kernel: CoarsenedKernel, form: str, launch: Launch) -> cl.Program | None:
+    """The coarsened kernel on a device; None where it is known to have no SPIR-V form."""
+    rest = parse_options(launch.options).device_options
+    if form == "opencl_c":
+        return build_uncached(context, kernel.opencl_c, [kernel.opencl_c_standard, *rest])
+    if launch.path.stem in ONLY_AS_SOURCE:
+        return None
+    return build_uncached(context, kernel.spirv, rest)
