@@ -55,7 +55,7 @@ def block_profile(
     return BlockProfile(
         once=_work(once, is_divergent),
         divergent=_work(repeated, is_divergent),
-        depth=dependence_depth((*prologue, *body), standing_for),
+        depth=dependence_depth(body, standing_for, prologue),
     )
 
 

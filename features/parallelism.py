@@ -12,7 +12,7 @@ wait for a store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.ir.kernel import Instruction
@@ -36,19 +36,24 @@ def is_operation(instruction: Instruction) -> bool:
 
 
 def dependence_depth(
-    instructions: Iterable[Instruction], standing_for: Mapping[str, str] | None = None
+    instructions: Iterable[Instruction],
+    standing_for: Mapping[str, str] | None = None,
+    prologue: Sequence[Instruction] = (),
 ) -> DependenceDepth:
     """The longest chains of data dependences among a block's instructions.
 
     Args:
         instructions: those of one block, in their order.
-        standing_for: values that were replaced by others, by their old name.
+        standing_for: values that were replaced by others, by their old name; not in the prologue.
+        prologue: instructions before those.
     """
-    replaced = standing_for or {}
+    replaced: Mapping[str, str] = {}
     operations: dict[str, int] = {}
     accesses: dict[str, int] = {}
     deepest = most = 0
-    for instruction in filter(is_operation, instructions):
+    for index, instruction in enumerate(filter(is_operation, (*prologue, *instructions))):
+        if index == len(prologue):
+            replaced = standing_for or {}
         names = [operand.text for operand in instruction.operands if operand.is_local]
         sources = [replaced.get(name, name) for name in names]
         depth = 1 + max((operations.get(source, 0) for source in sources), default=0)

@@ -4,7 +4,7 @@ The transform (`transform/ids.py`) answers an id or size query at the kernel's s
 back, so that counts follow what it really writes:
 
     before                    counted, at the start of the entry block (factor 2)
-    %x = get_global_id(0)     %id, %offset, %x.coarsened, %x.first, %x, %x.1
+    %x = get_global_id(0)     %id, %offset, two to scale it, one more with the offset, one for the other replica
 
 A query whose dimension is only known at run time keeps its place and becomes three instructions.
 """
@@ -45,10 +45,10 @@ class RewrittenIds:
 
     def replacement(self, instruction: Instruction) -> tuple[Instruction, ...]:
         """What stands in an instruction's place, for one replica: itself if it is no query, or nothing."""
+        if instruction.name in self.standing_for:
+            return ()
         if not self._rewriter.handles(instruction):
             return (instruction,)
-        if self._rewriter.is_hoisted(instruction):
-            return ()
         return tuple(map(_read, self._rewriter.selection(instruction, instruction.name, 0, {})))
 
     @cached_property
@@ -72,15 +72,16 @@ def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:
     rewriter = IdRewriter(kernel, coarsening, NameSupply(kernel))
     standing_for = dict(_last_replicas(kernel, rewriter))
     for instruction in kernel.instructions():
-        if rewriter.handles(instruction) and not rewriter.is_hoisted(instruction):
+        if rewriter.handles(instruction) and instruction.name not in standing_for:
             list(rewriter.selection(instruction, instruction.name, 0, {}))  # for what it adds to the prologue
     return RewrittenIds(kernel, coarsening, tuple(map(_read, rewriter.prologue)), standing_for, rewriter)
 
 
 def _last_replicas(kernel: Kernel, rewriter: IdRewriter) -> Iterator[tuple[str, str]]:
     for instruction in kernel.instructions():
-        if rewriter.handles(instruction) and rewriter.is_hoisted(instruction):
-            yield instruction.name, rewriter.replicas(instruction)[-1].removeprefix("%")
+        replicas = rewriter.answered_at_start(instruction)
+        if replicas:
+            yield instruction.name, replicas[-1].removeprefix("%")
 
 
 def _read(line: str) -> Instruction:

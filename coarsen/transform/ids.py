@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from coarsen.analysis.builtins import Effect, builtin_name, effect_of
+from coarsen.analysis.uses import Use, uses_of_values
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.printer import rename
 from coarsen.transform.configuration import Coarsening
@@ -35,6 +36,7 @@ _PARTS = {
     "get_global_linear_id": ("get_global_id", "get_global_size"),
     "get_local_linear_id": ("get_local_id", "get_local_size"),
 }
+_IDS = frozenset({"get_global_id", "get_local_id"})
 _AXES = "xyz"
 _TEMPORARY = "call"
 _ATTRIBUTES = "nounwind willreturn memory(none)"
@@ -50,6 +52,10 @@ class IdRewriter:
     prologue: list[str] = field(default_factory=list)
     _rescaled: dict[str, list[str]] = field(default_factory=dict)
     _called: set[str] = field(default_factory=set)
+    _uses: Mapping[str, list[Use]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._uses = uses_of_values(self.kernel)
 
     def answered_at_start(self, instruction: Instruction) -> list[str]:
         """What stands for a query, or for a narrowed id, in each replica (one item where all have the same).
@@ -57,15 +63,23 @@ class IdRewriter:
         Empty for any other instruction, and for a query whose dimension is known only at run time.
         """
         if self.handles(instruction):
-            return self.replicas(instruction) if self._is_constant(instruction) else []
+            return self._answers(instruction) if self._is_constant(instruction) else []
         if instruction.opcode != "trunc":
             return []
         narrowed = self.kernel.definition.get(instruction.operands[0].text)
         if narrowed is None or not self.handles(narrowed) or not self._is_constant(narrowed):
             return []
-        if builtin_name(narrowed.callee) not in ("get_global_id", "get_local_id"):
+        if builtin_name(narrowed.callee) not in _IDS:
             return []
-        return self._narrowed(instruction, self.replicas(narrowed)[0])
+        return self._narrowed(instruction, self._first(builtin_name(narrowed.callee)))
+
+    def _answers(self, query: Instruction) -> list[str]:
+        """A query's replicas; of an id that is only ever narrowed the first is enough."""
+        name = builtin_name(query.callee)
+        uses = self._uses.get(query.name, [])
+        if name in _IDS and all(use.instruction.opcode == "trunc" for use in uses):
+            return [self._first(name)]
+        return self.replicas(query)
 
     def handles(self, instruction: Instruction) -> bool:
         """Whether a call asks for an id or size that this coarsening changes."""
@@ -116,15 +130,28 @@ class IdRewriter:
     def _along(self, query: str) -> list[str]:
         """A query along the coarsened dimension, for each replica."""
         if query not in self._rescaled:
-            if query in ("get_global_id", "get_local_id"):
-                self._rescaled[query] = self._rescaled_id(query)
+            if query in _IDS:
+                self._rescaled[query] = self._replicas_of_id(query)
             else:
                 size = self._query(query, self.coarsening.dimension)
                 name = _short(query, self.coarsening.dimension)
                 self._rescaled[query] = [self._operation("mul", size, str(self.coarsening.factor), name)]
         return self._rescaled[query]
 
-    def _rescaled_id(self, query: str) -> list[str]:
+    def _replicas_of_id(self, query: str) -> list[str]:
+        first, stride = self._first(query), self.coarsening.stride
+        name = _short(query, self.coarsening.dimension)
+        others = range(1, self.coarsening.factor)
+        return [first, *(self._operation("add", first, str(k * stride), f"{name}.{k}") for k in others)]
+
+    def _first(self, query: str) -> str:
+        """Replica 0 of an id along the coarsened dimension."""
+        key = f"{query} of replica 0"
+        if key not in self._rescaled:
+            self._rescaled[key] = [self._rescaled_id(query)]
+        return self._rescaled[key][0]
+
+    def _rescaled_id(self, query: str) -> str:
         factor, stride = self.coarsening.factor, self.coarsening.stride
         name = _short(query, self.coarsening.dimension)
         position = self._query(query, self.coarsening.dimension)
@@ -142,8 +169,7 @@ class IdRewriter:
             first = self._operation("add", start, lane, scaled)
         if offset:
             first = self._operation("add", first, offset, name)
-        others = [self._operation("add", first, str(k * stride), f"{name}.{k}") for k in range(1, factor)]
-        return [first, *others]
+        return first
 
     def _narrowed(self, truncation: Instruction, first: str) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""

@@ -109,6 +109,7 @@ SPACE_NAMES = {
     AddressSpace.LOCAL: "local",
     AddressSpace.GENERIC: "",
 }
+_IMAGES = {0: "image1d", 1: "image2d", 2: "image3d", 5: "image1d_buffer"}
 _KIND_OF_RECORD = re.compile(r"^(?:struct|union|class)\.")
 _NOT_IN_NAMES = re.compile(r"\W")
 
@@ -166,8 +167,17 @@ def _target(text: str) -> CType:
     if "spirv.Event" in text:
         return Opaque("event_t")
     if "spirv.Image" in text:
-        return Opaque("image2d_t")
+        return Opaque(_image(text))
     raise RefusalError("unsupported-type", f"the type {text} can't be written as OpenCL C")
+
+
+def _image(text: str) -> str:
+    """OpenCL's name of `target("spirv.Image", sampled, dimension, depth, arrayed, multisampled, …)`."""
+    dimension, depth, arrayed, multisampled = (int(word) for word in text.split(", ")[2:6])
+    if dimension not in _IMAGES:
+        raise RefusalError("unsupported-type", f"the type {text} can't be written as OpenCL C")
+    flags = ("_array" if arrayed else "", "_msaa" if multisampled else "", "_depth" if depth else "")
+    return f"{_IMAGES[dimension]}{''.join(flags)}_t"
 
 
 def size_of(type_: CType) -> int:

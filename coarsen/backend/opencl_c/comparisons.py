@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c_types import BOOL, CType, Pointer, Vector, element_of, integer
+from coarsen.backend.opencl_c.c_types import BOOL, LONG, CType, Pointer, Vector, element_of, integer
 from coarsen.backend.opencl_c.conditions import logical_and, logical_or, negation
 from coarsen.backend.opencl_c.expression import (
     CONDITIONAL,
@@ -23,6 +23,7 @@ from coarsen.backend.opencl_c.expression import (
     call,
     cast,
     coerce,
+    literal_int,
     promoted,
     unary,
 )
@@ -84,6 +85,11 @@ def _scalars(left: Expression, operator: str, right: Expression) -> Expression:
     """Both operands' signs must agree where C would compare them as another type than LLVM does."""
     right = coerce(right, left.type)
     return _compare(*_with_operator(integer_pair(left, right), operator))
+
+
+def equality(value: Expression, number: int) -> Expression:
+    """The condition that an integer is a number."""
+    return _scalars(value, "==", literal_int(number, LONG))
 
 
 def _with_operator(pair: tuple[Expression, Expression], operator: str) -> tuple[Expression, str, Expression]:

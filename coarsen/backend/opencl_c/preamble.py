@@ -84,12 +84,19 @@ def _signature(translator: Translator) -> str:
 def _argument(translator: Translator, argument: Argument) -> str:
     type_ = translator.pointees.arguments[argument.name]
     if isinstance(type_, Opaque):
-        access = f"{argument.access} " if argument.access not in ("none", "") else ""
-        return f"{access}{type_} {argument.name}"
+        return f"{_access(argument)}{type_} {argument.name}"
     text = declared(type_, argument.name)
     if isinstance(type_, Pointer) and "restrict" in argument.qualifiers:
         text = re.sub(rf"\* ?{re.escape(argument.name)}$", f"* restrict {argument.name}", text)
     return text
+
+
+def _access(argument: Argument) -> str:
+    """How a kernel uses an image, as the source said or as LLVM's type does."""
+    if argument.access in ("read_only", "write_only", "read_write"):
+        return f"{argument.access} "
+    match = re.search(r'"spirv\.Image".* ([012])\)$', str(argument.type))
+    return f"{('read_only', 'write_only', 'read_write')[int(match[1])]} " if match else ""
 
 
 def _tables(translator: Translator) -> list[str]:
@@ -117,7 +124,7 @@ def _table(translator: Translator, variable: GlobalVariable) -> str:
         raise RefusalError(
             "program-scope-variable", f"the program-scope variable '{variable.name}' is in no address space"
         )
-    if variable.address_space == AddressSpace.GLOBAL and not variable.is_constant:
+    if variable.address_space == AddressSpace.GLOBAL:
         raise RefusalError(
             "program-scope-variable",
             f"the program-scope variable '{variable.name}' keeps its value between kernels",

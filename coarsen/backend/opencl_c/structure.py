@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT
+from coarsen.backend.opencl_c.branches import Arm, Node
 from coarsen.backend.opencl_c.conditions import negation
 from coarsen.backend.opencl_c.statements import (
     Break,
@@ -25,7 +26,7 @@ from coarsen.backend.opencl_c.statements import (
     Statement,
     ends_in_jump,
 )
-from coarsen.backend.opencl_c.terminators import Arm, Node, SkippedFlow
+from coarsen.backend.opencl_c.terminators import SkippedFlow
 
 
 @dataclass(frozen=True, slots=True)

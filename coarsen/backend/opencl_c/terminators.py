@@ -11,35 +11,14 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.backend.opencl_c.branches import Arm, Node
+from coarsen.backend.opencl_c.cases import Test, chain_cases
 from coarsen.backend.opencl_c.conditions import logical_and, logical_or, negation
 from coarsen.backend.opencl_c.expression import Expression
 from coarsen.backend.opencl_c.statements import Assign, Statement
 from coarsen.ir.kernel import Kernel
 
 _LONGEST_CONDITION = 160
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """An edge: where it leads and what it assigns on the way."""
-
-    target: str
-    copies: tuple[Assign, ...] = ()
-
-
-@dataclass(slots=True)
-class Node:
-    """A block of the C text: statements, then a return (no arms), a jump (one) or a branch (two)."""
-
-    name: str
-    statements: list[Statement]
-    arms: tuple[Arm, ...]
-    condition: Expression | None = None
-
-    @property
-    def is_empty_return(self) -> bool:
-        """Whether it does nothing but end the kernel."""
-        return not self.arms and not self.statements
 
 
 @dataclass(frozen=True)
@@ -49,6 +28,8 @@ class BlockWriter:
     statements: Callable[[str], list[Statement]]
     condition: Callable[[str], Expression]
     copies: Callable[[str, str], list[Assign]]
+    test: Callable[[str], Test | None]
+    equals: Callable[[str, int], Expression]
 
 
 class SkippedFlow(ControlFlow):
@@ -109,13 +90,22 @@ class _Builder:
             seen.add(onward.target)
             arm = Arm(onward.target, (*arm.copies, *onward.copies))
 
+    def entrances(self) -> dict[str, int]:
+        """How many edges lead to each node that the entry leads to."""
+        counts: dict[str, int] = {}
+        reached, pending = {self.flow.entry}, [self.flow.entry]
+        while pending:
+            for arm in self.nodes[pending.pop()].arms:
+                counts[arm.target] = counts.get(arm.target, 0) + 1
+                if arm.target not in reached:
+                    reached.add(arm.target)
+                    pending.append(arm.target)
+        return counts
+
     def join_conditions(self) -> None:
         """Merge a block that only tests into the one before, where both share a target."""
-        counts: dict[str, int] = {}
-        for node in self.nodes.values():
-            for arm in node.arms:
-                counts[arm.target] = counts.get(arm.target, 0) + 1
-        for name in reversed(self.flow.reverse_postorder):
+        counts = self.entrances()
+        for name in reversed(list(self.nodes)):
             while self._join(self.nodes[name], counts):
                 pass
 
@@ -171,5 +161,6 @@ def branch_graph(flow: ControlFlow, writer: BlockWriter) -> SkippedFlow:
     builder = _Builder(flow, writer, frozenset(loop.header for loop in flow.loops))
     builder.build()
     builder.skip_forwarders()
+    chain_cases(builder.nodes, builder.entrances(), writer.test, writer.equals)
     builder.join_conditions()
     return SkippedFlow(flow.kernel, flow.entry, builder.nodes)

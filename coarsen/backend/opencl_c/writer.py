@@ -12,14 +12,17 @@ from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.block_statements import statements_of
 from coarsen.backend.opencl_c.c_types import CType
+from coarsen.backend.opencl_c.cases import Test
+from coarsen.backend.opencl_c.comparisons import equality
 from coarsen.backend.opencl_c.constant_expressions import constant, constant_lanes
 from coarsen.backend.opencl_c.copies import Copy, in_order
-from coarsen.backend.opencl_c.dataflow import Dataflow
+from coarsen.backend.opencl_c.dataflow import Dataflow, constant_index
 from coarsen.backend.opencl_c.effects import Effects
 from coarsen.backend.opencl_c.expression import Expression, coerce
 from coarsen.backend.opencl_c.expressions import HANDLERS
 from coarsen.backend.opencl_c.folding import plan_folding
 from coarsen.backend.opencl_c.intrinsics import stem
+from coarsen.backend.opencl_c.jumps import without_forward_jumps
 from coarsen.backend.opencl_c.liveness import Liveness
 from coarsen.backend.opencl_c.loops import shaped, without_unused_labels
 from coarsen.backend.opencl_c.names import Names, readable
@@ -37,7 +40,10 @@ from coarsen.backend.opencl_c.terminators import BlockWriter, branch_graph
 from coarsen.backend.opencl_c.translator import Translator
 from coarsen.backend.opencl_c.variables import Variables
 from coarsen.backend.opencl_c.wrapping import wrapped
-from coarsen.ir.kernel import Kernel
+from coarsen.errors import InternalError
+from coarsen.ir.details import predicate
+from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.types import IntegerType
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,9 @@ def _functions_called(kernel: Kernel) -> set[str]:
     return (
         {builtin_name(callee) for callee in callees} | {stem(callee) for callee in callees} | set(_OWN_FUNCTIONS)
     )
+
+
+_BOTH_WAYS = 2
 
 
 class _Writer:
@@ -148,12 +157,55 @@ class _Writer:
             ),
             condition=lambda name: self.translator.value(self.kernel.block[name].terminator.operands[0]),
             copies=self._copies,
+            test=self._test,
+            equals=self._equals,
         )
         graph = branch_graph(self.flow, blocks)
         body = without_unused_labels(structured(graph))
         if not graph.is_reducible:
             return declare_at_top(body, self.translator.variable_types)
+        body = without_unused_labels(without_forward_jumps(body))
         return declare(shaped(body), self.translator.variable_types)
+
+    def _test(self, block: str) -> Test | None:
+        """The comparison with a constant that a block ends with, if nothing else needs its result."""
+        terminator = self.kernel.block[block].terminator if block in self.kernel.block else None
+        if terminator is None or len(terminator.targets) != _BOTH_WAYS:
+            return None
+        compared = self.dataflow.definition(terminator.operands[0])
+        if compared is None or compared.opcode != "icmp" or compared.name not in self.translator.folding.inlined:
+            return None
+        value, constant = map(self.dataflow.origin, compared.operands)
+        number = constant_index(constant)
+        if number is None or not value.is_local or not isinstance(value.type, IntegerType):
+            return None
+        if not self._is_simple(value):
+            return None
+        return Test(value.text, predicate(compared), number, value.type.width, self._largest(value))
+
+    def _is_simple(self, value: Value) -> bool:
+        """Whether a value may be named several times: a variable, widened or not."""
+        folded = self.translator.folding.inlined
+        if value.text not in folded:
+            return True
+        widened = self.kernel.definition[value.text]
+        return widened.opcode in ("sext", "zext") and self.dataflow.origin(widened.operands[0]).text not in folded
+
+    def _largest(self, value: Value) -> int | None:
+        """A bound of a value that was cut to some bits."""
+        definition = self.dataflow.definition(value)
+        if definition is None or definition.opcode != "and":
+            return None
+        bounds = [constant_index(operand) for operand in definition.operands]
+        return next((bound for bound in bounds if bound is not None and bound >= 0), None)
+
+    def _equals(self, block: str, number: int) -> Expression:
+        """The condition that the value which a block compares is a number."""
+        compared = self.dataflow.definition(self.kernel.block[block].terminator.operands[0])
+        if compared is None:
+            raise InternalError(f"block '{block}' ends with no comparison")
+        value = self.translator.value(compared.operands[0])
+        return equality(value, number)
 
     def _copies(self, source: str, target: str) -> list[Assign]:
         """The assignments that the edge makes, variables that are shared left out."""

@@ -26,4 +26,4 @@ CASES = [*INTEGERS, *cases_in(".")]
 COMPILED = cases_in("compiled")
 OPENCL_2_0 = cases_in("opencl_2_0", ("-cl-std=CL2.0",))
 # Jumps into the middle of a loop, and cases that fall through, have no structured form.
-WITH_GOTO = frozenset({"irreducible", "switch_cases"})
+WITH_GOTO = frozenset({"irreducible", "switch_cases", "switch_of_many"})
