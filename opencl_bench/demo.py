@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pyopencl as cl
 from rich.console import Console
@@ -17,20 +17,17 @@ from rich.table import Table
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
 from coarsen.api import CoarsenedKernel, predict
-from coarsen.errors import CoarsenError, VerificationError
+from coarsen.errors import CoarsenError
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
-from coarsen.runtime.health import check_health
-from coarsen.runtime.program import Program
+from coarsen.runtime.devices import DeviceDescription, open_device
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
-from .benchmark import Benchmark, Launch, Workload
-from .comparison import compare
+from .benchmark import Benchmark
+from .coarsened import coarsened_kernels, devices_to_measure, verify
 from .measure import measure, median, speedup
-from .run import KernelChoice, LaunchableKernel, run_workload
 from .suite import benchmark
 
 KERNEL = "sgemm"
@@ -52,7 +49,7 @@ def main() -> int:
 
 
 def demonstrate(console: Console) -> None:
-    """Show every step on `console`. Raises CoarsenError, VerificationError among them."""
+    """Show every step on `console`. Raises CoarsenError."""
     chosen = benchmark(KERNEL)
     kernel = lower(chosen.kernel_file, chosen.kernel, chosen.build_options)
     _show_lowering(console, chosen, kernel)
@@ -60,7 +57,8 @@ def demonstrate(console: Console) -> None:
     factor = _show_prediction(console, chosen)
     _show_rewritten(console, kernel, configuration([Coarsening(factor)]))
     candidates = dict.fromkeys([(factor, 0), *OTHER_CONFIGURATIONS])
-    for device in _working_devices(console):
+    console.rule("[bold]5. Run on what is here")
+    for device in devices_to_measure():
         _show_measurement(console, chosen, device, list(candidates))
 
 
@@ -113,48 +111,21 @@ def _show_rewritten(console: Console, kernel: Kernel, chosen: Configuration) -> 
     console.print()
 
 
-def _working_devices(console: Console) -> Iterable[DeviceDescription]:
-    console.rule("[bold]5. Run on what is here")
-    working = [device for device in discover_devices() if check_health(device).works]
-    # Interpreters are for checking, not for timing.
-    return [device for device in working if "Oclgrind" not in device.name]
-
-
 def _show_measurement(
     console: Console, chosen: Benchmark, device: DeviceDescription, candidates: list[tuple[int, int]]
 ) -> None:
     context = cl.Context([open_device(device)])
     queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
     workload = chosen.workload("cpu")
-    kernels = {"original": _kernels(context, chosen, 1, 0)}
+    kernels = {"original": coarsened_kernels(context, chosen, 1, 0)}
     for factor, dimension in candidates:
-        kernels[f"factor {factor}, dimension {dimension}"] = _kernels(context, chosen, factor, dimension)
-    for name, choose in kernels.items():
-        _verify(queue, workload, name, choose)
-    samples = measure(queue, workload, kernels, REPETITIONS)
-    console.print(_table(device, samples))
+        kernels[f"factor {factor}, dimension {dimension}"] = coarsened_kernels(context, chosen, factor, dimension)
+    verify(queue, workload, kernels, workload.reference())
+    console.print(_table(device, measure(queue, workload, kernels, REPETITIONS)))
     console.print(
         "all results equal the NumPy reference. "
-        f"The first row is the factor predicted for {ABSENT_DEVICE}: other devices want other factors.\n"
+        f"The second row is the factor predicted for {ABSENT_DEVICE}: other devices want other factors.\n"
     )
-
-
-def _kernels(context: cl.Context, chosen: Benchmark, factor: int, dimension: int) -> KernelChoice:
-    program = Program(context, chosen.source, factor=factor, dim=dimension)
-    program.build(list(chosen.build_options))
-    kernel: LaunchableKernel = getattr(program, chosen.kernel)
-
-    def choose(_launch: Launch) -> LaunchableKernel:
-        return kernel
-
-    return choose
-
-
-def _verify(queue: cl.CommandQueue, workload: Workload, name: str, choose: KernelChoice) -> None:
-    result = run_workload(queue, workload, choose)
-    wrong = compare(result.outputs, workload.reference(), workload)
-    if wrong or not result.guards_intact:
-        raise VerificationError(f"{name}: {'; '.join(wrong) or 'written outside of a buffer'}")
 
 
 def _table(device: DeviceDescription, samples: Mapping[str, list[int]]) -> Table:
