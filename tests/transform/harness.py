@@ -49,7 +49,7 @@ def build_coarsened(
     context: cl.Context, kernel: CoarsenedKernel, form: str, options: tuple[str, ...]
 ) -> cl.Kernel:
     """A coarsened kernel on a device, through OpenCL C or through SPIR-V."""
-    rest = parse_options(options).device_options
+    rest = [*parse_options(options).device_options, *workaround(context)]
     if form == "spirv":
         program = build_uncached(context, kernel.spirv, rest)
     else:
@@ -59,11 +59,12 @@ def build_coarsened(
 
 def build_original(context: cl.Context, case: Case) -> cl.Kernel:
     """A case's kernel as it stands in its file."""
-    options = list(case.options)
-    if "Oclgrind" in context.devices[0].platform.name:
-        # Oclgrind 21.10 gets an optimised `switch` wrong (seen with `irregular_conditions`).
-        options.append("-cl-opt-disable")
-    return cl.Kernel(build_uncached(context, case.source, options), case.name)
+    return cl.Kernel(build_uncached(context, case.source, [*case.options, *workaround(context)]), case.name)
+
+
+def workaround(context: cl.Context) -> list[str]:
+    """Oclgrind 21.10 gets an optimised `switch` wrong, seen with `irregular_conditions` before any coarsening."""
+    return ["-cl-opt-disable"] if "Oclgrind" in context.devices[0].platform.name else []
 
 
 def divided(sizes: tuple[int, ...], chosen: Configuration) -> tuple[int, ...]:
