@@ -7,6 +7,7 @@ kernel.ll, kernel.bc ─────────▲
 from __future__ import annotations
 
 import re
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from coarsen.ir.reader import read_kernel
 _ASSEMBLY = re.compile(
     r"(?:\s*;[^\n]*\n)*\s*(?:target (?:datalayout|triple)|source_filename|define |declare |[@%!]|attributes #)"
 )
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -84,12 +86,13 @@ def _read(path: Path) -> bytes:
 
 
 def _decode(content: bytes, path: Path) -> str:
-    if b"\0" in content:
-        raise InvalidInputError(f"{path}: neither text nor LLVM bitcode")
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("latin-1")  # older sources have their comments in it; any byte is a character
+        text = content.decode("latin-1")  # older sources have their comments in it
+    if _CONTROL_CHARACTER.search(text):
+        raise InvalidInputError(f"{path}: neither text nor LLVM bitcode")
+    return text
 
 
 def _disassemble(content: bytes, path: Path) -> str:
