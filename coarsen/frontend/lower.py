@@ -7,7 +7,6 @@ kernel.ll, kernel.bc ─────────▲
 from __future__ import annotations
 
 import re
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
