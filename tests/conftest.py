@@ -61,6 +61,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("device", parameters, ids=[short_name(entry) for entry in parameters], indirect=True)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the combinations that a test module's `runs_on(parameters)` says there are none of.
+
+    They are counted as deselected. A missing device is no such combination: its test is there, to fail.
+    """
+    dropped = [item for item in items if not _exists(item)]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if _exists(item)]
+
+
+def _exists(item: pytest.Item) -> bool:
+    runs_on = getattr(getattr(item, "module", None), "runs_on", None)
+    parameters: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    if runs_on is None or not isinstance(parameters.get("device"), DeviceDescription):
+        return True
+    return bool(runs_on(parameters))
+
+
 def short_name(device: DeviceDescription | str) -> str:
     """What a device is called in a test's id."""
     if isinstance(device, str):

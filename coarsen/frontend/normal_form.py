@@ -21,6 +21,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
+from coarsen.frontend.by_value import own_changed_structures
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
 from coarsen.ir.metadata import Metadata
@@ -52,7 +53,7 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
         InvalidInputError: no kernel, several and none chosen, or no such kernel.
         RefusalError: recursion.
     """
-    with parsed(merge_twins(_inlinable(assembly))) as module:
+    with parsed(own_changed_structures(merge_twins(_inlinable(assembly)))) as module:
         name = choose_kernel(kernel_names(assembly), kernel)
         if _NATIVE_INTEGERS not in module.data_layout:
             module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS

@@ -39,7 +39,10 @@ MakeArguments = Callable[[np.random.Generator, int], list[Argument]]
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel and a launch of it; `arguments(rng, items)` makes the arguments for a number of work-items."""
+    """A kernel and a launch of it; `arguments(rng, items)` makes the arguments for a number of work-items.
+
+    `needs` is what Oclgrind lacks; `wrong_on` names a device that gets the *original* kernel wrong.
+    """
 
     name: str
     global_size: tuple[int, ...]
@@ -53,6 +56,7 @@ class Case:
     needs: str = ""
     forms: tuple[str, ...] = ("opencl_c", "spirv")
     text: str = ""
+    wrong_on: str = ""
 
     @property
     def source(self) -> str:
@@ -203,6 +207,13 @@ CASES = (
         tolerance=1e-6,
     ),
     Case("image_filter", (24, 24), (24, 4), _images, dimensions=(0, 1), tolerance=1e-6, needs="images"),
+    Case(
+        "struct_by_value",
+        (96,),
+        (24,),
+        lambda rng, n: [integers(rng, n), zeros(n), _records(rng, 1)[0], _records(rng, 1)[0]],
+        wrong_on="pocl",  # PoCL 3.1 keeps one structure for all work-items of a group
+    ),
     Case(
         "guarded_rows",
         (96,),

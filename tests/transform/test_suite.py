@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 import pyopencl as cl
 import pytest
@@ -76,15 +78,19 @@ class CoarsenedBenchmark:
         return build_coarsened(self._context, kernel, self._form, self._benchmark.build_options)
 
 
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Whether the device has the local memory that the launches ask for."""
+    combination, device = parameters["combination"], parameters["device"]
+    work = workload(combination.benchmark, combination.coarsening.dimension)
+    enough: bool = local_bytes(work) <= device.local_memory
+    return enough
+
+
 @pytest.mark.parametrize("combination", chosen_combinations(), ids=str)
 def test_gives_the_reference_results(
     combination: Combination, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     work = workload(combination.benchmark, combination.coarsening.dimension)
-    needed = local_bytes(work)
-    if needed > queue.device.local_mem_size:
-        assert device.is_called("oclgrind"), f"{device.name} has too little local memory: {needed} bytes needed"
-        return
     for form in ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",):
         kernels = CoarsenedBenchmark(queue, combination, form)
         result = run_workload(queue, work, kernels.choose)
