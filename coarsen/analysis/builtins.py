@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import lru_cache
 
 from coarsen.ir.kernel import Instruction
 
@@ -80,7 +81,12 @@ def effect_of(instruction: Instruction, declaration: str = "") -> Effect:
         declaration: the attributes of the called function as LLVM prints them above its declaration; a function
             that this table does not know is judged by whether it may touch memory.
     """
-    name = builtin_name(instruction.callee)
+    return _effect_of_callee(instruction.callee, declaration)
+
+
+@lru_cache(maxsize=4096)
+def _effect_of_callee(callee: str, declaration: str) -> Effect:
+    name = builtin_name(callee)
     if not name or name.startswith(_REFUSED_PREFIXES):
         return _group_barrier_or_refused(name)
     if name.startswith("llvm."):

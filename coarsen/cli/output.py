@@ -73,8 +73,14 @@ def console() -> Console:
     """A rich console on standard output: coloured and wrapped on a terminal, plain and whole elsewhere."""
     from rich.console import Console
 
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command line, which ends quietly; rich would exit with 1."""
+            raise BrokenPipeError
+
     terminal = sys.stdout.isatty()
-    return Console(file=sys.stdout, width=None if terminal else _UNLIMITED_WIDTH, highlight=False, emoji=False)
+    width = None if terminal else _UNLIMITED_WIDTH
+    return PlainConsole(file=sys.stdout, width=width, highlight=False, emoji=False)
 
 
 def write_result(content: str | bytes, path: Path | None) -> None:

@@ -56,6 +56,8 @@ def predicate(instruction: Instruction) -> str:
 
 def is_volatile(instruction: Instruction) -> bool:
     """Whether a load, store or atomic is volatile."""
+    if "volatile" not in instruction.text and instruction.opcode != "call":
+        return False
     return bool(re.search(r"\b(?:load|store|atomicrmw|cmpxchg)(?: \w+)? volatile\b", instruction.text)) or (
         instruction.opcode == "call"
         and instruction.text.rstrip().endswith("i1 true)")

@@ -138,6 +138,16 @@ def test_nobody_reads(words: str) -> None:
     assert (done.returncode, len(done.stderr.splitlines())) == ((2, 1) if words == "nonsense" else (0, 0))
 
 
+def test_a_reader_that_has_gone_ends_a_table_quietly() -> None:
+    code = (
+        "import os, sys; from coarsen.cli.main import main\n"
+        "reader, writer = os.pipe(); os.close(reader); os.dup2(writer, 1)\n"
+        "sys.exit(main(['devices', '--no-check']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_full_disk_is_one_line(scale: Path) -> None:
     code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
     with Path("/dev/full").open("w") as full:

@@ -33,6 +33,7 @@ class Dataflow:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self._lanes: dict[str, tuple[Lane | None, ...]] = {}
+        self._origins: dict[str, Value] = {}
 
     @cached_property
     def copies(self) -> Mapping[str, Value]:
@@ -47,6 +48,14 @@ class Dataflow:
 
     def origin(self, value: Value) -> Value:
         """The value that stands for `value` in the text."""
+        if value.kind is not ValueKind.INSTRUCTION:
+            return value
+        known = self._origins.get(value.text)
+        if known is None:
+            known = self._origins[value.text] = self._find_origin(value)
+        return known
+
+    def _find_origin(self, value: Value) -> Value:
         seen = 0
         while value.kind is ValueKind.INSTRUCTION and seen <= len(self.copies):
             if value.text in self.copies:
