@@ -118,8 +118,8 @@ def choose_kernel(names: list[str], wanted: str | None) -> str:
 
 def _inlinable(assembly: str) -> str:
     """Attributes that forbid inlining or optimising are requests, not meaning."""
-    return "\n".join(
-        _BLOCKING_ATTRIBUTES.sub("", line) if line.startswith("attributes #") else line
+    return "".join(
+        f"{_BLOCKING_ATTRIBUTES.sub('', line) if line.startswith('attributes #') else line}\n"
         for line in assembly.splitlines()
     )
 

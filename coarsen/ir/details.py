@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import StructType, Type, parse_type
@@ -29,6 +30,9 @@ _FLAGS = frozenset(
         "volatile",
     ]
 )
+
+
+_PLAIN_TYPE = re.compile(r"(?:\w+|<\d+ x \w+>|\[\d+ x \w+\])(?=,|$)")
 
 
 def _after_opcode(instruction: Instruction) -> str:
@@ -83,7 +87,14 @@ def source_element_type(instruction: Instruction, structures: Mapping[str, Struc
     rest = _after_opcode(instruction).strip()
     while (word := rest.split(" ", 1)[0]) in _FLAGS or word.startswith("inrange("):
         rest = rest.split(" ", 1)[1]
-    return parse_type(rest, structures)
+    plain = _PLAIN_TYPE.match(rest)
+    return _plain_type(plain.group()) if plain else parse_type(rest, structures)
+
+
+@lru_cache(maxsize=1024)
+def _plain_type(text: str) -> Type:
+    """A type without structures in it: most are, and are read again and again."""
+    return parse_type(text)
 
 
 def shuffle_mask(instruction: Instruction) -> tuple[int | None, ...]:

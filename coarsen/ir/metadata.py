@@ -96,6 +96,8 @@ class Metadata:
 
 def strip_attachments(line: str) -> str:
     """An instruction's or function's line without debug, aliasing-scope and other droppable attachments."""
+    if " !" not in line:
+        return line
     return _ATTACHMENT.sub(
         lambda match: match.group() if match[1] in _KEPT_ATTACHMENTS or "kernel_arg" in match[1] else "", line
     )
@@ -103,5 +105,5 @@ def strip_attachments(line: str) -> str:
 
 def debug_node(line: str) -> str:
     """The number of the `DILocation` attached to an instruction's line, or empty."""
-    match = re.search(r"!dbg !(\d+)", line)
+    match = re.search(r"!dbg !(\d+)", line) if "!dbg" in line else None
     return match[1] if match else ""

@@ -16,11 +16,18 @@ from typing import Any
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import Argument, Block, GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.metadata import Metadata, debug_node, strip_attachments
-from coarsen.ir.types import StructType, Type, VoidType, parse_type
+from coarsen.ir.types import LabelType, StructType, Type, VoidType, parse_type
 
 _DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
 _INCOMING = re.compile(r", %([-a-zA-Z$._0-9]+) \]")
+_LOCAL = re.compile(r"%[-a-zA-Z$._0-9]+")
+_BINARY = "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem icmp fcmp store"
+_UNARY = (
+    "trunc zext sext fptoui fptosi uitofp sitofp fptrunc fpext ptrtoint inttoptr bitcast addrspacecast fneg load"
+)
+_OPERAND_COUNTS = {**dict.fromkeys(_BINARY.split(), 2), **dict.fromkeys(_UNARY.split(), 1), "select": 3}
 _VOID = VoidType()
+_LABEL_TYPE = LabelType()
 _LABEL = re.compile(r"label %([-a-zA-Z$._0-9]+)")
 _GLOBAL = re.compile(
     r"^@(?P<name>\S+) = .*?(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?"
@@ -100,6 +107,7 @@ class _Reader:
         self._metadata = metadata
         self._types: dict[int, Type] = {}
         self._values: dict[int, Value] = {}
+        self._local: dict[str, Value] = {}
         self.structures: dict[str, StructType] = {}
         definitions = [(structure.name, str(structure)) for structure in module.struct_types]
         before: object = None
@@ -111,31 +119,50 @@ class _Reader:
                     self.structures[name] = parsed
 
     def blocks(self, function: Any, body: str) -> Iterator[Block]:  # noqa: ANN401
-        lines = _instruction_lines(body)
+        lines = _lines_of_blocks(body)
+        for argument in function.arguments:
+            self._local[f"%{argument.name}"] = self._value(argument)
         for block in function.blocks:
-            read = (self._instruction(instruction, next(lines, "")) for instruction in block.instructions)
+            instructions = list(block.instructions)
+            if len(instructions) != len(lines.get(block.name, ())):
+                raise InternalError(f"LLVM's text and objects disagree in the block '{block.name}'")
+            read = map(self._instruction, instructions, lines[block.name])
             yield Block(block.name, tuple(i for i in read if not i.callee.startswith(_DROPPED_CALLS)))
 
     def _instruction(self, instruction: Any, line: str) -> Instruction:  # noqa: ANN401
         # Every question to LLVM is a foreign call; what the line says plainly is taken from it.
         name, _, rest = line.partition(" = ") if line.startswith("%") else ("", "", line)
         opcode = _opcode(rest)
-        if not opcode or (name and instruction.name != name[1:]):
-            raise InternalError(f"LLVM's text and objects disagree at '{line}' ({instruction.opcode})")
-        type_ = self._type(instruction.type) if name else _VOID
+        type_ = _VOID
         if name:
-            self._values[_address(instruction)] = Value(ValueKind.INSTRUCTION, type_, name[1:])
+            type_ = self._type(instruction.type)
+            self._local[name] = value = Value(ValueKind.INSTRUCTION, type_, name[1:])
+            self._values[_address(instruction)] = value
+        targets = tuple(_LABEL.findall(line)) if opcode in ("br", "switch") else ()
         node = debug_node(line)
         return Instruction(
             name=name[1:],
             opcode=opcode,
             type=type_,
-            operands=tuple(map(self._value, instruction.operands)),
+            operands=self._plain_operands(opcode, rest, targets) or tuple(map(self._value, instruction.operands)),
             text=strip_attachments(line),
             incoming=tuple(_INCOMING.findall(line)) if opcode == "phi" else (),
-            targets=tuple(_LABEL.findall(line)) if opcode in ("br", "switch") else (),
+            targets=targets,
             position=self._metadata.position(node) if node else None,
         )
+
+    def _plain_operands(self, opcode: str, text: str, targets: tuple[str, ...]) -> tuple[Value, ...]:
+        """The operands where the text names nothing but values that are known by now; else nothing.
+
+        Structures' names look the same, but no value has one of those in normal form.
+        """
+        if len(targets) == 1:
+            return (Value(ValueKind.BLOCK, _LABEL_TYPE, targets[0]),)
+        names = _LOCAL.findall(text)
+        if len(names) != _OPERAND_COUNTS.get(opcode):
+            return ()
+        operands = tuple(self._local[name] for name in names if name in self._local)
+        return operands if len(operands) == len(names) else ()
 
     def _value(self, value: Any) -> Value:  # noqa: ANN401
         address = _address(value)
@@ -232,12 +259,19 @@ def _without_debug_attachments(text: str) -> str:
     return re.sub(r",? !dbg !\d+|^ +#dbg_\w+\([^\n]*\n", "", text, flags=re.MULTILINE)
 
 
-def _instruction_lines(body: str) -> Iterator[str]:
-    """The lines of a function's body that are instructions, stripped."""
+def _lines_of_blocks(body: str) -> Mapping[str, list[str]]:
+    """The lines of a function's body that are instructions, stripped, by the name of their block."""
+    blocks: dict[str, list[str]] = {}
+    lines: list[str] = []
     for line in body.splitlines():
         stripped = line.strip()
-        if line.startswith("  ") and not stripped.startswith(("#dbg_", ";")):
-            yield stripped
+        if not line.startswith(" "):
+            name = stripped.partition(":")[0]
+            if name:
+                lines = blocks[name] = []
+        elif not stripped.startswith(("#dbg_", ";")):
+            lines.append(stripped)
+    return blocks
 
 
 def _split_arguments(signature: str) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class StructType:
     """A structure; `name` without `%`, empty for a literal one. An opaque one has no elements."""
 
     name: str
-    elements: tuple[Type, ...] = field(compare=False)
+    elements: tuple[Type, ...]
     packed: bool = False
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from coarsen.errors import RefusalError
 from coarsen.ir.types import (
@@ -114,6 +115,7 @@ _KIND_OF_RECORD = re.compile(r"^(?:struct|union|class)\.")
 _NOT_IN_NAMES = re.compile(r"\W")
 
 
+@lru_cache(maxsize=4096)
 def from_llvm(type_: Type, *, signed: bool = True) -> CType:
     """The C type of a value of LLVM's type; a pointer points to char, since LLVM doesn't say to what."""
     match type_:
@@ -250,6 +252,8 @@ def same_bits(first: CType, second: CType) -> bool:
     """Whether both types read memory alike, an integer's sign apart."""
     if isinstance(first, Pointer) and isinstance(second, Pointer):
         return first.space == second.space
+    if first is second:
+        return True
     return with_sign(first, signed=True) == with_sign(second, signed=True)
 
 

@@ -34,6 +34,8 @@ class Dataflow:
         self.kernel = kernel
         self._lanes: dict[str, tuple[Lane | None, ...]] = {}
         self._origins: dict[str, Value] = {}
+        # By identity: the kernel keeps its instructions, and hashing one reads all of it.
+        self._operands: dict[int, tuple[Value, ...]] = {}
 
     @cached_property
     def copies(self) -> Mapping[str, Value]:
@@ -162,8 +164,14 @@ class Dataflow:
             return index is not None and index < _count(instruction)
         return instruction.opcode == "select" and constant_mask(instruction.operands[0]) is not None
 
-    def operands(self, instruction: Instruction) -> Iterator[Value]:
+    def operands(self, instruction: Instruction) -> tuple[Value, ...]:
         """What an instruction's text names, as often as it does."""
+        known = self._operands.get(id(instruction))
+        if known is None:
+            known = self._operands[id(instruction)] = tuple(self._find_operands(instruction))
+        return known
+
+    def _find_operands(self, instruction: Instruction) -> Iterator[Value]:
         if isinstance(instruction.type, VectorType) and self.builds_vector(instruction):
             yield from self._lane_operands(instruction)
         elif instruction.opcode == "extractelement":

@@ -113,7 +113,7 @@ def dereference(pointer: Expression) -> Expression:
 
 def address_of(place: Expression, like: Pointer) -> Expression:
     """A pointer to an lvalue, in the address space and with the qualifiers of `like`."""
-    type_ = replace(like, pointee=place.type)
+    type_ = like if like.pointee is place.type else replace(like, pointee=place.type)
     if place.base is not None and place.index is None:
         return replace(place.base, type=type_, place=place)
     return Expression(f"&{place.at(UNARY)}", UNARY, type_, place=place)

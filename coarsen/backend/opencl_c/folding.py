@@ -145,7 +145,10 @@ class _Planner:
 
     def _use(self, value: Value, count: int, site: Site | None, user: str, depth: int) -> None:
         if value.kind is ValueKind.INSTRUCTION:
-            self.uses.setdefault(value.text, _Uses()).add(count, site, user, depth)
+            uses = self.uses.get(value.text)
+            if uses is None:
+                uses = self.uses[value.text] = _Uses()
+            uses.add(count, site, user, depth)
 
     def _folds(self, instruction: Instruction, site: Site, uses: _Uses) -> bool:
         if self._must_fold(instruction):
@@ -174,7 +177,7 @@ class _Planner:
             is_scalar = isinstance(instruction.type, IntegerType)
             return is_scalar and instruction.operands[0].type != IntegerType(1)
         if instruction.opcode == "extractelement":
-            return len(list(self.dataflow.operands(instruction))) < 2
+            return len(self.dataflow.operands(instruction)) < 2
         if instruction.opcode == "shufflevector":
             return self._is_swizzle(instruction)
         if instruction.opcode == "getelementptr":
@@ -216,9 +219,7 @@ def _live_values(kernel: Kernel, dataflow: Dataflow, effects: Effects) -> frozen
     pending = [i for i in pending if not effects.is_ignored(i)]
     while pending:
         instruction = pending.pop()
-        values = (
-            list(dataflow.operands(instruction)) if instruction.opcode != "phi" else list(instruction.operands)
-        )
+        values = instruction.operands if instruction.opcode == "phi" else dataflow.operands(instruction)
         for value in map(dataflow.origin, values):
             if value.kind is ValueKind.INSTRUCTION and value.text not in live:
                 live.add(value.text)
