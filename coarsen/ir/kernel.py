@@ -69,6 +69,8 @@ class Instruction:
         """The operands that carry data: a call's without its callee, a branch's condition."""
         if self.opcode == "call":
             return self.operands[:-1]
+        if not self.targets:
+            return self.operands
         return tuple(operand for operand in self.operands if operand.kind is not ValueKind.BLOCK)
 
 

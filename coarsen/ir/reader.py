@@ -21,11 +21,16 @@ from coarsen.ir.types import LabelType, StructType, Type, VoidType, parse_type
 _DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
 _INCOMING = re.compile(r", %([-a-zA-Z$._0-9]+) \]")
 _LOCAL = re.compile(r"%[-a-zA-Z$._0-9]+")
-_BINARY = "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem icmp fcmp store"
-_UNARY = (
-    "trunc zext sext fptoui fptosi uitofp sitofp fptrunc fpext ptrtoint inttoptr bitcast addrspacecast fneg load"
+_COMPARISONS = ("icmp", "fcmp")
+_BINARY = (
+    *("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"),
+    *("fadd", "fsub", "fmul", "fdiv", "frem", *_COMPARISONS, "store"),
 )
-_OPERAND_COUNTS = {**dict.fromkeys(_BINARY.split(), 2), **dict.fromkeys(_UNARY.split(), 1), "select": 3}
+_UNARY = (
+    *("trunc", "zext", "sext", "fptoui", "fptosi", "uitofp", "sitofp", "fptrunc", "fpext", "fneg"),
+    *("ptrtoint", "inttoptr", "bitcast", "addrspacecast", "load"),
+)
+_OPERAND_COUNTS = {**dict.fromkeys(_BINARY, 2), **dict.fromkeys(_UNARY, 1), "select": 3}
 _VOID = VoidType()
 _LABEL_TYPE = LabelType()
 _LABEL = re.compile(r"label %([-a-zA-Z$._0-9]+)")
@@ -133,18 +138,19 @@ class _Reader:
         # Every question to LLVM is a foreign call; what the line says plainly is taken from it.
         name, _, rest = line.partition(" = ") if line.startswith("%") else ("", "", line)
         opcode = _opcode(rest)
-        type_ = _VOID
+        targets = tuple(_LABEL.findall(line)) if opcode in ("br", "switch") else ()
+        operands = self._plain_operands(opcode, rest, targets)
+        type_: Type = _VOID
         if name:
-            type_ = self._type(instruction.type)
+            type_ = _plain_result(opcode, operands) or self._type(instruction.type)
             self._local[name] = value = Value(ValueKind.INSTRUCTION, type_, name[1:])
             self._values[_address(instruction)] = value
-        targets = tuple(_LABEL.findall(line)) if opcode in ("br", "switch") else ()
         node = debug_node(line)
         return Instruction(
             name=name[1:],
             opcode=opcode,
             type=type_,
-            operands=self._plain_operands(opcode, rest, targets) or tuple(map(self._value, instruction.operands)),
+            operands=operands or tuple(map(self._value, instruction.operands)),
             text=strip_attachments(line),
             incoming=tuple(_INCOMING.findall(line)) if opcode == "phi" else (),
             targets=targets,
@@ -234,6 +240,13 @@ class _Reader:
             [before, declarations, signature, *(i.text for block in blocks for i in block.instructions)]
         )
         return before, self._metadata.without_debug(kept, attributes=declarations)
+
+
+def _plain_result(opcode: str, operands: tuple[Value, ...]) -> Type | None:
+    """The type of a result that is that of the (plain) operands; else None."""
+    if not operands or opcode in _UNARY or opcode in _COMPARISONS:
+        return None
+    return operands[-1].type
 
 
 def _address(reference: Any) -> int:  # noqa: ANN401

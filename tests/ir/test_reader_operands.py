@@ -1,4 +1,4 @@
-"""Operands that the reader takes from the text are those that LLVM's own objects give."""
+"""Types and operands that the reader takes from the text are those that LLVM's own objects give."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.printer import module_text
+from coarsen.ir.types import parse_type
 
 KERNELS = sorted((Path(__file__).parents[1] / "frontend" / "kernels").glob("*.cl"))
 KERNELS += sorted((Path(__file__).parents[2] / "opencl_bench" / "kernels").glob("*.cl"))
 NAMED = {ValueKind.INSTRUCTION, ValueKind.ARGUMENT, ValueKind.BLOCK, ValueKind.GLOBAL, ValueKind.FUNCTION}
 
 
-def operands_by_llvm(kernel: Kernel) -> list[tuple[str, list[str]]]:
-    """Opcode and operands' names (constants left out) of every instruction, asked of LLVM one by one."""
+def asked_of_llvm(kernel: Kernel) -> list[tuple[str, str, list[str]]]:
+    """Opcode, type and operands' names (constants left out) of every instruction, asked of LLVM one by one."""
     with assembly_module(module_text(kernel)) as module:
         return [
-            (instruction.opcode, [operand.name for operand in instruction.operands if operand.name])
+            (
+                instruction.opcode,
+                str(parse_type(str(instruction.type))),
+                [operand.name for operand in instruction.operands if operand.name],
+            )
             for block in module.get_function(kernel.name).blocks
             for instruction in block.instructions
         ]
@@ -31,8 +36,10 @@ def test_operands_are_those_of_llvm(path: Path) -> None:
     options = "-cl-std=CL2.0" if "generic" in path.stem else ""
     for name in kernel_names(path):
         kernel = lower(path, name, options)
-        read = [(i.opcode, [o.text for o in i.operands if o.kind in NAMED]) for i in kernel.instructions()]
-        assert read == operands_by_llvm(kernel)
+        read = [
+            (i.opcode, str(i.type), [o.text for o in i.operands if o.kind in NAMED]) for i in kernel.instructions()
+        ]
+        assert read == asked_of_llvm(kernel)
 
 
 def kernel_names(path: Path) -> list[str]:
