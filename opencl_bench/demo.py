@@ -6,6 +6,7 @@ lower ─▶ analyse ─▶ predict for a GPU that isn't there ─▶ rewrite �
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 
@@ -39,6 +40,8 @@ SHOWN_LINES = 45
 
 def main() -> int:
     """Run the demonstration; returns the exit code."""
+    # What a vendor's compiler remarks on is not what is shown here.
+    warnings.simplefilter("ignore", cl.CompilerWarning)
     console = Console(highlight=False, soft_wrap=True)
     try:
         demonstrate(console)

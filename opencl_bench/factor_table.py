@@ -8,6 +8,7 @@ size, no search.
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=9, help="timed runs of each kernel (default 9)")
     parser.add_argument("--benchmarks", nargs="*", default=list(BENCHMARKS), choices=[*SUITE], metavar="NAME")
     chosen = parser.parse_args()
+    warnings.simplefilter("ignore", cl.CompilerWarning)
     console = Console(width=140)
     for device in devices_to_measure():
         console.print(device_table(device, chosen.benchmarks, chosen.preset, chosen.repetitions))
