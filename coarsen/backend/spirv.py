@@ -19,6 +19,7 @@ from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
 from coarsen.backend.spirv_printf import text_without_variadic_calls
 from coarsen.backend.spirv_process import emit_in_process
+from coarsen.backend.spirv_widening import keep_widenings_apart
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
 
@@ -35,6 +36,9 @@ _OP_FUNCTION = 54
 _OP_DECORATE = 71
 _LINKAGE_ATTRIBUTES = 41
 _IMPORT = 1
+_TYPE_DECLARATIONS = range(19, 40)
+# OpIAdd, OpISub, OpIMul, OpUDiv, OpSDiv, OpUMod, OpSRem, OpSMod; OpBitwiseOr, OpBitwiseXor, OpBitwiseAnd.
+_INTEGER_ARITHMETIC = frozenset({128, 130, 132, 134, 135, 137, 138, 139, 197, 198, 199})
 
 
 def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
@@ -56,7 +60,7 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
     text = with_definitions(text_without_variadic_calls(kernel), spirv_library, kernel.structures)
     with kernel_module(kernel, text) as module:
         run_passes(module, _CLEAN_UP)
-        assembly = str(module)
+        assembly = keep_widenings_apart(str(module))
     try:
         code = emit_in_process(assembly, triple)
     except ValueError as error:
@@ -80,6 +84,8 @@ def _check(kernel: Kernel, code: bytes) -> None:
     words = struct.unpack(f"<{len(code) // 4}I", code)
     if words[0] != _MAGIC:
         raise InternalError("LLVM's SPIR-V back end wrote something that is not SPIR-V")
+    if not _operands_agree(words):
+        raise RefusalError("spirv-unsupported", "LLVM's SPIR-V back end mixed up the types of operands")
     for name in _imported(words):
         position = next((i.position for i in kernel.instructions() if i.callee == name), None)
         reason = f"LLVM's SPIR-V back end has no form for the function {builtin_name(name)}"
@@ -95,6 +101,24 @@ def _imported(words: tuple[int, ...]) -> Iterator[str]:
         if is_linkage and operands[0] in functions and operands[-1] == _IMPORT:
             name = operands[2:-1]
             yield struct.pack(f"<{len(name)}I", *name).partition(b"\0")[0].decode()
+
+
+def _operands_agree(words: tuple[int, ...]) -> bool:
+    """Whether the operands of integer arithmetic have the result's type, as the specification demands.
+
+    An instruction with a result that has a type begins with that type and the result.
+    """
+    instructions = list(_instructions(words))
+    types = {operands[0] for opcode, operands in instructions if opcode in _TYPE_DECLARATIONS}
+    type_of = {
+        operands[1]: operands[0] for _, operands in instructions if len(operands) > 1 and operands[0] in types
+    }
+    return all(
+        type_of.get(value, operands[0]) == operands[0]
+        for opcode, operands in instructions
+        if opcode in _INTEGER_ARITHMETIC
+        for value in operands[2:]
+    )
 
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -173,13 +173,13 @@ class IdRewriter:
 
     def _narrowed(self, truncation: Instruction, first: str) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""
-        name = truncation.name
+        name, width = truncation.name, int(str(truncation.type).removeprefix("i"))
         if name not in self._rescaled:
             replicas = [f"%{name}"]
             self.prologue.append(f"%{name} = trunc {self._integer} {first} to {truncation.type}")
             for k in range(1, self.coarsening.factor):
                 other = self.names.replica(name, k)
-                distance = k * self.coarsening.stride
+                distance = k * self.coarsening.stride % 2**width
                 self.prologue.append(f"%{other} = add {truncation.type} %{name}, {distance}")
                 replicas.append(f"%{other}")
             self._rescaled[name] = replicas
