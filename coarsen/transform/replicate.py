@@ -64,10 +64,12 @@ class Replicator:
         self._supply = supply
         self._factor = ids.coarsening.factor
         self._region_at = {region.head: region for region in regions}
-        self._region_before = {region.join: region for region in regions}
+        self._regions_before: dict[str, list[Region]] = {}
+        for region in regions:
+            self._regions_before.setdefault(region.join, []).append(region)
         self._inside = frozenset().union(*(region.blocks for region in regions))
         self._after = {region.head: self._blocks_after(region) for region in regions}
-        self._out: dict[str, str] = {}
+        self._out: dict[tuple[str, str], str] = {}
         self._at_start: set[str] = set()
         self._names: list[Names] = [{} for _ in range(self._factor)]
         self._name_copies()
@@ -128,22 +130,26 @@ class Replicator:
                 yield from self._clone(instruction, k, self._names[k])
 
     def _shared_phi(self, phi: Instruction, block: Block, k: int) -> str:
-        """A phi outside of regions; at a join, all ways out of the region come from the last block after it."""
-        region = self._region_before.get(block.name)
+        """A phi outside of regions; at a join, all ways out of a region come from the last block after it."""
+        regions = self._regions_before.get(block.name, [])
         names = self._names[k]
-        pairs = list(zip(phi.operands, phi.incoming, strict=True))
-        others = [(value, source) for value, source in pairs if not _leaves(region, source)]
-        incoming = [f"[ {_spelling(value, names)}, %{source} ]" for value, source in others]
-        if region is not None and len(others) < len(pairs):
-            incoming.append(f"[ %{self._out_of_region(phi, k)}, %{self._after[region.head][-1]} ]")
+        incoming = [
+            f"[ {_spelling(value, names)}, %{source} ]"
+            for value, source in zip(phi.operands, phi.incoming, strict=True)
+            if not any(_leaves(region, source) for region in regions)
+        ]
+        for region in regions:
+            if any(_leaves(region, source) for source in phi.incoming):
+                incoming.append(f"[ %{self._out_of_region(region, phi, k)}, %{self._after[region.head][-1]} ]")
         return f"{names.get(phi.name, '%' + phi.name)} = phi {phi.type} {', '.join(incoming)}"
 
-    def _out_of_region(self, phi: Instruction, k: int) -> str:
-        """The name of a join's phi in the block after copy k."""
+    def _out_of_region(self, region: Region, phi: Instruction, k: int) -> str:
+        """The name of a join's phi in the block after copy k of a region."""
         name = self._names[k].get(phi.name, "%" + phi.name)[1:]
-        if name not in self._out:
-            self._out[name] = self._supply.fresh(f"{name}.out")
-        return self._out[name]
+        key = (region.head, name)
+        if key not in self._out:
+            self._out[key] = self._supply.fresh(f"{name}.out")
+        return self._out[key]
 
     def _terminator(self, block: Block) -> str:
         region = self._region_at.get(block.name)
@@ -183,7 +189,7 @@ class Replicator:
                 for value, source in zip(phi.operands, phi.incoming, strict=True)
                 if _leaves(region, source)
             ]
-            lines.append(f"%{self._out_of_region(phi, k)} = phi {phi.type} {', '.join(leaving)}")
+            lines.append(f"%{self._out_of_region(region, phi, k)} = phi {phi.type} {', '.join(leaving)}")
         if k + 1 < self._factor:
             entering = self._kernel.block[region.head].terminator
             following = {region.join: "%" + self._after[region.head][k + 1]}
@@ -204,9 +210,9 @@ class Replicator:
             yield from self._ids.selection(instruction, name, k, names)
 
 
-def _leaves(region: Region | None, source: str) -> bool:
+def _leaves(region: Region, source: str) -> bool:
     """Whether a phi's incoming block is the region's head or one of its blocks."""
-    return region is not None and (source == region.head or source in region.blocks)
+    return source == region.head or source in region.blocks
 
 
 def _spelling(value: Value, names: Names) -> str:

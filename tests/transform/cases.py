@@ -207,6 +207,7 @@ CASES = (
         tolerance=1e-6,
     ),
     Case("image_filter", (24, 24), (24, 4), _images, dimensions=(0, 1), tolerance=1e-6, needs="images"),
+    Case("shared_join", (96,), (24,), lambda rng, n: [integers(rng, n), integers(rng, n), np.int32(1)]),
     Case("narrow_ids", (1536,), (768,), lambda rng, n: [zeros(n)], factors=(2, 3, 12)),
     Case(
         "struct_by_value",
