@@ -54,7 +54,6 @@ class Case:
     global_offset: tuple[int, ...] | None = None
     tolerance: float = 0.0
     needs: str = ""
-    forms: tuple[str, ...] = ("opencl_c", "spirv")
     text: str = ""
     wrong_on: str = ""
 
@@ -192,7 +191,6 @@ CASES = (
         (96,),
         (24,),
         lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(4)],
-        forms=("opencl_c",),
     ),
     Case(
         "vectors",

@@ -17,6 +17,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.run import GuardedBuffer
 from coarsen.pipeline import Observer, coarsen_kernel
 from coarsen.runtime.building import build_uncached
+from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
 from .cases import Argument, BorderSampler, Case, Image, LocalMemory
@@ -60,6 +61,11 @@ def build_coarsened(
 def build_original(context: cl.Context, case: Case) -> cl.Kernel:
     """A case's kernel as it stands in its file."""
     return cl.Kernel(build_uncached(context, case.source, [*case.options, *workaround(context)]), case.name)
+
+
+def forms(device: DeviceDescription) -> tuple[str, ...]:
+    """Both emitted forms where the device takes SPIR-V."""
+    return ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",)
 
 
 def workaround(context: cl.Context) -> list[str]:

@@ -20,14 +20,12 @@ from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.configuration import Coarsening
 
 from ..frontend.corpus import Launch, assert_same, launches, run
-from .harness import divided
+from .harness import divided, forms
 
 LAUNCHES = launches()
 COARSENINGS = ((2, 1), (4, 1), (4, 2), (8, 4))
 # Kernels whose features a device's own compiler doesn't take, coarsened or not.
 BEYOND = {"oclgrind": {"generic_pointers", "image_convolution"}, "pocl": {"generic_pointers"}}
-# What LLVM's SPIR-V back end refuses, or Intel's runtime does not link: OpenCL C is the form for them.
-ONLY_AS_SOURCE = {"generic_pointers"}
 
 
 def combinations() -> list[tuple[str, Coarsening]]:
@@ -63,16 +61,9 @@ def test_same_results(name: str, chosen: Coarsening, device: DeviceDescription, 
         global_size=divided(launch.global_size, (chosen,)),
         local_size=divided(launch.local_size, (chosen,)),
     )
-    for form in forms(launch, device):
+    for form in forms(device):
         program = build(queue.context, coarsened(name, chosen), form, launch)
         assert_same(original, run(smaller, program, queue), launch)
-
-
-def forms(launch: Launch, device: DeviceDescription) -> tuple[str, ...]:
-    """Both emitted forms where the device takes SPIR-V and the kernel has such a form."""
-    if device.takes_spirv and launch.path.stem not in ONLY_AS_SOURCE:
-        return ("opencl_c", "spirv")
-    return ("opencl_c",)
 
 
 def build(context: cl.Context, kernel: CoarsenedKernel, form: str, launch: Launch) -> cl.Program:

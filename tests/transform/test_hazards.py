@@ -12,7 +12,7 @@ from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
 from .cases import CASES, Case
-from .harness import assert_same, build_coarsened, build_original, coarsened, configurations, launch
+from .harness import assert_same, build_coarsened, build_original, coarsened, configurations, forms, launch
 
 COMBINATIONS = [
     pytest.param(case, chosen, id=f"{case.name}-{'-'.join(map(str, chosen))}".replace(" ", "_"))
@@ -43,7 +43,7 @@ def test_several_dimensions_at_once(case: Case, device: DeviceDescription, queue
 
 def check(case: Case, chosen: Configuration, device: DeviceDescription, queue: cl.CommandQueue) -> None:
     original = launch(queue, build_original(queue.context, case), case)
-    for form in forms(case, device):
+    for form in forms(device):
         kernel = build_coarsened(queue.context, coarsened(case, chosen), form, case.options)
         assert_same(original, launch(queue, kernel, case, chosen), case.tolerance)
 
@@ -54,8 +54,3 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     if case.wrong_on and device.is_called(case.wrong_on):
         return False
     return not (case.needs and device.is_called("oclgrind"))
-
-
-def forms(case: Case, device: DeviceDescription) -> tuple[str, ...]:
-    """Both emitted forms where the device takes SPIR-V."""
-    return case.forms if device.takes_spirv else ("opencl_c",)

@@ -24,7 +24,7 @@ from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.launch import LaunchLimits, divide_launch
 from coarsen.transform.configuration import Configuration, configuration
 
-from .harness import build_coarsened
+from .harness import build_coarsened, forms
 from .suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
 
 
@@ -91,7 +91,7 @@ def test_gives_the_reference_results(
     combination: Combination, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     work = workload(combination.benchmark, combination.coarsening.dimension)
-    for form in ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",):
+    for form in forms(device):
         kernels = CoarsenedBenchmark(queue, combination, form)
         result = run_workload(queue, work, kernels.choose)
         assert compare(result.outputs, work.reference(), work) == [], form
