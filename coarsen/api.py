@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.backend.llvm_ir import write_llvm_ir
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c import OpenClC, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.frontend.lower import lower
@@ -34,14 +34,18 @@ class CoarsenedKernel:
     assumptions: tuple[str, ...]
 
     @cached_property
+    def _source(self) -> OpenClC:
+        return write_opencl_c(self.kernel)
+
+    @property
     def opencl_c(self) -> str:
         """OpenCL C source that holds this kernel alone. Raises RefusalError if it can't be written as such."""
-        return write_opencl_c(self.kernel).text
+        return self._source.text
 
     @property
     def opencl_c_standard(self) -> str:
         """The build option that the source needs: `-cl-std=CL1.2`, or `-cl-std=CL2.0` for generic pointers."""
-        return write_opencl_c(self.kernel).standard
+        return self._source.standard
 
     @cached_property
     def llvm_ir(self) -> str:

@@ -66,10 +66,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     They are counted as deselected. A missing device is no such combination: its test is there, to fail.
     """
-    dropped = [item for item in items if not _exists(item)]
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
+    for item in items:
+        (kept if _exists(item) else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-        items[:] = [item for item in items if _exists(item)]
+        items[:] = kept
 
 
 def _exists(item: pytest.Item) -> bool:

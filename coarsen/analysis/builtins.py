@@ -91,8 +91,6 @@ def _effect_of_callee(callee: str, declaration: str) -> Effect:
         return _group_barrier_or_refused(name)
     if name.startswith("llvm."):
         return _effect_of_intrinsic(name)
-    if name == "__translate_sampler_initializer":
-        return Effect.PURE
     for effect, names in _NAMED.items():
         if name in names:
             return effect
@@ -125,6 +123,7 @@ def _effect_of_intrinsic(name: str) -> Effect:
 
 
 _NAMED = {
+    Effect.PURE: {"__translate_sampler_initializer"},
     Effect.WORK_ITEM_ID: _ID,
     Effect.GEOMETRY: _GEOMETRY,
     Effect.UNCHANGED: _UNCHANGED,

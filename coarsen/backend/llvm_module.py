@@ -1,17 +1,15 @@
-"""What the writers that go through LLVM share: a kernel as a parsed module, passes over it, a target's machine."""
+"""What the writers that go through LLVM share: a kernel as a parsed module of its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import llvmlite.binding as llvm
-
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.modules import assembly_module, reason
+from coarsen.ir.modules import assembly_module, reason, run_passes
 from coarsen.ir.printer import module_text
 
 # The normal form adds the integer widths that a CPU or GPU computes with; SPIR's own layout names none.
@@ -45,24 +43,6 @@ def own_module(text: str) -> Iterator[Any]:
         except RuntimeError as error:
             raise InternalError(f"a back end was given invalid LLVM IR: {reason(error)}") from error
         yield module
-
-
-def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:  # noqa: ANN401
-    """Run LLVM passes, by llvmlite's names, over a module; the machine is the target they may ask about."""
-    manager = llvm.create_new_module_pass_manager()
-    for name in passes:
-        getattr(manager, f"add_{name}_pass")()
-    builder = llvm.create_pass_builder(
-        machine or target_machine("spirv64-unknown-unknown"), llvm.create_pipeline_tuning_options()
-    )
-    manager.run(module, builder)
-
-
-def target_machine(triple: str, processor: str = "") -> Any:  # noqa: ANN401
-    """A machine that emits code for a target, for a processor if one is named."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=processor, opt=2)
 
 
 def _without_debug_flags(text: str) -> str:

@@ -16,7 +16,7 @@ from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.atomic_builtins import atomic_body
 from coarsen.backend.body import FLOAT, Body
 from coarsen.backend.builtin_library import Declaration, Library, scalar, with_definitions
-from coarsen.backend.llvm_module import own_module, run_passes, target_machine
+from coarsen.backend.llvm_module import own_module
 from coarsen.backend.ptx_approximations import NAMES as APPROXIMATED
 from coarsen.backend.ptx_approximations import approximation_body
 from coarsen.backend.ptx_conversions import conversion_body
@@ -30,6 +30,7 @@ from coarsen.backend.ptx_vectors import vector_body
 from coarsen.backend.ptx_work_items import work_item_body
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.printer import module_text
 
 DEFAULT_ARCHITECTURE = "sm_75"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.builtin_library import with_definitions
-from coarsen.backend.llvm_module import kernel_module, run_passes
+from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
 from coarsen.backend.spirv_printf import text_without_variadic_calls
@@ -22,6 +22,7 @@ from coarsen.backend.spirv_process import emit_in_process
 from coarsen.backend.spirv_widening import keep_widenings_apart
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.modules import run_passes
 
 DEFAULT_VERSION = "1.2"
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")

@@ -14,7 +14,7 @@ which neither reads well as OpenCL C nor keeps the features comparable; the seco
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ from coarsen.frontend.by_value import own_changed_structures
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.modules import assembly_module, reason
+from coarsen.ir.modules import assembly_module, reason, run_passes
 
 # Without native integer widths in the data layout LLVM's passes believe that no integer is legal.
 _NATIVE_INTEGERS = "-n8:16:32:64"
@@ -58,9 +58,9 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
         if _NATIVE_INTEGERS not in module.data_layout:
             module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS
         _keep_only(module, name)
-        _run(["always_inliner", "global_dead_code_eliminate"], module)
+        run_passes(module, ["always_inliner", "global_dead_code_eliminate"])
         _refuse_recursion(module, name)
-        run_passes(module)
+        normalise(module)
         yield name_values(module, name), name
 
 
@@ -68,15 +68,15 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
 def renormalised(assembly: str) -> Iterator[Any]:
     """Parse, verify and clean up what a transform wrote; yields a module in normal form."""
     with parsed(assembly, written_by_us=True) as module:
-        run_passes(module)
+        normalise(module)
         yield module
 
 
-def run_passes(module: Any) -> None:  # noqa: ANN401
+def normalise(module: Any) -> None:  # noqa: ANN401
     """The passes of the normal form, in place, and the verifier after them."""
-    _run(["sroa", "sccp", "simplify_cfg", "aggressive_dce", "simplify_cfg"], module)
-    _run(["lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa"], module)
-    _run(["instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype"], module)
+    run_passes(module, ["sroa", "sccp", "simplify_cfg", "aggressive_dce", "simplify_cfg"])
+    run_passes(module, ["lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa"])
+    run_passes(module, ["instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype"])
     module.verify()
 
 
@@ -151,16 +151,3 @@ def _place(module: Any, function: str) -> SourcePosition | None:  # noqa: ANN401
     text = str(module)
     definition = re.search(rf'^define [^\n]*@"?{re.escape(function)}"?\([^\n]*!dbg !(\d+)', text, re.MULTILINE)
     return Metadata(text).position(definition[1]) if definition else None
-
-
-def _run(passes: Iterable[str], module: Any) -> None:  # noqa: ANN401
-    manager = llvm.create_new_module_pass_manager()
-    for name in passes:
-        getattr(manager, f"add_{name}_pass")()
-    manager.run(module, _pass_builder())
-
-
-def _pass_builder() -> Any:  # noqa: ANN401
-    llvm.initialize_all_targets()
-    machine = llvm.Target.from_triple("spirv64-unknown-unknown").create_target_machine()
-    return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())

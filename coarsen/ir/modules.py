@@ -1,4 +1,4 @@
-"""LLVM modules with an explicit end.
+"""LLVM modules with an explicit end, and passes over them.
 
 llvmlite frees modules and contexts when Python collects them. Objects of one garbage cycle (an exception's
 traceback makes cycles) may be collected in any order, and a module that is freed after its context crashes the
@@ -8,7 +8,7 @@ process; hence both are closed here, in the right order, whatever happens in bet
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,6 +41,22 @@ def _open(parse: Callable[[Any], Any]) -> Iterator[Any]:
             module.close()
     finally:
         context.close()
+
+
+def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:  # noqa: ANN401
+    """Run LLVM passes, by llvmlite's names, over a module; the machine is the target they may ask about."""
+    manager = llvm.create_new_module_pass_manager()
+    for name in passes:
+        getattr(manager, f"add_{name}_pass")()
+    machine = machine or target_machine("spirv64-unknown-unknown")
+    manager.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+
+
+def target_machine(triple: str, processor: str = "") -> Any:  # noqa: ANN401
+    """A machine that emits code for a target, for a processor if one is named."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=processor, opt=2)
 
 
 def reason(error: RuntimeError) -> str:

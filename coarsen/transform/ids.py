@@ -29,6 +29,7 @@ from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.analysis.uses import Use, uses_of_values
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.printer import rename
+from coarsen.ir.types import IntegerType
 from coarsen.transform.configuration import Coarsening
 from coarsen.transform.names import NameSupply
 
@@ -64,14 +65,14 @@ class IdRewriter:
         """
         if self.handles(instruction):
             return self._answers(instruction) if self._is_constant(instruction) else []
-        if instruction.opcode != "trunc":
+        if instruction.opcode != "trunc" or not isinstance(instruction.type, IntegerType):
             return []
         narrowed = self.kernel.definition.get(instruction.operands[0].text)
         if narrowed is None or not self.handles(narrowed) or not self._is_constant(narrowed):
             return []
         if builtin_name(narrowed.callee) not in _IDS:
             return []
-        return self._narrowed(instruction, self._first(builtin_name(narrowed.callee)))
+        return self._narrowed(instruction.name, instruction.type, self._first(builtin_name(narrowed.callee)))
 
     def _answers(self, query: Instruction) -> list[str]:
         """A query's replicas; of an id that is only ever narrowed the first is enough."""
@@ -171,16 +172,15 @@ class IdRewriter:
             first = self._operation("add", first, offset, name)
         return first
 
-    def _narrowed(self, truncation: Instruction, first: str) -> list[str]:
+    def _narrowed(self, name: str, type_: IntegerType, first: str) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""
-        name, width = truncation.name, int(str(truncation.type).removeprefix("i"))
         if name not in self._rescaled:
             replicas = [f"%{name}"]
-            self.prologue.append(f"%{name} = trunc {self._integer} {first} to {truncation.type}")
+            self.prologue.append(f"%{name} = trunc {self._integer} {first} to {type_}")
             for k in range(1, self.coarsening.factor):
                 other = self.names.replica(name, k)
-                distance = k * self.coarsening.stride % 2**width
-                self.prologue.append(f"%{other} = add {truncation.type} %{name}, {distance}")
+                distance = k * self.coarsening.stride % 2**type_.width
+                self.prologue.append(f"%{other} = add {type_} %{name}, {distance}")
                 replicas.append(f"%{other}")
             self._rescaled[name] = replicas
         return self._rescaled[name]

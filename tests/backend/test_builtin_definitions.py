@@ -16,7 +16,7 @@ import pytest
 from coarsen.backend.atomic_builtins import atomic_body
 from coarsen.backend.body import Body
 from coarsen.backend.builtin_library import Declaration, with_definitions
-from coarsen.backend.llvm_module import kernel_module, run_passes
+from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.ptx_conversions import conversion_body
 from coarsen.backend.ptx_floats import float_body
 from coarsen.backend.ptx_integers import integer_body
@@ -25,6 +25,7 @@ from coarsen.backend.ptx_vectors import vector_body
 from coarsen.backend.spirv_process import emit_in_process
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.modules import run_passes
 from coarsen.ir.printer import module_text
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -28,8 +28,6 @@ class Effects:
     def _call_effect(self, instruction: Instruction) -> Effect:
         if instruction.callee.startswith(_IGNORED):
             return Effect.IGNORED
-        if instruction.callee == "__translate_sampler_initializer":
-            return Effect.PURE
         return effect_of(instruction, self._declarations.get(instruction.callee, ""))
 
     def is_ignored(self, instruction: Instruction) -> bool:
