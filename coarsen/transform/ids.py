@@ -174,16 +174,17 @@ class IdRewriter:
 
     def _narrowed(self, name: str, type_: IntegerType, first: str) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""
-        if name not in self._rescaled:
-            replicas = [f"%{name}"]
+        key = f"%{name}"  # a source may call a variable like a query
+        if key not in self._rescaled:
+            replicas = [key]
             self.prologue.append(f"%{name} = trunc {self._integer} {first} to {type_}")
             for k in range(1, self.coarsening.factor):
                 other = self.names.replica(name, k)
                 distance = k * self.coarsening.stride % 2**type_.width
                 self.prologue.append(f"%{other} = add {type_} %{name}, {distance}")
                 replicas.append(f"%{other}")
-            self._rescaled[name] = replicas
-        return self._rescaled[name]
+            self._rescaled[key] = replicas
+        return self._rescaled[key]
 
     def _linear(self, query: str) -> list[str]:
         if query not in self._rescaled:
