@@ -1,7 +1,7 @@
 """What a benchmark is: a kernel's source, its sizes, and the workloads made from them.
 
 A `Benchmark` makes a `Workload` from a preset and a seed: the buffers, the launches that turn the inputs
-into the outputs, and an independent reference of the outputs.
+into the outputs, and an independent reference of the outputs where there is one.
 
 Shapes: a buffer of OpenCL vectors of n components is an array whose last axis has n elements.
 """
@@ -9,18 +9,19 @@ Shapes: a buffer of OpenCL vectors of n components is an array whose last axis h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InternalError, InvalidInputError
 
 Array = NDArray[Any]
 LocalSize = tuple[int, ...]
 Size = Mapping[str, int]
+Definitions = tuple[tuple[str, str], ...]
 
 KERNEL_FOLDER = Path(__file__).parent / "kernels"
 
@@ -64,26 +65,36 @@ class Workload:
     """Everything needed to run a benchmark once and to judge what came out.
 
     `buffers` holds the contents before the first launch, `reference` computes the contents of the `outputs`
-    after the last one. A floating-point element is right if |got - wanted| <= absolute + relative * |wanted|;
-    an integer if it differs by at most `integer_tolerance`, which is 0 unless rounding of an intermediate
-    result may tip it.
+    after the last one; where it is None, the uncoarsened kernel's results take its place. A floating-point element
+    is right if |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most
+    `integer_tolerance`, which is 0 unless rounding of an intermediate result may tip it.
     """
 
     buffers: Mapping[str, Array]
     launches: tuple[Launch, ...]
     outputs: tuple[str, ...]
-    reference: Callable[[], Mapping[str, Array]]
+    reference: Callable[[], Mapping[str, Array]] | None
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
     integer_tolerance: int = 0
 
+    def expected(self) -> Mapping[str, Array]:
+        """The outputs by the reference. Raises InternalError where there is none."""
+        if self.reference is None:
+            raise InternalError("the workload has no reference")
+        return self.reference()
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """The extents of the problem (in elements) and the work-group size used unless another is asked for."""
+    """The extents of the problem (in elements) and the work-group size used unless another is asked for.
+
+    `feasible`: whether the host can compute the reference of such a problem in reasonable time and memory.
+    """
 
     size: Size
     local_size: LocalSize
+    feasible: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,12 @@ class Benchmark:
     `dimensions` are those that the NDRange uses. `divisible_local_sizes` gives, for each of them, a work-group
     whose extent along it is divided by as many of the factors 2, 3, 4, 8, 16, 32 as the algorithm allows.
     `make_workload` takes the extents, the work-group size and the source of random numbers; extents that the
-    kernel does not guard are rounded up to whole work-groups.
+    kernel does not guard are rounded up to whole work-groups. `local_sizes` are the work-groups worth trying and
+    `tunables` the values worth trying of `-D` macros, the default first.
+
+    `make_launches` gives the launches alone, for a driver whose launches depend on the problem's extents in more
+    than their number. `kernel_name` and `source_file` are set where the suite's own kernel of this name isn't
+    meant.
     """
 
     name: str
@@ -102,38 +118,91 @@ class Benchmark:
     divisible_local_sizes: Mapping[int, LocalSize]
     make_workload: Callable[[Size, LocalSize, np.random.Generator], Workload]
     build_options: tuple[str, ...] = ("-cl-std=CL1.2",)
+    local_sizes: tuple[LocalSize, ...] = ()
+    tunables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    make_launches: Callable[[Size, LocalSize], tuple[Launch, ...]] | None = None
+    kernel_name: str = ""
+    source_file: Path | None = None
 
     @property
     def kernel(self) -> str:
         """The name of the kernel function."""
-        return self.name
+        return self.kernel_name or self.name
 
     @property
     def kernel_file(self) -> Path:
         """The path of the kernel's source."""
-        return KERNEL_FOLDER / f"{self.name}.cl"
+        return self.source_file or KERNEL_FOLDER / f"{self.name}.cl"
 
     @property
     def source(self) -> str:
         """The kernel's OpenCL C source."""
         return self.kernel_file.read_text(encoding="utf-8")
 
-    def workload(self, preset: str, seed: int = 0, local_size: LocalSize | None = None) -> Workload:
+    def preset(self, name: str) -> Preset:
+        """The preset of this name. Raises InvalidInputError where there is none; the message lists the names."""
+        if name not in self.presets:
+            raise InvalidInputError(f"{self.name}: no preset {name!r}; there are {', '.join(self.presets)}")
+        return self.presets[name]
+
+    def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:
+        """The work-group sizes worth trying at a preset, its own first. Raises InvalidInputError."""
+        return tuple(dict.fromkeys((self.preset(preset).local_size, *self.local_sizes)))
+
+    def workload(
+        self,
+        preset: str,
+        seed: int = 0,
+        local_size: LocalSize | None = None,
+        definitions: Definitions = (),
+    ) -> Workload:
         """Make the workload of a preset; the same arguments give the same arrays.
 
         Args:
-            preset: `test`, `cpu` or `paper`.
+            preset: `test`, `cpu`, `paper`, `gpu` or whatever `presets` has.
             seed: seed of the inputs.
             local_size: work-group size in work-items, one entry per dimension; the preset's if None.
+            definitions: names and values of the `-D` macros that the kernel is built with; whole numbers among
+                them count as extents of the problem, for a driver whose launches depend on them.
+
+        Returns:
+            The workload, without its reference where that isn't feasible.
 
         Raises:
             InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
         """
-        if preset not in self.presets:
-            raise InvalidInputError(f"{self.name}: no preset {preset!r}; there are {', '.join(self.presets)}")
-        chosen = self.presets[preset]
+        chosen = self.preset(preset)
+        size, group = self._size_and_group(chosen, local_size, definitions)
+        made = self.make_workload(size, group, np.random.default_rng(seed))
+        return made if chosen.feasible else replace(made, reference=None)
+
+    def launches(
+        self, preset: str, local_size: LocalSize | None = None, definitions: Definitions = ()
+    ) -> tuple[Launch, ...]:
+        """The launches of a preset's workload, found without making large inputs.
+
+        A driver that has no `make_launches` is asked for the workload of its smallest preset: there the number of
+        launches and their global sizes differ, but not their local sizes nor their local memory.
+
+        Raises:
+            InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
+        """
+        chosen = self.preset(preset)
+        if self.make_launches is not None:
+            return self.make_launches(*self._size_and_group(chosen, local_size, definitions))
         group = chosen.local_size if local_size is None else local_size
-        if len(group) != len(chosen.local_size) or min(group) < 1:
-            count = len(chosen.local_size)
+        return self.workload(next(iter(self.presets)), 0, group, definitions).launches
+
+    def _size_and_group(
+        self, preset: Preset, local_size: LocalSize | None, definitions: Definitions
+    ) -> tuple[Size, LocalSize]:
+        group = preset.local_size if local_size is None else local_size
+        if len(group) != len(preset.local_size) or min(group) < 1:
+            count = len(preset.local_size)
             raise InvalidInputError(f"{self.name}: a local size is {count} positive numbers, not {group}")
-        return self.make_workload(chosen.size, group, np.random.default_rng(seed))
+        return {**preset.size, **whole_numbers(definitions)}, group
+
+
+def whole_numbers(definitions: Definitions) -> dict[str, int]:
+    """The macros whose value is a decimal whole number, by name."""
+    return {name: int(value) for name, value in definitions if value.removeprefix("-").isdecimal()}

@@ -33,6 +33,13 @@ def coarsened_kernels(context: cl.Context, chosen: Benchmark, factor: int, dimen
     return choose
 
 
+def expected_outputs(queue: cl.CommandQueue, workload: Workload, original: KernelChoice) -> Mapping[str, Array]:
+    """What the outputs should be: the reference's, or where there is none what the original kernel gives."""
+    if workload.reference is not None:
+        return workload.reference()
+    return run_workload(queue, workload, original).outputs
+
+
 def verify(
     queue: cl.CommandQueue, workload: Workload, kernels: Mapping[str, KernelChoice], expected: Mapping[str, Array]
 ) -> None:

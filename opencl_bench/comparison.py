@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from .benchmark import Array, Workload
+
+# Elements that are compared at once: what comes up in between then stays in a processor's cache.
+PIECE = 1 << 17
 
 
 def compare(outputs: Mapping[str, Array], expected: Mapping[str, Array], workload: Workload) -> list[str]:
@@ -30,17 +34,37 @@ def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str |
         return f"{name}: shape {got.shape} instead of {wanted.shape}"
     if got.dtype != wanted.dtype:
         return f"{name}: type {got.dtype} instead of {wanted.dtype}"
-    error, allowed = _error_and_allowance(got, wanted, workload)
-    # Written so that an error that is not a number counts as wrong; equal infinities are right.
-    wrong = ~(error <= allowed) & ~(got == wanted) & ~(_is_nan(got) & _is_nan(wanted))
-    if not wrong.any():
+    if not _any_wrong(got, wanted, workload):
         return None
+    error, wrong = _error_and_wrong(got, wanted, workload)
     first = tuple(int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
     position = ", ".join(map(str, first))
     return (
         f"{name}: {int(wrong.sum())} of {wrong.size} elements wrong, largest error {_largest(error[wrong])}, "
         f"first at [{position}]: {got[first]} instead of {wanted[first]}"
     )
+
+
+def _any_wrong(got: Array, wanted: Array, workload: Workload) -> bool:
+    """Whether any element is wrong; large buffers are compared in pieces, on all processors."""
+    flat_got, flat_wanted = got.reshape(-1), wanted.reshape(-1)
+
+    def wrong_from(start: int) -> bool:
+        piece = slice(start, start + PIECE)
+        return bool(_error_and_wrong(flat_got[piece], flat_wanted[piece], workload)[1].any())
+
+    starts = range(0, got.size, PIECE)
+    if len(starts) <= 1:
+        return any(map(wrong_from, starts))
+    with ThreadPoolExecutor() as pool:
+        return any(pool.map(wrong_from, starts))
+
+
+def _error_and_wrong(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:
+    """The difference of each element, and whether it is too large."""
+    error, allowed = _error_and_allowance(got, wanted, workload)
+    # Written so that an error that is not a number counts as wrong; equal infinities are right.
+    return error, ~(error <= allowed) & ~(got == wanted) & ~(_is_nan(got) & _is_nan(wanted))
 
 
 def _error_and_allowance(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:

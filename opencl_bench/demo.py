@@ -27,7 +27,7 @@ from coarsen.runtime.devices import DeviceDescription, open_device
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
 from .benchmark import Benchmark
-from .coarsened import coarsened_kernels, devices_to_measure, verify
+from .coarsened import coarsened_kernels, devices_to_measure, expected_outputs, verify
 from .measure import measure, median, speedup
 from .suite import benchmark
 
@@ -123,7 +123,7 @@ def _show_measurement(
     kernels = {"original": coarsened_kernels(context, chosen, 1, 0)}
     for factor, dimension in candidates:
         kernels[f"factor {factor}, dimension {dimension}"] = coarsened_kernels(context, chosen, factor, dimension)
-    verify(queue, workload, kernels, workload.reference())
+    verify(queue, workload, kernels, expected_outputs(queue, workload, kernels["original"]))
     console.print(_table(device, measure(queue, workload, kernels, REPETITIONS)))
     console.print(
         "all results equal the NumPy reference. "

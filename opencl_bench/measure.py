@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyopencl as cl
 
 from coarsen.errors import InvalidInputError
 
 from .benchmark import Workload
-from .run import DeviceWorkload, KernelChoice
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from .run import KernelChoice
 
 RESAMPLES = 2000
 
@@ -57,6 +61,9 @@ def measure(
     Returns:
         For each candidate the durations of its runs in nanoseconds, from the device's profiling events.
     """
+    # Imported late: a machine without OpenCL, whose times are compared here too, has no PyOpenCL.
+    from .run import DeviceWorkload
+
     if repetitions < 1:
         raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
     on_device = DeviceWorkload(queue, workload)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, cast
 
 import numpy as np
@@ -73,11 +74,17 @@ class GuardedBuffer:
         cl.enqueue_copy(queue, self._whole, self._pattern, dst_offset=0)
         cl.enqueue_copy(queue, self._whole, self._pattern, dst_offset=self._end)
         self.view = self._whole.get_sub_region(self._guard, size)
-        self.restore()
+        cl.enqueue_copy(queue, self._whole, self._contents, dst_offset=self._guard)
 
     def restore(self) -> None:
         """Put the contents back that the buffer was made with."""
-        cl.enqueue_copy(self._queue, self._whole, self._contents, dst_offset=self._guard)
+        cl.enqueue_copy(self._queue, self._whole, self._original, dst_offset=self._guard)
+
+    @cached_property
+    def _original(self) -> cl.Buffer:
+        """The contents as they were, on the device: copies between host and GPU would take most of a sweep."""
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(self._queue.context, flags, hostbuf=self._contents)
 
     def read(self) -> Array:
         """A copy of the contents as they are now."""

@@ -1,10 +1,11 @@
-"""The suite: every benchmark whose driver stands in the folder `benchmarks`, by name."""
+"""The suite: every benchmark whose driver stands in the folder `benchmarks`, by name; and users' benchmarks."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.errors import InternalError, InvalidInputError
@@ -33,3 +34,19 @@ def benchmark(name: str) -> Benchmark:
     if name not in SUITE:
         raise InvalidInputError(f"no benchmark {name!r}; there are {', '.join(sorted(SUITE))}")
     return SUITE[name]
+
+
+def find_benchmark(name_or_path: str | Path) -> Benchmark:
+    """The suite's benchmark of this name, or the one that a TOML file describes.
+
+    Args:
+        name_or_path: a name of the suite; a path, or a text that ends with `.toml`, is that of a file.
+
+    Raises:
+        InvalidInputError: no such benchmark or file, or a mistake in the file.
+    """
+    if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
+        return benchmark(name_or_path)
+    from .user_kernels.read import read_benchmark
+
+    return read_benchmark(Path(name_or_path))

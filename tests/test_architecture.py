@@ -17,6 +17,7 @@ BASE = {"errors"}
 LINE = {"ir", "frontend", "analysis", "transform", "backend"}
 MAY_IMPORT = {
     "errors": set(),
+    "files": BASE,
     "ir": BASE,
     "frontend": BASE | {"ir"},
     "analysis": BASE | {"ir"},
@@ -29,11 +30,11 @@ MAY_IMPORT = {
     "prediction": BASE | {"ir", "features", "models", "runtime"},
     "api": BASE | LINE | {"pipeline", "features", "models", "prediction"},
     "runtime": BASE | LINE | {"pipeline", "features", "models", "api"},
-    "opencl_bench": BASE | LINE | {"pipeline", "features", "api", "runtime"},
+    "opencl_bench": BASE | LINE | {"files", "pipeline", "features", "api", "runtime"},
     "__init__": BASE | {"api", "runtime", "transform", "models"},
     "cli": BASE
     | LINE
-    | {"pipeline", "explain", "prediction", "api", "features", "models", "runtime", "opencl_bench"},
+    | {"files", "pipeline", "explain", "prediction", "api", "features", "models", "runtime", "opencl_bench"},
 }
 FOLDERS = {"features": ROOT / "features", "models": ROOT / "models", "opencl_bench": ROOT / "opencl_bench"}
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")

@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from coarsen.cli.groups import Group
 from coarsen.cli.messages import Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
@@ -31,10 +32,15 @@ COMMANDS = MappingProxyType(
         "predict": "Predict the best coarsening factor of a kernel on a device.",
         "features": "Show the static features of a kernel at each factor.",
         "train": "Train a device's predictor, print its evaluation and store it.",
+        "bench": "Measure kernels coarsened in every way, and verify them.",
+        "explore": "Plot stored measurements, or list the best configurations.",
+        "results": "List, show, export, import and merge stored measurements.",
         "devices": "List the OpenCL devices and whether each really runs a kernel.",
         "doctor": "Show what coarsen uses, and how to mend what is missing.",
     }
 )
+# Commands of two words; the module of `bench init` is `bench_init`.
+SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack")})
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_settings": _CONTEXT}
@@ -66,16 +72,20 @@ class LazyCommands(TyperGroup):
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
         """The command itself, and what is left of the words."""
         name, _, rest = super().resolve_command(ctx, args)
+        if name and rest and rest[0] in SUBCOMMANDS.get(name, ()):
+            name, rest = f"{name} {rest[0]}", rest[1:]
         return name, load_command(name) if name else None, rest
 
 
 def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no public type)
     """Import a command's module and make a command of its function, with the options that all have."""
-    function = getattr(importlib.import_module(f"coarsen.cli.{name}"), name)
-    command = _command_of(function, name)
-    for parameter in _command_of(_common, name).params:
-        parameter.expose_value = False
-        command.params.append(parameter)
+    module = importlib.import_module(f"coarsen.cli.{name.replace(' ', '_')}")
+    found = getattr(module, name.split()[-1])
+    command = _group_of(found) if isinstance(found, Group) else _command_of(found, name)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        for parameter in _command_of(_common, name).params:
+            parameter.expose_value = False
+            each.params.append(parameter)
     return command
 
 
@@ -83,6 +93,20 @@ def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
     application = typer.Typer(**_PLAIN)
     application.command(name, context_settings=_CONTEXT)(function)
     return typer.main.get_command(application)
+
+
+def _group_of(group: Group) -> Any:  # noqa: ANN401
+    application = typer.Typer(**_PLAIN)
+    settings: Any = {"invoke_without_command": True, "help": group.description}
+    application.callback(context_settings=_CONTEXT, **settings)(_help_of_group)
+    for name, function in group.commands.items():
+        application.command(name, context_settings=_CONTEXT)(function)
+    return typer.main.get_command(application)
+
+
+def _help_of_group(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def _common(verbose: Verbose = False, quiet: Quiet = False, debug: Debug = False) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import enum
 import json
-import os
-import secrets
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import replace_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,36 +92,10 @@ def write_result(content: str | bytes, path: Path | None) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     if path is not None:
-        _write_file(data, path)
+        replace_file(data, path)
         return
     if isinstance(content, bytes) and sys.stdout.isatty():
         raise InvalidInputError("binary output does not go to a terminal; name a file with -o")
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-
-
-def _write_file(data: bytes, path: Path) -> None:
-    # A link's target is replaced, not the link.
-    target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_bytes(data)  # a device or a pipe: there is nothing to replace
-        else:
-            _replace_file(data, target)
-    except OSError as error:
-        raise InvalidInputError(f"{path}: can't be written: {error.strerror}") from None
-
-
-def _replace_file(data: bytes, target: Path) -> None:
-    if target.is_dir():
-        raise IsADirectoryError(21, "it is a folder")
-    unfinished = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
-    try:
-        with unfinished.open("xb") as file:
-            file.write(data)
-        if target.exists():
-            unfinished.chmod(target.stat().st_mode)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)

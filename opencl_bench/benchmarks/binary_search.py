@@ -40,7 +40,9 @@ BENCHMARK = Benchmark(
         "test": Preset({"ranges": 960}, (192,)),
         "cpu": Preset({"ranges": 1 << 23}, (256,)),
         "paper": Preset({"ranges": 1 << 28}, (256,)),
+        "gpu": Preset({"ranges": 1 << 27}, (256,)),
     },
     divisible_local_sizes={0: (192,)},
     make_workload=make_workload,
+    local_sizes=((32,), (64,), (128,), (256,)),
 )

@@ -24,16 +24,12 @@ FLOAT_BYTES = 4
 def make_workload(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
     """Every launch leaves the averages that are the next launch's signal, until one is left."""
     require_power_of_two("dwtHaar1D", local_size)
+    (group,) = local_size
     signal = uniform(generator, -1, 1, size["length"])
-    contents = {"averages_0": signal, "coefficients": unwritten(size["length"], np.float32)}
-    launches: list[Launch] = []
-    length = size["length"]
-    while length > 1:
-        # The last set of levels may need fewer work-items than a work-group has.
-        group = min(local_size[0], length // 2)
-        launches.append(_launch(len(launches), length, group))
-        length //= 2 * group
-        contents[f"averages_{len(launches)}"] = unwritten(length, np.float32)
+    lengths = _lengths(size["length"], group)
+    averages = {f"averages_{i}": unwritten(_padded(length, group), np.float32) for i, length in enumerate(lengths)}
+    averages["averages_0"][: len(signal)] = signal
+    final = f"averages_{len(lengths)}"
 
     def reference() -> dict[str, Array]:
         coefficients, average = _transform(signal.astype(np.float64))
@@ -41,10 +37,13 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
         coefficients[0] = np.nan
         return {"coefficients": coefficients.astype(np.float32), final: np.array([average], np.float32)}
 
-    final = f"averages_{len(launches)}"
     return Workload(
-        buffers=contents,
-        launches=tuple(launches),
+        buffers={
+            **averages,
+            "coefficients": unwritten(size["length"], np.float32),
+            final: unwritten(1, np.float32),
+        },
+        launches=tuple(_launch(index, length, group) for index, length in enumerate(lengths)),
         outputs=("coefficients", final),
         reference=reference,
         relative_tolerance=1e-5,
@@ -52,14 +51,28 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
     )
 
 
+def _lengths(length: int, group: int) -> list[int]:
+    """How many elements each launch's signal has."""
+    lengths: list[int] = []
+    while length > 1:
+        lengths.append(length)
+        length //= min(2 * group, length)
+    return lengths
+
+
+def _padded(length: int, group: int) -> int:
+    """A work-group reads two elements for each work-item, even if fewer are left to transform."""
+    return max(length, 2 * group)
+
+
 def _launch(index: int, length: int, group: int) -> Launch:
-    levels = group.bit_length()
+    levels = min(2 * group, length).bit_length() - 1
     arguments = (
         *buffers(f"averages_{index}", "coefficients", f"averages_{index + 1}"),
         LocalArgument(2 * group * FLOAT_BYTES),
         *uint32(levels, length, int(index == 0)),
     )
-    return Launch("dwtHaar1D", (length // 2,), (group,), arguments)
+    return Launch("dwtHaar1D", (_padded(length, group) // 2,), (group,), arguments)
 
 
 def _transform(signal: Array) -> tuple[Array, float]:
@@ -80,7 +93,9 @@ BENCHMARK = Benchmark(
         "test": Preset({"length": 1 << 12}, (64,)),
         "cpu": Preset({"length": 1 << 22}, (128,)),
         "paper": Preset({"length": 1 << 22}, (256,)),
+        "gpu": Preset({"length": 1 << 26}, (256,)),
     },
     divisible_local_sizes={0: (128,)},
     make_workload=make_workload,
+    local_sizes=((32,), (64,), (128,), (256,)),
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
-from scipy.linalg import hadamard
 
 from coarsen.errors import InvalidInputError
 
 from ..benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
 from ..driver_tools import buffers, uint32, uniform
+
+LEVELS_PER_MATRIX = 6
 
 
 def make_workload(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
@@ -37,10 +40,17 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
 
 def _transform(elements: Array, levels: int) -> Array:
-    """The matrix of order 2^levels is the Kronecker product of two smaller ones, applied to rows and columns."""
-    rows, columns = 1 << (levels // 2), 1 << (levels - levels // 2)
-    transformed: Array = hadamard(rows, float) @ elements.reshape(rows, columns) @ hadamard(columns, float)
-    return transformed.reshape(-1)
+    """The matrix of order 2^levels is a Kronecker product of small ones, each applied along an axis of its own."""
+    for start in range(0, levels, LEVELS_PER_MATRIX):
+        matrix = _hadamard(min(LEVELS_PER_MATRIX, levels - start))
+        # The last axis goes to the front, so that the next one is the last, and all are in order in the end.
+        elements = (elements.reshape(-1, len(matrix)) @ matrix).T.reshape(-1)
+    return elements
+
+
+def _hadamard(levels: int) -> Array:
+    """Hadamard's matrix of order 2^levels by Sylvester's construction."""
+    return functools.reduce(np.kron, [np.array([[1.0, 1.0], [1.0, -1.0]])] * levels)
 
 
 BENCHMARK = Benchmark(
@@ -50,7 +60,9 @@ BENCHMARK = Benchmark(
         "test": Preset({"items": 1 << 9}, (128,)),
         "cpu": Preset({"items": 1 << 20}, (256,)),
         "paper": Preset({"items": 1 << 25}, (256,)),
+        "gpu": Preset({"items": 1 << 25}, (256,)),
     },
     divisible_local_sizes={0: (128,)},
     make_workload=make_workload,
+    local_sizes=((32,), (64,), (128,), (256,)),
 )

@@ -49,8 +49,10 @@ BENCHMARK = Benchmark(
     presets={
         "test": Preset({"nodes": 64}, (32, 32)),
         "cpu": Preset({"nodes": 384}, (16, 16)),
-        "paper": Preset({"nodes": 8192}, (16, 16)),
+        "paper": Preset({"nodes": 8192}, (16, 16), feasible=False),
+        "gpu": Preset({"nodes": 2048}, (16, 16), feasible=False),
     },
     divisible_local_sizes={0: (96, 8), 1: (8, 96)},
     make_workload=make_workload,
+    local_sizes=((8, 8), (16, 16), (32, 8), (64, 4), (4, 64)),
 )

@@ -62,8 +62,10 @@ BENCHMARK = Benchmark(
         # More samples than a chunk holds, in chunks of unequal length.
         "test": Preset({"voxels": 384, "samples": 1100}, (192,)),
         "cpu": Preset({"voxels": 4096, "samples": 1536}, (64,)),
-        "paper": Preset({"voxels": 1 << 19, "samples": 2048}, (256,)),
+        "paper": Preset({"voxels": 1 << 19, "samples": 2048}, (256,), feasible=False),
+        "gpu": Preset({"voxels": 1 << 20, "samples": 2048}, (256,), feasible=False),
     },
     divisible_local_sizes={0: (192,)},
     make_workload=make_workload,
+    local_sizes=((32,), (64,), (128,), (256,)),
 )

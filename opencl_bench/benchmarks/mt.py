@@ -32,7 +32,9 @@ BENCHMARK = Benchmark(
         "test": Preset({"width": 96, "height": 64}, (32, 32)),
         "cpu": Preset({"width": 4096, "height": 3072}, (16, 16)),
         "paper": Preset({"width": 4096, "height": 4096}, (16, 16)),
+        "gpu": Preset({"width": 8192, "height": 8192}, (16, 16)),
     },
     divisible_local_sizes={0: (192, 4), 1: (4, 192)},
     make_workload=make_workload,
+    local_sizes=((8, 8), (16, 16), (32, 8), (64, 4), (4, 64)),
 )

@@ -54,8 +54,10 @@ BENCHMARK = Benchmark(
         "test": Preset({"tiles_x": 48, "tiles_y": 32}, (16, 16)),
         "cpu": Preset({"tiles_x": 1024, "tiles_y": 768}, (16, 16)),
         "paper": Preset({"tiles_x": 4096, "tiles_y": 4096}, (16, 16)),
+        "gpu": Preset({"tiles_x": 4096, "tiles_y": 2048}, (16, 16)),
     },
     # 32 x 32 work-items need 64 KiB of local memory.
     divisible_local_sizes={0: (32, 32), 1: (32, 32)},
     make_workload=make_workload,
+    local_sizes=((4, 4), (8, 8), (16, 16), (32, 32)),
 )

@@ -61,8 +61,10 @@ BENCHMARK = Benchmark(
     presets={
         "test": Preset({"bodies": 384}, (192,)),
         "cpu": Preset({"bodies": 4096}, (64,)),
-        "paper": Preset({"bodies": 131072}, (256,)),
+        "paper": Preset({"bodies": 131072}, (256,), feasible=False),
+        "gpu": Preset({"bodies": 131072}, (256,), feasible=False),
     },
     divisible_local_sizes={0: (192,)},
     make_workload=make_workload,
+    local_sizes=((32,), (64,), (128,), (256,)),
 )

@@ -46,7 +46,9 @@ BENCHMARK = Benchmark(
         "test": Preset({"items": 640}, (128,)),
         "cpu": Preset({"items": 1 << 21}, (128,)),
         "paper": Preset({"items": 1 << 26}, (256,)),
+        "gpu": Preset({"items": 1 << 25}, (256,)),
     },
     divisible_local_sizes={0: (128,)},
     make_workload=make_workload,
+    local_sizes=((32,), (64,), (128,), (256,)),
 )

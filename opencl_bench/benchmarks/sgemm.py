@@ -48,7 +48,9 @@ BENCHMARK = Benchmark(
         "test": Preset({"height": 64, "width": 96, "inner": 23}, (32, 32)),
         "cpu": Preset({"height": 640, "width": 512, "inner": 384}, (16, 16)),
         "paper": Preset({"height": 3072, "width": 3072, "inner": 3072}, (16, 16)),
+        "gpu": Preset({"height": 4096, "width": 4096, "inner": 4096}, (16, 16)),
     },
     divisible_local_sizes={0: (192, 4), 1: (4, 192)},
     make_workload=make_workload,
+    local_sizes=((8, 8), (16, 16), (32, 8), (64, 4), (4, 64)),
 )

@@ -76,6 +76,13 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
         "predict": ("-d, --device NAME", "--dim DIMENSION", "--models FOLDER", "-f, --format <table|json>"),
         "features": ("--factors FACTOR,...", "--dim DIMENSION", "-f, --format <table|json>"),
         "train": ("-d, --device NAME", "-o, --output FOLDER", "--seed NUMBER"),
+        "bench": (
+            *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
+            *("--dims N,...", "--local-sizes SIZE,...", "-D, --define NAME=VALUE,...", "--form <opencl_c|spirv>"),
+            *("--repetitions NUMBER", "--quick", "--cold-cache", "--timeout-multiple NUMBER", "--store URL|FILE"),
+            *("--again <nothing|failed|everything>", "--scheduler ADDRESS", "-o, --output FILE"),
+            *("-f, --format <table|json>", "coarsen bench init", "coarsen bench pack"),
+        ),
         "devices": ("--no-check", "-f, --format <table|json>"),
         "doctor": ("-f, --format <table|json>",),
     }.items(),

@@ -56,7 +56,9 @@ def test_the_loader_is_prepared_by_the_import() -> None:
     assert "Intel" in done.stderr
 
 
-@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["--version"], 0), (["nonsense"], 2)])
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--help"], 0), (["bench", "--help"], 0), (["--version"], 0), (["nonsense"], 2)]
+)
 def test_help_is_light(words: list[str], code: int) -> None:
     assert loaded_by(MAIN.format(words=words, code=code)).isdisjoint((*HEAVY, *COMPILERS))
 

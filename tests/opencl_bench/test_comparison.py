@@ -19,7 +19,7 @@ def mismatches(got: Array, wanted: Array, **tolerances: float) -> list[str]:
         absolute_tolerance=tolerances.get("absolute", 0.0),
         integer_tolerance=int(tolerances.get("integer", 0)),
     )
-    return compare({"result": got}, workload.reference(), workload)
+    return compare({"result": got}, workload.expected(), workload)
 
 
 def test_message_has_count_error_and_first_index() -> None:

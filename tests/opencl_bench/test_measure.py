@@ -39,7 +39,7 @@ def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:
     on_device.execute(choose)
     on_device.restore(workload.outputs)
     on_device.execute(choose)
-    assert compare(on_device.outputs(), workload.reference(), workload) == []
+    assert compare(on_device.outputs(), workload.expected(), workload) == []
 
 
 def test_no_repetition_is_refused(queue: cl.CommandQueue) -> None:

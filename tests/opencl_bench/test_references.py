@@ -20,7 +20,7 @@ DIVISIBLE = [
 def check(queue: cl.CommandQueue, name: str, local_size: LocalSize | None, seed: int) -> None:
     workload = SUITE[name].workload("test", seed, local_size)
     result = run_workload(queue, workload, kernels_of(build_program(queue.context, SUITE[name])))
-    assert compare(result.outputs, workload.reference(), workload) == []
+    assert compare(result.outputs, workload.expected(), workload) == []
     assert result.violated == ()
     assert result.nanoseconds > 0
 

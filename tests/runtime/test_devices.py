@@ -100,7 +100,10 @@ for find in (lambda: find_device("intel"), find_working_device):
 
 def test_every_required_device_is_there_and_works(working_devices: tuple[DeviceDescription, ...]) -> None:
     assert working_devices
-    assert find_working_device() in working_devices
+    found = find_working_device()
+    assert found in working_devices
+    # An interpreter is nobody's first choice.
+    assert found.is_called("oclgrind") == all(device.is_called("oclgrind") for device in working_devices)
 
 
 def test_a_description_says_what_the_device_says(device: DeviceDescription) -> None:

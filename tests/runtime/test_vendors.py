@@ -134,3 +134,55 @@ def test_icd_files_that_point_nowhere_are_left_out(tmp_path: Path, monkeypatch: 
     libraries = [driver.library for driver in vendors.system_drivers()]
     assert "libdriver.so.1" in libraries
     assert "/no/such/libdriver.so" not in libraries and "" not in libraries
+
+
+def linker_cache(path: Path, *libraries: Path) -> Path:
+    """A file with the strings of the dynamic linker's cache: a name and a path for each library."""
+    strings = (f"{library.name}\0{library}\0" for library in libraries)
+    path.write_bytes(b"glibc-ld.so.cache1.1" + bytes(28) + "".join(strings).encode())
+    return path
+
+
+@pytest.fixture
+def nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """NVIDIA's library in a folder that only the dynamic linker's cache names."""
+    library = tmp_path / "nvidia" / "libnvidia-opencl.so.1"
+    library.parent.mkdir()
+    library.touch()
+    gone = tmp_path / "gone" / "libnvidia-opencl.so.1"
+    monkeypatch.setattr(vendors, "_LINKER_CACHE", linker_cache(tmp_path / "ld.so.cache", gone, library))
+    monkeypatch.setattr(vendors, "_NVIDIA_FOLDERS", ())
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    return library
+
+
+def test_nvidias_driver_without_an_icd_file(nvidia: Path) -> None:
+    assert vendors.unnamed_nvidia_driver([]) == (vendors.Driver(str(nvidia), "NVIDIA's driver"),)
+    nvidia.unlink()
+    assert vendors.unnamed_nvidia_driver([]) == ()
+
+
+def test_nvidias_driver_with_an_icd_file_is_not_named_twice(nvidia: Path) -> None:
+    assert nvidia.exists()
+    assert vendors.unnamed_nvidia_driver([vendors.Driver("libnvidia-opencl.so.1", "nvidia.icd")]) == ()
+
+
+def test_nvidias_driver_where_only_the_library_path_leads(nvidia: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vendors, "_LINKER_CACHE", nvidia.parent / "no cache")
+    assert vendors.unnamed_nvidia_driver([]) == ()
+    monkeypatch.setenv("LD_LIBRARY_PATH", f":{nvidia.parent / 'nowhere'}:{nvidia.parent}")
+    assert [driver.library for driver in vendors.unnamed_nvidia_driver([])] == [str(nvidia)]
+
+
+def test_nothing_is_prepared_without_pyopencl(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['platformdirs'] = None\n"
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name == 'pyopencl' else found(name, package)\n"
+        "from coarsen.runtime.vendors import prepare_loader\n"
+        "import os, json\n"
+        "print(json.dumps([[], list(prepare_loader().drivers), os.environ.get('OCL_ICD_VENDORS')]))"
+    )
+    assert run_python(code, cache=tmp_path) == ([], [], None)

@@ -1,0 +1,195 @@
+"""`coarsen bench`: measures and verifies benchmarks over factors, strides and local sizes."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from coarsen.cli.bench_options import (
+    AgainChoice,
+    AgainOption,
+    CodeForm,
+    ColdCache,
+    Devices,
+    Dimensions,
+    Export,
+    Factors,
+    FormOption,
+    Kernels,
+    LocalSizes,
+    PresetName,
+    Quick,
+    Repetitions,
+    Scheduler,
+    Seed,
+    StoreUrl,
+    Strides,
+    TimeoutMultiple,
+    Values,
+    WantedSpace,
+    checked_export,
+    method_of,
+)
+from coarsen.cli.messages import say
+from coarsen.cli.options import OutputFormat
+from coarsen.cli.output import Format
+from coarsen.errors import InvalidInputError, VerificationError
+
+if TYPE_CHECKING:
+    from coarsen.cli.bench_progress import Tally
+    from coarsen.opencl_bench.benchmark import Benchmark
+    from coarsen.opencl_bench.store.database import Store
+    from coarsen.opencl_bench.sweep.several import SweepResult
+    from coarsen.opencl_bench.sweep_plan import SweepPlan
+
+INTERRUPTED = 130
+NAMED_WRONG_RESULTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one call of the command measures. `expected` is the number of feasible rows of each sweep."""
+
+    expected: Mapping[SweepPlan, int]
+    store_url: str | None
+    again: AgainChoice
+    scheduler: str | None
+
+
+def bench(
+    kernels: Kernels = None,
+    device: Devices = None,
+    preset: PresetName = "cpu",
+    seed: Seed = 0,
+    factors: Factors = None,
+    strides: Strides = None,
+    dims: Dimensions = None,
+    local_sizes: LocalSizes = None,
+    define: Values = None,
+    form: FormOption = CodeForm.OPENCL_C,
+    repetitions: Repetitions = None,
+    quick: Quick = False,
+    cold_cache: ColdCache = False,
+    timeout_multiple: TimeoutMultiple = None,
+    store: StoreUrl = None,
+    again: AgainOption = AgainChoice.NOTHING,
+    scheduler: Scheduler = None,
+    output: Export = None,
+    output_format: OutputFormat = Format.TABLE,
+) -> None:
+    """Measure kernels on devices: every configuration of a space, verified, against the best uncoarsened one.
+
+    Every configuration becomes a row of the store, however it ends. Rows that are there already are not
+    measured again: the same command goes on where it was interrupted. Exit code 5 if any result was wrong.
+
+    `coarsen bench init KERNEL.cl` writes KERNEL.toml, which describes a kernel of your own to this command;
+    `coarsen bench pack` writes a folder to be measured on another machine. Both have a --help.
+
+    Example: coarsen bench sgemm mt -d pocl -d intel --quick
+    """
+    _check_packages(scheduler)
+    checked_export(output)
+    from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of
+    from coarsen.opencl_bench.sweep_plan import SweepPlan
+
+    method = method_of(quick, repetitions, cold_cache, timeout_multiple)
+    wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
+    benchmarks = benchmarks_of(kernels)
+    places = places_of(device, form.value, scheduler is not None)
+
+    def plan_of(benchmark: Benchmark, name: str | Path, place: str) -> SweepPlan:
+        return SweepPlan(name, place, preset, seed, wanted.of(benchmark, preset), method, form.value)
+
+    expected = dict(plans_of(benchmarks, places, plan_of))
+    results = _measure(Job(expected, store, again, scheduler), output_format)
+    _export(results, output)
+    _end(results)
+
+
+def _check_packages(scheduler: str | None) -> None:
+    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "alembic", "pandas")):
+        raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")
+    if scheduler is not None and importlib.util.find_spec("distributed") is None:
+        raise InvalidInputError("--scheduler needs Dask: pip install 'coarsen[cluster]'")
+
+
+def _measure(job: Job, output_format: Format) -> list[SweepResult]:
+    """Do the sweeps and print the report."""
+    from coarsen.cli.bench_progress import watching
+    from coarsen.cli.bench_report import print_report, print_report_as_json
+    from coarsen.opencl_bench.store.database import open_store
+
+    start = time.perf_counter()
+    with open_store(job.store_url) as store:
+        try:
+            with watching(job.expected) as tally:
+                results = _sweep(job, store, tally)
+        except KeyboardInterrupt:
+            _say_interrupted(tally, store)
+            raise typer.Exit(INTERRUPTED) from None
+        show = print_report_as_json if output_format is Format.JSON else print_report
+        show(results, time.perf_counter() - start, store.location)
+    return results
+
+
+def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
+    from coarsen.opencl_bench.sweep.observer import Again
+    from coarsen.opencl_bench.sweep.several import sweep_all
+
+    again = Again(job.again.value)
+    if job.scheduler is None:
+        return sweep_all(list(job.expected), store, tally, again)
+    from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
+
+    return sweep_on_cluster(list(job.expected), store, job.store_url, job.scheduler, tally, again)
+
+
+def _say_interrupted(tally: Tally, store: Store) -> None:
+    rows = "1 row was" if tally.measured == 1 else f"{tally.measured} rows were"
+    say("interrupted", f"{rows} measured and stored in {store.location}; the same command goes on from there")
+
+
+def _export(results: Sequence[SweepResult], path: Path | None) -> None:
+    """Write the rows of all sweeps to a file, in the format that its name says."""
+    if path is None:
+        return
+    rows = [row for result in results for row in result.rows]
+    if path.suffix == ".json":
+        from coarsen.opencl_bench.exchange.t4 import write_t4
+
+        write_t4(rows, path)
+    else:
+        from coarsen.opencl_bench.exchange.tables import write_table
+
+        write_table(rows, path)
+
+
+def _end(results: Sequence[SweepResult]) -> None:
+    """Say what went wrong, and end with its exit code.
+
+    Raises:
+        VerificationError: a result was wrong.
+        typer.Exit: something else went wrong.
+    """
+    sys.stdout.flush()
+    problems = [result for result in results if result.problem]
+    for result in problems:
+        say("error", f"{result.benchmark} on {result.plan.device}: {result.problem}")
+    wrong = [
+        f"{result.benchmark} on {result.plan.device}: {row.candidate}"
+        for result in results
+        for row in result.wrong
+    ]
+    if wrong:
+        others = len(wrong) - NAMED_WRONG_RESULTS
+        more = f"; and {others} more" if others > 0 else ""
+        raise VerificationError(f"wrong results: {'; '.join(wrong[:NAMED_WRONG_RESULTS])}{more}")
+    if problems:
+        raise typer.Exit(problems[0].exit_code)

@@ -1,0 +1,73 @@
+"""`coarsen bench init`: a file that makes a kernel a benchmark, written from the kernel's parameters."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coarsen.cli.kernel_input import is_ir_file, lower_file
+from coarsen.cli.options import (
+    BuildOptions,
+    Definitions,
+    IncludeFolders,
+    KernelFile,
+    KernelName,
+    Standard,
+    build_options,
+)
+from coarsen.cli.output import print_line, write_result
+from coarsen.errors import InvalidInputError
+
+# What a device takes for its default may differ.
+DEFAULT_STANDARD = "CL1.2"
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE.toml", help="Write there.  [default: beside the kernel, as KERNEL.toml]"
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
+
+
+def init(
+    kernel_file: KernelFile,
+    kernel: KernelName = None,
+    output: Output = None,
+    force: Force = False,
+    define: Definitions = None,
+    include: IncludeFolders = None,
+    cl_std: Standard = None,
+    build_option: BuildOptions = None,
+) -> None:
+    """Write the file that makes a kernel a benchmark, from the kernel's parameters.
+
+    The file says what each argument holds and how large it is, where the parameters don't tell by a guess that is
+    marked CHECK.
+
+    Example: coarsen bench init scale.cl -o scale.toml
+    """
+    if is_ir_file(kernel_file):
+        raise InvalidInputError(f"{kernel_file}: a benchmark needs OpenCL C source, not LLVM IR")
+    path = output or kernel_file.with_suffix(".toml")
+    if path.suffix != ".toml":
+        raise InvalidInputError(f"{path}: the file's name must end with .toml")
+    if path.exists() and not force:
+        raise InvalidInputError(f"{path}: the file is there already; --force overwrites it")
+    folders = [str(Path(folder).absolute()) for folder in include or ()]
+    options = build_options(define, folders, cl_std or DEFAULT_STANDARD, build_option)
+    lowered = lower_file(kernel_file, kernel, options)
+    # Imported late: it loads NumPy, which a mistaken command can do without.
+    from coarsen.opencl_bench.user_kernels.template import template
+
+    write_result(template(lowered, _relative(kernel_file, path), shlex.split(options)), path)
+    print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
+
+
+def _relative(kernel_file: Path, path: Path) -> str:
+    """The kernel's path from the folder of the file that names it."""
+    return Path(os.path.relpath(kernel_file, path.parent)).as_posix()

@@ -1,0 +1,99 @@
+"""The kernels and devices that `coarsen bench` is given, found before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.cli.messages import note
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.benchmark import Benchmark
+from coarsen.opencl_bench.space import DeviceLimits, limits_of
+from coarsen.opencl_bench.suite import SUITE, find_benchmark
+from coarsen.opencl_bench.sweep.several import planned_rows
+from coarsen.opencl_bench.sweep_plan import SweepPlan
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.runtime.selection import find_device, find_working_device
+
+# Of a device that only a worker sees: whatever is asked for is taken to fit.
+_UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A device as it is named in a plan, and what it can hold."""
+
+    name: str
+    limits: DeviceLimits
+
+
+def benchmarks_of(words: Sequence[str] | None) -> list[tuple[Benchmark, str | Path]]:
+    """The benchmarks that words name, each with what a plan calls it; the whole suite where there are none.
+
+    Raises:
+        InvalidInputError: no such benchmark or file, a mistake in the file.
+    """
+    names = dict.fromkeys(map(_name, words)) if words else SUITE
+    return [(find_benchmark(name), name) for name in names]
+
+
+def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[Place]:
+    """The devices that words name, each once.
+
+    Raises:
+        DeviceError: no such device.
+        InvalidInputError: a device that doesn't take the form; no device for a cluster.
+    """
+    if on_cluster:
+        if not words:
+            raise InvalidInputError("--scheduler needs --device: the names that the workers offer as resources")
+        return [Place(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
+    if not words:
+        device = find_working_device()
+        note(f"measuring on {device}")
+        return [_place(device.index, device, form)]
+    devices: dict[str, tuple[str, DeviceDescription]] = {}
+    for word in words:
+        device = find_device(word)
+        devices.setdefault(device.index, (word, device))
+    return [_place(word, device, form) for word, device in devices.values()]
+
+
+def plans_of(
+    benchmarks: Iterable[tuple[Benchmark, str | Path]],
+    places: Sequence[Place],
+    plan_of: Callable[[Benchmark, str | Path, str], SweepPlan],
+) -> Iterator[tuple[SweepPlan, int]]:
+    """A plan for every benchmark on every device, with the number of its rows.
+
+    Args:
+        benchmarks: with what a plan calls each.
+        places: the devices.
+        plan_of: makes a plan of a benchmark, its name and a device's name.
+
+    Raises:
+        InvalidInputError: a benchmark without this preset; a space that isn't one.
+    """
+    for benchmark, name in benchmarks:
+        for place in places:
+            plan = plan_of(benchmark, name, place.name)
+            yield plan, planned_rows(benchmark, plan, place.limits)
+
+
+def _name(word: str) -> str | Path:
+    path = Path(word)
+    if path.suffix == ".cl":
+        description = path.with_suffix(".toml")
+        if not description.is_file():
+            raise InvalidInputError(
+                f"{path}: there is no {description.name} beside it; coarsen bench init {path} writes it"
+            )
+        path = description
+    return path.resolve() if path.suffix == ".toml" else word
+
+
+def _place(word: str, device: DeviceDescription, form: str) -> Place:
+    if form == "spirv" and not device.takes_spirv:
+        raise InvalidInputError(f"{device} takes no SPIR-V")
+    return Place(word, limits_of(device))

@@ -1,0 +1,244 @@
+"""The options of `coarsen bench`, and the sweeps that they ask for."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.benchmark import Benchmark, LocalSize
+    from coarsen.opencl_bench.measurement import Method
+    from coarsen.opencl_bench.sweep_plan import Space
+
+EXPORT_SUFFIXES = (".json", ".parquet", ".csv")
+
+
+class CodeForm(enum.StrEnum):
+    """What the device is given."""
+
+    OPENCL_C = "opencl_c"
+    SPIRV = "spirv"
+
+
+class AgainChoice(enum.StrEnum):
+    """Which stored rows are measured once more."""
+
+    NOTHING = "nothing"
+    FAILED = "failed"
+    EVERYTHING = "everything"
+
+
+Kernels = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="KERNEL",
+        help="Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it.  [default: the whole suite]",
+        show_default=False,
+    ),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-d",
+        "--device",
+        metavar="NAME",
+        help="An index (0:1) or any part of the name. May be repeated.  [default: the first that works]",
+    ),
+]
+PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, paper.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs.")]
+Factors = Annotated[
+    str | None, typer.Option("--factors", metavar="N,...", help="Factors to try.  [default: 1,2,4,8,16,32]")
+]
+Strides = Annotated[
+    str | None, typer.Option("--strides", metavar="N,...", help="Strides to try.  [default: 1,8,32]")
+]
+Dimensions = Annotated[
+    str | None, typer.Option("--dims", metavar="N,...", help="Dimensions to try.  [default: the kernel's]")
+]
+LocalSizes = Annotated[
+    str | None,
+    typer.Option(
+        "--local-sizes",
+        metavar="SIZE,...",
+        help="Local sizes to try, 64 or 16x16; each kernel takes those that fit its NDRange.  "
+        "[default: the kernel's]",
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("-D", "--define", metavar="NAME=VALUE,...", help="Values to try of a macro. May be repeated."),
+]
+FormOption = Annotated[CodeForm, typer.Option("--form", help="What the device is given.")]
+Repetitions = Annotated[
+    int | None,
+    typer.Option(
+        "--repetitions",
+        metavar="NUMBER",
+        min=1,
+        help="Timed runs at most; fewer once the interval is narrow.  [default: 50, with --quick 7]",
+    ),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
+ColdCache = Annotated[bool, typer.Option("--cold-cache", help="Flush the caches before every timed run.")]
+TimeoutMultiple = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout-multiple",
+        metavar="NUMBER",
+        help="Give up what takes so many times the best time so far.  [default: 10]",
+    ),
+]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL|FILE",
+        help="Where the rows go: an SQLite file or a postgresql:// URL.  "
+        "[default: $COARSEN_STORE, or a file in the user's data folder]",
+    ),
+]
+AgainOption = Annotated[AgainChoice, typer.Option("--again", help="Which stored rows to measure once more.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Sweep on the workers of this Dask scheduler, tcp://HOST:PORT. They all use one store, in "
+        "PostgreSQL, and offer devices by the names given to --device, in small letters: "
+        "dask worker ADDRESS --resources 'pocl=1'",
+    ),
+]
+Export = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write the rows there too: .json (T4), .parquet or .csv."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSpace:
+    """What the options say about the space; a field is empty where they leave it to the kernel."""
+
+    factors: tuple[int, ...]
+    strides: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    local_sizes: tuple[LocalSize, ...]
+    definitions: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @classmethod
+    def parsed(
+        cls,
+        factors: str | None,
+        strides: str | None,
+        dimensions: str | None,
+        local_sizes: str | None,
+        values: Sequence[str] | None,
+    ) -> WantedSpace:
+        """The options, read. Raises InvalidInputError for a malformed one."""
+        return cls(
+            whole_numbers("--factors", factors, 1),
+            whole_numbers("--strides", strides, 1),
+            whole_numbers("--dims", dimensions, 0),
+            parsed_local_sizes(local_sizes),
+            parsed_values(values or ()),
+        )
+
+    def of(self, benchmark: Benchmark, preset: str) -> Space:
+        """The space of one benchmark: of dimensions and local sizes those that fit its NDRange.
+
+        Raises:
+            InvalidInputError: none fits; no such preset.
+        """
+        from coarsen.opencl_bench.sweep_plan import DEFAULT_FACTORS, DEFAULT_STRIDES, Space
+
+        return Space(
+            self.factors or DEFAULT_FACTORS,
+            self.strides or DEFAULT_STRIDES,
+            self._fitting_dimensions(benchmark),
+            self._fitting_local_sizes(benchmark, preset),
+            self.definitions,
+        )
+
+    def _fitting_dimensions(self, benchmark: Benchmark) -> tuple[int, ...] | None:
+        fitting = tuple(dimension for dimension in self.dimensions if dimension in benchmark.dimensions)
+        if self.dimensions and not fitting:
+            own = ", ".join(map(str, benchmark.dimensions))
+            raise InvalidInputError(f"{benchmark.name}: --dims names none of its dimensions ({own})")
+        return fitting or None
+
+    def _fitting_local_sizes(self, benchmark: Benchmark, preset: str) -> tuple[LocalSize, ...] | None:
+        own = benchmark.preset(preset).local_size
+        fitting = tuple(size for size in self.local_sizes if len(size) == len(own))
+        if self.local_sizes and not fitting:
+            such = "x".join(map(str, own))
+            raise InvalidInputError(f"{benchmark.name}: --local-sizes has none of its dimensions, such as {such}")
+        return fitting or None
+
+
+def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_multiple: float | None) -> Method:
+    """The method that the options ask for. Raises InvalidInputError for a multiple that isn't above 1."""
+    from coarsen.opencl_bench.measurement import QUICK, Method
+
+    method = replace(QUICK if quick else Method(), cold_cache=cold_cache)
+    if repetitions is not None:
+        fewest = min(method.minimum_repetitions, repetitions)
+        method = replace(method, repetitions=repetitions, minimum_repetitions=fewest)
+    if timeout_multiple is not None:
+        if not 1 < timeout_multiple < float("inf"):
+            raise InvalidInputError(f"--timeout-multiple must be above 1, not {timeout_multiple:g}")
+        method = replace(method, timeout_multiple=timeout_multiple)
+    return method
+
+
+def whole_numbers(option: str, text: str | None, least: int) -> tuple[int, ...]:
+    """`1,2,4` as numbers; none where the option isn't given. Raises InvalidInputError."""
+    if text is None:
+        return ()
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) >= least for word in words):
+        raise InvalidInputError(f"{option} takes whole numbers from {least} on, separated by commas, not '{text}'")
+    return tuple(dict.fromkeys(int(word) for word in words))
+
+
+def parsed_local_sizes(text: str | None) -> tuple[LocalSize, ...]:
+    """`64,16x16` as local sizes; none where the option isn't given. Raises InvalidInputError."""
+    if text is None:
+        return ()
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[1-9][0-9]{0,8}([x×][1-9][0-9]{0,8}){0,2}", word) for word in words):
+        raise InvalidInputError(
+            f"--local-sizes takes sizes such as 64 or 16x16, separated by commas, not '{text}'"
+        )
+    sizes = (tuple(int(extent) for extent in re.split("[x×]", word)) for word in words)
+    return tuple(dict.fromkeys(sizes))
+
+
+def parsed_values(texts: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`TILE=8,16` as a name and its values. Raises InvalidInputError."""
+    values = {}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        words = [word.strip() for word in listed.split(",")]
+        if not name.isidentifier() or not equals or not all(words):
+            raise InvalidInputError(f"-D takes a name and the values to try, NAME=1,2, not '{text}'")
+        values[name] = tuple(dict.fromkeys(words))
+    return tuple(values.items())
+
+
+def checked_export(path: Path | None) -> Path | None:
+    """The file to write, once it is known to be of a known kind: a sweep takes long. Raises InvalidInputError."""
+    if path is None:
+        return None
+    if path.suffix not in EXPORT_SUFFIXES:
+        raise InvalidInputError(f"{path}: the name must end with one of {', '.join(EXPORT_SUFFIXES)}")
+    if not path.resolve().parent.is_dir():
+        raise InvalidInputError(f"{path}: there is no such folder")
+    return path

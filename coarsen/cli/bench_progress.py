@@ -1,0 +1,175 @@
+"""What a person sees while sweeps run: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from coarsen.cli.messages import NOTE, note
+from coarsen.opencl_bench.measurement import Invalidity
+from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.candidate import Candidate
+    from coarsen.opencl_bench.measurement import Measurement
+    from coarsen.opencl_bench.sweep_plan import SweepPlan
+
+SECONDS_BETWEEN_LINES = 30.0
+
+Clock = Callable[[], float]
+
+
+class Tally(SweepsObserver):
+    """Counts the rows of this run that no constraint rules out.
+
+    Args:
+        expected: how many rows each sweep will have.
+        clock: seconds since any moment.
+
+    Attributes:
+        total: how many rows the run will have.
+        rows: how many are there, found in the store or measured.
+        measured: how many were measured.
+        failed: how many failed.
+        current: the kernel and the configuration that are being measured.
+    """
+
+    def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
+        self.total = sum(expected.values())
+        self.rows = self.measured = self.failed = 0
+        self.current = ""
+        self._clock = clock
+        self._start = clock()
+        self._expected = expected
+        self._finished = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return self._clock() - self._start
+
+    @property
+    def per_minute(self) -> float:
+        """Rows measured per minute."""
+        return 60 * self.measured / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the pace so far, should all of it have to be measured; None where unknown."""
+        left = max(0, self.total - self.rows)
+        return None if left and not self.measured else 60 * left / self.per_minute if left else 0.0
+
+    def compiling(self, configurations: int) -> None:
+        """See `SweepObserver`."""
+        self.current = f"{self.current.partition(':')[0]}: compiling {configurations} configurations"
+
+    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+        """See `SweepObserver`."""
+        self.current = f"{benchmark}: {candidate}"
+
+    def planned(self, benchmark: str, device: str, configurations: int) -> None:
+        """See `SweepObserver`."""
+        self.current = f"{benchmark}: {device}"
+
+    def stored(self, measurement: Measurement, measured: bool) -> None:
+        """See `SweepObserver`."""
+        if measurement.invalidity is Invalidity.CONSTRAINTS:
+            return
+        self.rows += 1
+        self.measured += measured
+        self.failed += measurement.invalidity is not Invalidity.CORRECT
+
+    def counted(self, rows: int, measured: int) -> None:
+        """See `SweepsObserver`."""
+        self.rows, self.measured = rows, measured
+        self.current = f"{self._finished} sweeps finished"
+
+    def finished(self, result: SweepResult) -> None:
+        """See `SweepsObserver`."""
+        # Rows that a failed sweep has left out will not come.
+        self.total -= max(0, self._expected[result.plan] - len(result.feasible_rows))
+        self._finished += 1
+
+
+class PlainLines(Tally):
+    """Says what happens in a line now and then, and one for each sweep."""
+
+    def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
+        super().__init__(expected, clock)
+        self._said = clock()
+
+    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+        """See `SweepObserver`."""
+        super().measuring(benchmark, candidate)
+        self._say_now_and_then()
+
+    def counted(self, rows: int, measured: int) -> None:
+        """See `SweepsObserver`."""
+        super().counted(rows, measured)
+        self._say_now_and_then()
+
+    def finished(self, result: SweepResult) -> None:
+        """See `SweepsObserver`."""
+        super().finished(result)
+        note(result_line(result))
+
+    def _say_now_and_then(self) -> None:
+        now = self._clock()
+        if now - self._said >= SECONDS_BETWEEN_LINES:
+            self._said = now
+            note(progress_line(self))
+
+
+@contextmanager
+def watching(expected: Mapping[SweepPlan, int]) -> Iterator[Tally]:
+    """Show the progress of sweeps with so many rows each on standard error while the context lasts."""
+    quiet = not logging.getLogger("coarsen").isEnabledFor(NOTE)
+    if quiet:
+        yield Tally(expected)
+    elif not sys.stderr.isatty():
+        yield PlainLines(expected)
+    else:
+        # Imported late: only a terminal needs it.
+        from coarsen.cli.bench_bar import bar
+
+        with bar(expected) as tally:
+            yield tally
+
+
+def progress_line(tally: Tally) -> str:
+    """How far a run is, in one line."""
+    left = tally.seconds_left
+    parts = [
+        f"{tally.rows} of {tally.total} rows",
+        f"{tally.per_minute:.0f} rows/min",
+        "" if left is None else f"about {duration(left)} left",
+        f"{tally.failed} failed" if tally.failed else "",
+        tally.current,
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def result_line(result: SweepResult) -> str:
+    """What came of a sweep, in one line."""
+    feasible = result.feasible_rows
+    failed = sum(row.invalidity is not Invalidity.CORRECT for row in feasible)
+    constrained = len(result.rows) - len(feasible)
+    parts = [
+        f"{len(feasible)} rows, {len(result.measured)} of them measured in {duration(result.seconds)}",
+        f"{failed} failed" if failed else "",
+        f"{constrained} broke a constraint" if constrained else "",
+        result.problem,
+    ]
+    return f"{result.benchmark} on {result.plan.device}: {', '.join(filter(None, parts))}"
+
+
+def duration(seconds: float) -> str:
+    """A duration to read: `8 s`, `12 min`, `1 h 05 min`."""
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

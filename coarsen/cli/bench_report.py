@@ -1,0 +1,224 @@
+"""What a run of `coarsen bench` came to: one table for the kernels, and what it says about the run itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from coarsen.cli.bench_progress import duration
+from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.opencl_bench.candidate import Candidate, shape
+from coarsen.opencl_bench.exchange.frames import best_rows, frame, geometric_mean, speedup_of
+from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.sweep.several import SweepResult
+
+_VERIFIED = {
+    Oracle.REFERENCE: "reference",
+    Oracle.UNCOARSENED: "uncoarsened kernel",
+    Oracle.NOTHING: "nothing",
+}
+_NUMBERS = re.compile(r"\d+(\.\d+)?")
+LISTED_FAILURES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Rows that failed alike: in one way, for reasons that differ in numbers only. `reason` is the first one's."""
+
+    invalidity: str
+    rows: int
+    reason: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a run spent its time. The shares are of the time that the sweeps took, all together.
+
+    What breaks a constraint is never measured, so it counts in none of these but `infeasible`.
+    """
+
+    rows: int
+    infeasible: int
+    measured: int
+    seconds: float
+    rows_per_hour: float
+    measuring_share: float
+    timed_share: float
+
+
+def print_report(results: Sequence[SweepResult], seconds: float, location: str) -> None:
+    """Print the results as tables.
+
+    Args:
+        results: one per sweep.
+        seconds: wall-clock time of the run.
+        location: where the rows are.
+    """
+    headings = ["kernel", "device", "baseline", "best configuration", "speed-up", "verified against", "failed"]
+    print_table(headings, map(_table_row, results), numbers=["failed"])
+    print_line()
+    for mean in means(results):
+        count = f"{mean['kernels']} kernel" + ("s" if mean["kernels"] != 1 else "")
+        print_line(f"{mean['device']}: geometric mean {mean['speedup']:.2f} over {count}")
+    _print_failures(failures(results))
+    print_line(_pace_line(pace(results, seconds)))
+    print_line(f"The rows are in {location}")
+
+
+def print_report_as_json(results: Sequence[SweepResult], seconds: float, location: str) -> None:
+    """Print the results as JSON; arguments as those of `print_report`."""
+    print_json(
+        {
+            "sweeps": [_as_data(result) for result in results],
+            "geometric_means": means(results),
+            "failures": [asdict(entry) for entry in failures(results)],
+            "run": asdict(pace(results, seconds)),
+            "store": location,
+        }
+    )
+
+
+def best_measurement(result: SweepResult) -> Measurement | None:
+    """The row with the largest speed-up of a sweep, as it was measured once more; None where there is none."""
+    confirmed = [row for row in result.rows if row.role is Role.CONFIRMATION and speedup_of(row) is not None]
+    if confirmed:
+        return confirmed[-1]
+    # Intervals of all rows would take longer than all else here.
+    best = best_rows(frame(result.rows, intervals=False))
+    return None if best.empty else next(row for row in result.rows if row.key == best["key"].iloc[0])
+
+
+def means(results: Sequence[SweepResult]) -> list[dict[str, Any]]:
+    """The geometric mean of the best speed-ups on each device, with the number of kernels."""
+    found = []
+    for device in dict.fromkeys(result.device for result in results):
+        best = [best_measurement(result) for result in results if result.device == device]
+        rows = [row for row in best if row is not None]
+        if rows:
+            mean = float(geometric_mean(frame(rows, intervals=False)).iloc[0])
+            found.append({"device": device, "speedup": mean, "kernels": len(rows)})
+    return found
+
+
+def failures(results: Iterable[SweepResult]) -> list[Failures]:
+    """The failed rows, grouped; most of them first within each way of failing."""
+    failed = [row for result in results for row in result.rows if row.invalidity is not Invalidity.CORRECT]
+    alike = groupby(sorted(failed, key=_kind), key=_kind)
+    groups = [list(rows) for _, rows in alike]
+    entries = [
+        Failures(
+            rows[0].invalidity.value,
+            len(rows),
+            rows[0].reason,
+            tuple(dict.fromkeys(row.subject.benchmark for row in rows)),
+        )
+        for rows in groups
+    ]
+    return sorted(entries, key=lambda entry: (entry.invalidity == "constraints", entry.invalidity, -entry.rows))
+
+
+def pace(results: Sequence[SweepResult], seconds: float) -> Pace:
+    """How the run spent its time."""
+    measured = [row for result in results for row in result.measured_rows]
+    sweeping = sum(result.seconds for result in results)
+    return Pace(
+        rows=sum(len(result.feasible_rows) for result in results),
+        infeasible=sum(len(result.rows) - len(result.feasible_rows) for result in results),
+        measured=len(measured),
+        seconds=seconds,
+        rows_per_hour=3600 * len(measured) / seconds if seconds else 0.0,
+        measuring_share=sum(row.measure_seconds for row in measured) / sweeping if sweeping else 0.0,
+        timed_share=sum(row.timed_seconds for row in measured) / sweeping if sweeping else 0.0,
+    )
+
+
+def _table_row(result: SweepResult) -> list[str]:
+    best = best_measurement(result)
+    failed = sum(row.invalidity is not Invalidity.CORRECT for row in result.feasible_rows)
+    what = [result.benchmark, result.plan.device]
+    if best is None:
+        return [*what, "", "none", result.problem or "no configuration ran", "", str(failed)]
+    baseline = shape(best.baseline.local_size) if best.baseline else ""
+    speedup = str(speedup_of(best))
+    return [*what, baseline, _short(best.candidate), speedup, _VERIFIED[best.oracle], str(failed)]
+
+
+def _short(candidate: Candidate) -> str:
+    """A configuration as it fits into a column: `4 along 0, stride 8; 16×16`."""
+    coarsenings = [
+        f"{chosen.factor} along {chosen.dimension}" + (f", stride {chosen.stride}" if chosen.stride > 1 else "")
+        for chosen in candidate.coarsenings
+    ]
+    definitions = [f"-D {name}={value}" for name, value in candidate.definitions]
+    return "; ".join([*(coarsenings or ["uncoarsened"]), shape(candidate.local_size), *definitions])
+
+
+def _as_data(result: SweepResult) -> dict[str, Any]:
+    best = best_measurement(result)
+    return {
+        "benchmark": result.benchmark,
+        "device": result.device,
+        "preset": result.plan.preset,
+        "rows": len(result.feasible_rows),
+        "infeasible": len(result.rows) - len(result.feasible_rows),
+        "measured": len(result.measured),
+        "seconds": result.seconds,
+        "problem": result.problem,
+        "best": None if best is None else _best_as_data(best),
+    }
+
+
+def _best_as_data(best: Measurement) -> dict[str, Any]:
+    speedup = speedup_of(best)
+    return {
+        "key": best.key,
+        "configuration": best.candidate.to_json(),
+        "baseline": best.baseline.to_json() if best.baseline else None,
+        "speedup": speedup.ratio if speedup else None,
+        "interval": [speedup.low, speedup.high] if speedup else None,
+        "significant": speedup.significant if speedup else None,
+        "verified_against": best.oracle.value,
+    }
+
+
+def _kind(row: Measurement) -> tuple[str, str]:
+    return row.invalidity.value, _NUMBERS.sub("0", row.reason)
+
+
+def _print_failures(entries: Sequence[Failures]) -> None:
+    if not entries:
+        return
+    totals: dict[str, int] = {}
+    for entry in entries:
+        totals[entry.invalidity] = totals.get(entry.invalidity, 0) + entry.rows
+    print_line()
+    print_line(f"Configurations without a time: {_counts(totals)}")
+    shown = entries[:LISTED_FAILURES]
+    print_table(["", "rows", "reason, of the first", "kernels"], map(_failures_row, shown), numbers=["rows"])
+    if len(entries) > len(shown):
+        print_line(f"… and {len(entries) - len(shown)} more reasons; coarsen results ls shows all")
+    print_line()
+
+
+def _counts(totals: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {rows}" for kind, rows in totals.items())
+
+
+def _failures_row(entry: Failures) -> list[str]:
+    kernels = ", ".join(entry.kernels[:3]) + (", …" if len(entry.kernels) > 3 else "")
+    return [entry.invalidity, str(entry.rows), entry.reason, kernels]
+
+
+def _pace_line(run: Pace) -> str:
+    rows = f"{run.rows} rows" + (f" and {run.infeasible} that break a constraint" if run.infeasible else "")
+    if not run.measured:
+        return f"{rows}, all of them stored before"
+    return (
+        f"{rows}; {run.measured} of them measured now, in {duration(run.seconds)}: "
+        f"{run.rows_per_hour:.0f} rows per hour, {run.measuring_share:.0%} of the time measuring "
+        f"({run.timed_share:.0%} in timed runs)"
+    )

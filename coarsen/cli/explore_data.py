@@ -1,0 +1,106 @@
+"""The measurements that `coarsen explore` is asked for: from a store or a file, filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.exchange.lines import read_lines
+from coarsen.opencl_bench.exchange.t4 import read_t4
+from coarsen.opencl_bench.exchange.tables import read_table
+from coarsen.opencl_bench.measurement import Measurement
+from coarsen.opencl_bench.store.database import open_store
+from coarsen.opencl_bench.store.filters import Filter
+from coarsen.opencl_bench.store.location import SQLITE, store_url
+
+READERS: Mapping[str, Callable[[Path], list[Measurement]]] = MappingProxyType(
+    {".parquet": read_table, ".csv": read_table, ".json": read_t4, ".jsonl": read_lines}
+)
+# More names are of no use in a line of text.
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which measurements are meant; an empty field lets all through.
+
+    `devices` are parts of names (of the device, its platform, vendor or platform version) in any case, one of
+    which must match; `benchmarks` are whole names in any case.
+    """
+
+    devices: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    preset: str | None = None
+
+    def lets_through(self, measurement: Measurement) -> bool:
+        """Whether a measurement is meant."""
+        place, subject = measurement.environment, measurement.subject
+        names = "\n".join((place.device, place.platform, place.vendor, place.platform_version)).casefold()
+        return (
+            (not self.devices or any(part.casefold() in names for part in self.devices))
+            and (not self.benchmarks or subject.benchmark.casefold() in map(str.casefold, self.benchmarks))
+            and self.preset in (None, subject.preset)
+        )
+
+
+def chosen_measurements(store: str | None, file: Path | None, wanted: Wanted) -> list[Measurement]:
+    """The measurements in a file, or else in a store, that are meant.
+
+    Args:
+        store: see `open_store`.
+        file: a .parquet, .csv, .json (T4) or .jsonl file.
+        wanted: which of them.
+
+    Raises:
+        InvalidInputError: the file or the store can't be read; nothing in it is meant.
+    """
+    if file is not None:
+        return _chosen(_from_file(file), wanted, str(file))
+    with _existing_store(store) as (location, measurements):
+        return _chosen(measurements, wanted, location)
+
+
+def _from_file(path: Path) -> list[Measurement]:
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InvalidInputError(f"{path}: results are read from files that end in {', '.join(READERS)}")
+    return reader(path)
+
+
+@contextmanager
+def _existing_store(text: str | None) -> Iterator[tuple[str, Iterable[Measurement]]]:
+    """A store's location and its measurements. To look at a store must not make one."""
+    url = store_url(text)
+    if url.drivername == SQLITE and not Path(str(url.database)).exists():
+        raise InvalidInputError(f"there is no store at {url.database}; `coarsen bench` makes one")
+    with open_store(text) as store:
+        yield store.location, store.measurements(Filter())
+
+
+def _chosen(measurements: Iterable[Measurement], wanted: Wanted, place: str) -> list[Measurement]:
+    devices: set[str] = set()
+    benchmarks: set[str] = set()
+    presets: set[str] = set()
+    chosen = []
+    for measurement in measurements:
+        devices.add(f"{measurement.environment.device} ({measurement.environment.platform})")
+        benchmarks.add(measurement.subject.benchmark)
+        presets.add(measurement.subject.preset)
+        if wanted.lets_through(measurement):
+            chosen.append(measurement)
+    if not devices:
+        raise InvalidInputError(f"{place} has no measurements; `coarsen bench` makes some")
+    if not chosen:
+        there = f"devices {_listed(devices)}; benchmarks {_listed(benchmarks)}; presets {_listed(presets)}"
+        raise InvalidInputError(f"no measurement in {place} is of what was asked for; there are {there}")
+    return chosen
+
+
+def _listed(names: set[str]) -> str:
+    ordered = sorted(names, key=str.casefold)
+    rest = f" and {len(ordered) - _LISTED} more" if len(ordered) > _LISTED else ""
+    return ", ".join(ordered[:_LISTED]) + rest

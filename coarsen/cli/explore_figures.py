@@ -1,0 +1,119 @@
+"""The figures of `coarsen explore`: their numbers and their drawings, written to files or shown in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar, cast
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from coarsen.cli.messages import note
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.figures.curves import By, Choice, curve_points
+from coarsen.opencl_bench.figures.draw_curves import draw_curves
+from coarsen.opencl_bench.figures.draw_hinton import draw_hinton
+from coarsen.opencl_bench.figures.draw_portability import draw_portability
+from coarsen.opencl_bench.figures.draw_violins import draw_violins
+from coarsen.opencl_bench.figures.files import save
+from coarsen.opencl_bench.figures.hinton import Against, top_shares
+from coarsen.opencl_bench.figures.intervals import frame_with_intervals
+from coarsen.opencl_bench.figures.portability import transfers
+from coarsen.opencl_bench.figures.rows import comparisons
+from coarsen.opencl_bench.figures.violins import violin_points
+from coarsen.opencl_bench.figures.window import show as show_windows
+from coarsen.opencl_bench.measurement import Measurement
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure: its numbers and its drawing from a frame, and the keys of the rows whose intervals it needs."""
+
+    numbers: Callable[[pd.DataFrame], pd.DataFrame]
+    draw: Callable[[pd.DataFrame], Figure]
+    keys: Callable[[pd.DataFrame], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the figures are to show: the arguments of their functions."""
+
+    by: By = "device"
+    choice: Choice = "best"
+    against: Against = "local size"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which figures of which measurements. With `several`, one that can't be drawn is left out, with a note."""
+
+    measurements: Sequence[Measurement]
+    drawings: Mapping[str, Drawing]
+    several: bool
+
+
+def look_of(by: str, choice: str, against: str) -> Look:
+    """The look that the command line's words ask for; the figures' functions refuse any but theirs."""
+    return Look(cast(By, by), cast(Choice, choice), cast(Against, against.replace("-", " ")))
+
+
+def request_of(measurements: Sequence[Measurement], name: str, look: Look) -> Request:
+    """A request for one figure, or for "all"."""
+    by, choice, against = look.by, look.choice, look.against
+    drawings = {
+        "curves": Drawing(
+            partial(curve_points, by=by, choice=choice),
+            partial(draw_curves, by=by, choice=choice),
+            lambda rows: curve_points(rows, by, choice)["key"],
+        ),
+        "violins": Drawing(violin_points, draw_violins, lambda rows: comparisons(rows)["key"]),
+        "hinton": Drawing(partial(top_shares, against=against), partial(draw_hinton, against=against), _no_keys),
+        "portability": Drawing(transfers, draw_portability, _no_keys),
+    }
+    several = name == "all"
+    return Request(measurements, MappingProxyType(drawings if several else {name: drawings[name]}), several)
+
+
+def numbers(request: Request) -> dict[str, pd.DataFrame]:
+    """The frames behind the figures by their names. Raises InvalidInputError where there is none."""
+    return _each(request, lambda drawing, rows: drawing.numbers(rows))
+
+
+def figures(request: Request) -> dict[str, Figure]:
+    """The figures by their names. Raises InvalidInputError where there is none."""
+    return _each(request, lambda drawing, rows: drawing.draw(rows))
+
+
+def write(drawn: Mapping[str, Figure], paths: Mapping[str, Path]) -> None:
+    """Write figures to their paths. Raises InvalidInputError where one can't be written."""
+    for name, figure in drawn.items():
+        save(figure, paths[name])
+
+
+def show(drawn: Mapping[str, Figure]) -> None:
+    """Open a window for each figure. Raises InvalidInputError where there can be none."""
+    show_windows(list(drawn.values()))
+
+
+def _each(request: Request, make: Callable[[Drawing, pd.DataFrame], Result]) -> dict[str, Result]:
+    made: dict[str, Result] = {}
+    for name, drawing in request.drawings.items():
+        try:
+            made[name] = make(drawing, frame_with_intervals(request.measurements, drawing.keys))
+        except InvalidInputError as error:
+            if not request.several:
+                raise
+            note(f"no {name}: {error}")
+    if not made:
+        raise InvalidInputError("none of the figures can be drawn")
+    return made
+
+
+def _no_keys(_rows: pd.DataFrame) -> Iterable[str]:
+    return ()

@@ -1,0 +1,101 @@
+"""The options of `coarsen explore`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class FigureName(enum.StrEnum):
+    """The figures."""
+
+    CURVES = "curves"
+    VIOLINS = "violins"
+    HINTON = "hinton"
+    PORTABILITY = "portability"
+    ALL = "all"
+
+
+class CurveOf(enum.StrEnum):
+    """What a curve is of."""
+
+    DEVICE = "device"
+    DIMENSION = "dimension"
+    STRIDE = "stride"
+
+
+class Taken(enum.StrEnum):
+    """Which configurations of a factor the curves take."""
+
+    BEST = "best"
+    BASELINE = "baseline"
+
+
+class OtherAxis(enum.StrEnum):
+    """What the Hinton diagram sets against the factor."""
+
+    LOCAL_SIZE = "local-size"
+    STRIDE = "stride"
+    DIMENSION = "dimension"
+
+
+class FileType(enum.StrEnum):
+    """The type of the files that `all` writes."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+Which = Annotated[
+    FigureName | None,
+    typer.Argument(metavar="FIGURE", help="The figure; a table if left out.", show_default=False),
+]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL|FILE",
+        help="An SQLite file or a postgresql:// URL.  "
+        "[default: $COARSEN_STORE, or a file in the user's data folder]",
+    ),
+]
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Results in a file instead: .parquet, .csv, .json (T4) or .jsonl (of a pack).",
+    ),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("-d", "--device", metavar="NAME", help="Any part of the device's name. May be repeated."),
+]
+Benchmarks = Annotated[
+    list[str] | None,
+    typer.Option("-b", "--benchmark", metavar="NAME", help="A benchmark's name. May be repeated."),
+]
+Preset = Annotated[
+    str | None, typer.Option("--preset", metavar="NAME", help="The sizes; needed where there are several.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write the figure: .png, .svg or .pdf. For all: a folder."
+    ),
+]
+Show = Annotated[bool, typer.Option("--show", help="Open a window with the figure.")]
+By = Annotated[CurveOf, typer.Option("--by", help="What a curve is of; all but device are of one device.")]
+Choice = Annotated[
+    Taken,
+    typer.Option(
+        "--choice",
+        help="What the curves take at each factor: the best, or the best with the baseline's local size.",
+    ),
+]
+Against = Annotated[OtherAxis, typer.Option("--against", help="The other axis of the Hinton diagram.")]
+Type = Annotated[FileType, typer.Option("--type", help="The type of the files that all writes.")]

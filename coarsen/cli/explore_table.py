@@ -1,0 +1,64 @@
+"""The table of `coarsen explore`: the best configuration of each kernel on each device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.opencl_bench.figures.summary import best_table, geometric_means, verified_against
+
+HEADINGS = (
+    *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
+    *("measured", "failed"),
+)
+
+
+def print_best(rows: pd.DataFrame) -> None:
+    """Print the best configurations and the geometric means.
+
+    Args:
+        rows: the frame of the measurements.
+    """
+    table = best_table(rows)
+    print_table(HEADINGS, _lines(table), numbers=("measured", "failed"))
+    print_line()
+    for row in geometric_means(table).itertuples():
+        mean = "no speed-up" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}"
+        kernels = f"{row.measured} of {row.kernels} kernel" + ("s" if row.kernels != 1 else "")
+        print_line(f"{row.label}: {mean} over {kernels}; coarsening helps {row.helped}")
+
+
+def print_best_as_json(rows: pd.DataFrame) -> None:
+    """Print what `print_best` prints as JSON."""
+    table = best_table(rows)
+    print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, object]]:
+    """The rows as JSON has them, null where there is no number."""
+    plain = rows.rename(columns={"label": "device"}).astype(object)
+    return [
+        {
+            str(name): None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in plain.to_dict("records")
+    ]
+
+
+def _lines(table: pd.DataFrame) -> Iterator[list[str]]:
+    for row in table.itertuples():
+        speedup = "none" if math.isnan(row.speedup) else f"{row.speedup:.2f} ({row.low:.2f} to {row.high:.2f})"
+        yield [
+            row.benchmark,
+            row.label,
+            row.baseline,
+            row.configuration or "none",
+            speedup + (", a tie" if row.tie else ""),
+            verified_against(row.oracle),
+            f"{row.measured} of {row.configurations}",
+            str(row.failed),
+        ]

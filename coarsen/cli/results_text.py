@@ -1,0 +1,143 @@
+"""How `coarsen results` prints summaries and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from coarsen.cli.output import print_line, print_table
+from coarsen.cli.results import KEY_DIGITS
+from coarsen.opencl_bench.exchange.summaries import Summary, speedup_of
+from coarsen.opencl_bench.measure import Speedup, median
+from coarsen.opencl_bench.measurement import Environment, Invalidity, Measurement, Method, Subject
+
+MILLISECONDS = 1e-6  # in a nanosecond
+
+
+def print_summaries(summaries: Sequence[Summary], location: str) -> None:
+    """Print a line per device, benchmark and preset, and below where the rows are."""
+    if summaries:
+        headings = ["device", "platform", "benchmark", "preset", "rows", "failed", "best configuration"]
+        print_table([*headings, "speed-up", "key", "newest"], map(_summary_row, summaries), numbers=["rows"])
+        print_line()
+    rows = sum(summary.rows for summary in summaries)
+    print_line(f"{rows} row{'' if rows == 1 else 's'} in {location}")
+
+
+def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, Any]:
+    """The same for JSON."""
+    return {"store": location, "cases": [_summary_as_data(summary) for summary in summaries]}
+
+
+def print_measurement(measurement: Measurement) -> None:
+    """Print all that is known of a row, a field a line."""
+    print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
+
+
+def _summary_row(summary: Summary) -> list[str]:
+    case, best = summary.case, summary.best
+    failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
+    return [
+        *(case.device, case.platform, case.benchmark, case.preset, str(summary.rows), failed),
+        *(str(best.candidate) if best else "", str(summary.speedup or "")),
+        *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
+    ]
+
+
+def _summary_as_data(summary: Summary) -> dict[str, Any]:
+    case = summary.case
+    return {
+        "device": case.device,
+        "platform": case.platform,
+        "benchmark": case.benchmark,
+        "preset": case.preset,
+        "rows": summary.rows,
+        "failures": {ending.value: count for ending, count in summary.failures.items()},
+        "best": _best_as_data(summary.best, summary.speedup) if summary.best and summary.speedup else None,
+        "newest": summary.newest,
+    }
+
+
+def _best_as_data(best: Measurement, speedup: Speedup) -> dict[str, Any]:
+    return {
+        "key": best.key,
+        "configuration": best.candidate.to_json(),
+        "baseline": best.baseline.to_json() if best.baseline else None,
+        "speedup": speedup.ratio,
+        "interval": [speedup.low, speedup.high],
+        "significant": speedup.significant,
+    }
+
+
+def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
+    """The fields of a row with their names, as texts; those without a value are empty."""
+    yield "key", measurement.key
+    yield from _subject(measurement.subject)
+    yield "role", measurement.role.value
+    yield "configuration", str(measurement.candidate)
+    yield "baseline", str(measurement.baseline or "")
+    yield from _outcome(measurement)
+    yield from _environment(measurement.environment)
+    yield "method", _method(measurement.method)
+    yield "started", measurement.started_at
+    yield "compiled in", f"{measurement.compile_seconds:.3g} s"
+    yield "measured in", f"{measurement.measure_seconds:.3g} s ({measurement.timed_seconds:.3g} s of it timed)"
+    yield "SHA-256 of the code", measurement.code_hash
+
+
+def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
+    yield "outcome", measurement.invalidity.value
+    yield "reason", measurement.reason
+    if measurement.invalidity is Invalidity.CORRECT:
+        yield "results compared with", measurement.oracle.value
+        yield "time", _times(measurement.nanoseconds)
+        yield "time of the baseline", _times(measurement.baseline_nanoseconds)
+        yield "speed-up", str(speedup_of(measurement) or "")
+
+
+def _subject(subject: Subject) -> Iterator[tuple[str, str]]:
+    yield "benchmark", subject.benchmark
+    yield "kernel", subject.kernel
+    yield "preset", subject.preset
+    yield "size", _pairs(dict(subject.size))
+    yield "seed", str(subject.seed)
+    yield "build options", " ".join(subject.build_options)
+    yield "SHA-256 of the IR", subject.ir_hash
+
+
+def _environment(environment: Environment) -> Iterator[tuple[str, str]]:
+    yield "device", environment.device
+    yield "device types", ", ".join(environment.device_types)
+    yield "vendor", environment.vendor
+    yield "compute units", str(environment.compute_units)
+    yield "driver", environment.driver_version
+    yield "platform", f"{environment.platform}, {environment.platform_version}"
+    yield "form of the code", environment.form
+    yield "versions", _pairs(dict(environment.versions))
+
+
+def _method(method: Method) -> str:
+    caches = "cold" if method.cold_cache else "warm"
+    return (
+        f"{method.minimum_repetitions} to {method.repetitions} repetitions with {caches} caches, after "
+        f"{method.warm_up} to warm up, until the interval is narrower than {method.interval_width:g}; "
+        f"given up after {method.timeout_multiple:g} times the best"
+    )
+
+
+def _times(nanoseconds: Sequence[int]) -> str:
+    """Median and range, in milliseconds."""
+    if not nanoseconds:
+        return ""
+    shortest, middle, longest = min(nanoseconds), median(nanoseconds), max(nanoseconds)
+    values = [f"{duration * MILLISECONDS:.4g}" for duration in (middle, shortest, longest)]
+    return f"{values[0]} ms, the median of {len(nanoseconds)} ({values[1]} to {values[2]} ms)"
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _minute(time: str) -> str:
+    """A time in ISO 8601 up to its minutes."""
+    return time[:16].replace("T", " ")

@@ -1,0 +1,1 @@
+"""Results as data frames and files: T4, Parquet, CSV."""

@@ -1,0 +1,136 @@
+"""The sentence that a figure shows, computed from its numbers: its title."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from .curves import By, best_points, series_order
+from .hinton import TOP, Against
+from .portability import MEASURED
+from .rows import is_helped, names_of
+
+
+def curves_finding(points: pd.DataFrame, by: By) -> str:
+    """How many kernels coarsening helps: on each device, or along which dimension (with which stride).
+
+    Args:
+        points: from `curves.curve_points`.
+        by: what a curve is of.
+    """
+    if by == "device":
+        return _devices_finding(points, best_points(points))
+    winners = best_points(points, ["benchmark"])
+    helping = winners[is_helped(winners)]
+    counts = helping["series"].value_counts()
+    order = sorted(counts.index, key=lambda name: (-counts[name], series_order(name)))
+    total = points["benchmark"].nunique()
+    if not order:
+        return f"Coarsening helps none of {_kernels(total)}"
+    shares = [f"{name} is best for {counts[name]}" for name in order]
+    return f"Coarsening helps {len(helping)} of {_kernels(total)}: {_listed(shares)}"
+
+
+def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
+    if points["benchmark"].nunique() == 1:
+        return _one_kernel(points, winners)
+    parts: list[str] = []
+    for device in names_of(points, "series"):
+        own = winners[winners["series"] == device]
+        total = points.loc[points["series"] == device, "benchmark"].nunique()
+        kernels = "" if parts else " kernels"
+        without = f" ({total - len(own)} without a result)" if len(own) < total else ""
+        parts.append(f"{int(is_helped(own).sum())} of {total}{kernels}{without} on {device}")
+    return "Coarsening helps " + _listed(parts)
+
+
+def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
+    kernel = points["benchmark"].iloc[0]
+    helping = winners[is_helped(winners)]
+    others = [name for name in names_of(points, "series") if name not in set(helping["series"])]
+    if helping.empty:
+        return f"Coarsening does not help {kernel} on {_listed(others)}"
+    gains = [
+        f"{row.speedup:.2f} times faster on {row.series} (factor {row.factor})" for row in helping.itertuples()
+    ]
+    without = f", and does not help on {_listed(others)}" if others else ""
+    return f"Coarsening makes {kernel} {_listed(gains)}{without}"
+
+
+def violins_finding(points: pd.DataFrame) -> str:
+    """What share of all configurations is faster than the baseline, and how far apart they lie.
+
+    Args:
+        points: from `violins.violin_points`.
+    """
+    once = points.drop_duplicates(["label", "benchmark", "configuration"])
+    coarsened = once[once["factor"] > 1]
+    if coarsened.empty:
+        return "No coarsened configuration was measured"
+    labels = names_of(coarsened, "label")
+    faster = [(coarsened.loc[coarsened["label"] == label, "low"] > 1).mean() for label in labels]
+    parts = [f"{_percent(share)} on {label}" for share, label in zip(faster, labels, strict=True)]
+    parts[0] = f"{_percent(faster[0])} of the coarsened configurations on {labels[0]}"
+    low, high = coarsened["speedup"].min(), coarsened["speedup"].max()
+    return f"{_listed(parts)} are faster than the baseline; speed-ups reach from {low:.2g} to {high:.2g}"
+
+
+def hinton_finding(shares: pd.DataFrame, against: Against, top: float = TOP) -> str:
+    """Where the largest share of the fastest configurations lies on each device.
+
+    Args:
+        shares: from `hinton.top_shares`.
+        against: the other axis.
+        top: the part of the configurations that counts as fastest.
+    """
+    parts = [
+        f"{_peak(shares[shares['label'] == label], against)} on {label}" for label in names_of(shares, "label")
+    ]
+    return f"The fastest {100 * top:g} % of the configurations lie most often " + _listed(parts)
+
+
+def _peak(shares: pd.DataFrame, against: Against) -> str:
+    """The cell with the largest share; how many they are where several have it."""
+    largest = shares["share"].max()
+    peaks = shares[shares["share"] > largest - 1e-9]
+    if len(peaks) > 1:
+        return f"in {len(peaks)} places alike ({_percent(largest)} each)"
+    value, factor = peaks["value"].iloc[0], peaks["factor"].iloc[0]
+    if value == "none":
+        return f"at no coarsening ({_percent(largest)})"
+    unit = " work-items" if against == "local size" else ""
+    return f"at factor {factor}, {against} {value}{unit} ({_percent(largest)})"
+
+
+def portability_finding(pairs: pd.DataFrame) -> str:
+    """What is left of the best speed-up with another device's best configuration.
+
+    Args:
+        pairs: from `portability.transfers`.
+    """
+    foreign = pairs[pairs["tuned_on"] != pairs["run_on"]]
+    usable = foreign[foreign["outcome"] == MEASURED]
+    if usable.empty:
+        return "No configuration that is best on one device could be measured on another"
+    mean = float(np.exp(np.log(usable["relative"]).mean()))
+    worst = usable.loc[usable["relative"].idxmin()]
+    lost = len(foreign) - len(usable)
+    without = f"; {lost} of {len(foreign)} transfers have no value" if lost else ""
+    return (
+        f"Another device's best configuration keeps {_percent(mean)} of the own best speed-up (geometric mean), "
+        f"at worst {_percent(worst['relative'])} ({worst['benchmark']}){without}"
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel" if count == 1 else f"{count} kernels"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,1 @@
+"""Measuring where the compiler is not: packs of coarsened kernels."""

@@ -1,0 +1,105 @@
+"""Measures a pack: `python -m coarsen.opencl_bench.run_pack DIR`.
+
+For a machine that has Python, NumPy and PyOpenCL (or `cuda-bindings`, with `--cuda`), and nothing else that
+coarsen needs elsewhere. Each configuration runs in a process that can be killed; each row is on the disk before
+the next is measured, and a second run goes on where the first one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from coarsen.errors import CoarsenError
+
+from .exchange.lines import LineFile
+from .measurement import QUICK, Method
+from .pack.reading import Pack
+from .pack.running import RunRequest, run_pack
+from .pack.target import CudaTarget, OpenClTarget, Target
+from .session import KEPT_BYTES
+
+GIBIBYTE = 1 << 30
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a pack as the command line says; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        pack = Pack(options.folder)
+        target = _target(options)
+        request = RunRequest(
+            benchmarks=tuple(options.benchmark),
+            method=lambda packed: _method(options, packed),
+            minutes=options.minutes,
+            kept_bytes=round(options.keep * GIBIBYTE),
+        )
+        with LineFile(options.output) as rows:
+            print(f"{target}: rows go to {options.output}", flush=True)
+            run_pack(pack, target, rows, request)
+    except CoarsenError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("interrupted; the next run goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m coarsen.opencl_bench.run_pack",
+        description="Measure the configurations of a pack on a device of this machine.",
+    )
+    add = parser.add_argument
+    add("folder", type=Path, metavar="DIR", help="the pack")
+    add(
+        "--device", metavar="NAME|INDEX", help="part of an OpenCL device's name, or its index; the GPU if left out"
+    )
+    add("--cuda", action="store_true", help="run PTX through NVIDIA's driver, without OpenCL")
+    add("--form", choices=("opencl_c", "spirv"), default="opencl_c", help="which code an OpenCL device is given")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("results.jsonl"),
+        metavar="FILE",
+        help="results.jsonl if left out",
+    )
+    add("--benchmark", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
+    add("--quick", action="store_true", help="few repetitions, for a first look")
+    add("--repetitions", type=_positive, metavar="N", help="at most so many timed runs of a configuration")
+    add("--keep", type=float, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
+    add("--minutes", type=float, metavar="M", help="stop after so long; benchmarks share the time evenly")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _target(options: argparse.Namespace) -> Target:
+    if options.cuda:
+        return CudaTarget.find(options.device)
+    return OpenClTarget.find(options.device, options.form)
+
+
+def _method(options: argparse.Namespace, packed: Method) -> Method:
+    """The pack's method, changed by what the command line says."""
+    method = QUICK if options.quick else packed
+    if options.repetitions is None:
+        return method
+    minimum = min(method.minimum_repetitions, options.repetitions)
+    return replace(method, repetitions=options.repetitions, minimum_repetitions=minimum)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Sweeps: candidates compiled ahead, measured one at a time in processes that can be killed."""

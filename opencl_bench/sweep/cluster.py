@@ -1,0 +1,321 @@
+"""Sweeps on the workers of a Dask cluster, which offer devices as resources and write to one store.
+
+    client ── a task for each plan ──▶ scheduler ──▶ a worker that offers the plan's device ── rows ──▶ store
+       ▲                                                                                                 │
+       └───────────────────────────────── counts rows, reads them in the end ────────────────────────────┘
+
+A worker is started with the names that plans give to its devices, in small letters:
+
+    dask worker tcp://HOST:PORT --resources "pocl=1"
+
+When a worker dies, the scheduler gives its task to another one that offers the device; the rows that are in the
+store already are found there.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from distributed import Client, Future, KilledWorker, get_worker
+
+from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
+
+from ..measurement import Invalidity, Method
+from ..store.database import Store, open_store
+from ..store.filters import Filter
+from ..store.location import store_url as parsed_url
+from ..suite import find_benchmark
+from ..sweep_plan import Space, SweepPlan
+from .observer import Again, SweepObserver
+from .several import SweepResult, SweepsObserver, sweep_one
+
+CONNECTING_SECONDS = 10
+SECONDS_BETWEEN_COUNTS = 0.5
+# So long may a device be without a worker (one is started again, say) before its sweeps are given up.
+SECONDS_WITHOUT_WORKER = 60.0
+# Of a task that fails in a way nobody foresaw; a worker that dies isn't counted here, but by the scheduler.
+RETRIES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a worker is sent: a plan as JSON, the identity of the store to write to, and where that is.
+
+    Dask writes its tasks' arguments into logs, so the URL, which may hold a password, isn't shown.
+    """
+
+    plan: dict[str, Any]
+    identity: str
+    again: str
+    url: str = field(repr=False)
+
+
+def sweep_on_cluster(
+    plans: Sequence[SweepPlan],
+    store: Store,
+    store_url: str | None,
+    scheduler: str,
+    observer: SweepsObserver,
+    again: Again = Again.NOTHING,
+) -> list[SweepResult]:
+    """Sweep each plan on a worker that offers its device; what each came to, in the plans' order.
+
+    Args:
+        plans: as for `sweep`; the files of users' kernels must be there on the workers too.
+        store: the open store.
+        store_url: how a worker opens it; None for the default.
+        scheduler: the address of the Dask scheduler.
+        observer: is told how many rows there are, and of each finished sweep.
+        again: which stored rows are measured once more.
+
+    Raises:
+        InvalidInputError: the scheduler can't be reached; the store has failed.
+        DeviceError: no worker offers one of the devices.
+    """
+    with _connected(scheduler) as client:
+        _check_offers(client, {_resource(plan) for plan in plans}, scheduler)
+        url = _complete_url(store_url)
+        stored = (row for chosen in _filters(plans) for row in store.measurements(chosen))
+        before = frozenset(row.key for row in stored if row.invalidity is not Invalidity.CONSTRAINTS)
+        orders = [Order(plan_to_json(plan), store.identity, again.value, url) for plan in plans]
+        futures = [_submit(client, plan, order) for plan, order in zip(plans, orders, strict=True)]
+        try:
+            tasks = list(zip(plans, futures, strict=True))
+            return _Gathering(client, store, observer, before, tasks).results()
+        finally:
+            client.cancel(futures)
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[Client]:
+    try:
+        client = Client(scheduler, timeout=CONNECTING_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInputError(f"the scheduler {scheduler} can't be reached: {reason}") from None
+    with client:
+        yield client
+
+
+def _submit(client: Client, plan: SweepPlan, order: Order) -> Future:
+    return client.submit(
+        _sweep_here,
+        order,
+        key=f"sweep-{Path(plan.benchmark).stem}-{_resource(plan)}-{uuid.uuid4().hex}",
+        resources={_resource(plan): 1},
+        retries=RETRIES,
+        pure=False,
+    )
+
+
+def _resource(plan: SweepPlan) -> str:
+    return plan.device.lower()
+
+
+def _offers(client: Client) -> dict[str, set[str]]:
+    """The devices that workers offer now, each with the workers' addresses."""
+    found: dict[str, set[str]] = {}
+    for address, worker in client.scheduler_info()["workers"].items():
+        for name in worker["resources"]:
+            found.setdefault(name, set()).add(address)
+    return found
+
+
+def _check_offers(client: Client, wanted: set[str], scheduler: str) -> None:
+    offers = _offers(client)
+    missing = sorted(wanted - set(offers))
+    if missing:
+        offered = ", ".join(sorted(offers)) or "nothing"
+        raise DeviceError(
+            f"no worker of {scheduler} offers the device '{missing[0]}' (they offer: {offered}); "
+            f"start one: dask worker {scheduler} --resources '{missing[0]}=1'"
+        )
+
+
+def _complete_url(url: str | None) -> str:
+    """The store's URL as any process can open it, with its password."""
+    return parsed_url(url).render_as_string(hide_password=False)
+
+
+class _Gathering:
+    """Waits for the tasks, tells how far they are, and reads their rows from the store.
+
+    Args:
+        client: connected to the scheduler.
+        store: where the workers write.
+        observer: is told.
+        before: the keys of the feasible rows that were there before the tasks.
+        tasks: each plan with its task.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        observer: SweepsObserver,
+        before: frozenset[str],
+        tasks: Sequence[tuple[SweepPlan, Future]],
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._observer = observer
+        self._before = before
+        self._tasks = tasks
+        self._done: dict[int, SweepResult] = {}
+        self._without_worker: dict[str, float] = {}
+
+    def results(self) -> list[SweepResult]:
+        """What each plan came to."""
+        while True:
+            for index, (plan, future) in enumerate(self._tasks):
+                if index not in self._done and (future.done() or self._is_given_up(plan)):
+                    self._done[index] = self._result(plan, future)
+                    self._observer.finished(self._done[index])
+            self._tell()
+            if len(self._done) == len(self._tasks):
+                return [self._done[index] for index in range(len(self._tasks))]
+            time.sleep(SECONDS_BETWEEN_COUNTS)
+
+    def _tell(self) -> None:
+        count = sum(self._feasible(chosen) for chosen in _filters(plan for plan, _ in self._tasks))
+        finished = self._done.values()
+        measured = max(count - len(self._before), sum(len(result.measured) for result in finished))
+        found = sum(len(result.feasible_rows) - len(result.measured) for result in finished)
+        self._observer.counted(found + measured, measured)
+
+    def _feasible(self, chosen: Filter) -> int:
+        infeasible = replace(chosen, invalidity=Invalidity.CONSTRAINTS)
+        return self._store.count(chosen) - self._store.count(infeasible)
+
+    def _is_given_up(self, plan: SweepPlan) -> bool:
+        """Whether the plan's device has been without a worker for long."""
+        name = _resource(plan)
+        if name in _offers(self._client):
+            self._without_worker.pop(name, None)
+            return False
+        since = self._without_worker.setdefault(name, time.monotonic())
+        return time.monotonic() - since > SECONDS_WITHOUT_WORKER
+
+    def _result(self, plan: SweepPlan, future: Future) -> SweepResult:
+        if not future.done():
+            problem = f"no worker offers the device '{_resource(plan)}' any more"
+            return _failed(plan, problem, DeviceError.exit_code)
+        try:
+            answer = future.result()
+        except KilledWorker as error:
+            deaths = error.allowed_failures + 1
+            problem = (
+                f"given up: {deaths} workers died while they measured it" if deaths > 1 else "its worker died"
+            )
+            return _failed(plan, problem, DeviceError.exit_code)
+        except Exception as error:  # whatever went wrong over there ends this sweep only
+            problem = f"on the worker, {type(error).__name__}: {' '.join(str(error).split())}"
+            return _failed(plan, problem, CoarsenError.exit_code)
+        return self._read(plan, answer)
+
+    def _read(self, plan: SweepPlan, answer: Mapping[str, Any]) -> SweepResult:
+        """The result with its rows; those that came from a worker that has died since were measured now, too."""
+        rows = [row for key in answer["keys"] if (row := self._store.find(key)) is not None]
+        measured = frozenset(answer["measured"])
+        known = measured | self._before
+        by_others = [row for row in rows if row.key not in known and row.invalidity is not Invalidity.CONSTRAINTS]
+        return SweepResult(
+            plan,
+            answer["benchmark"],
+            answer["device"],
+            tuple(rows),
+            measured | {row.key for row in by_others},
+            answer["seconds"] + sum(row.compile_seconds + row.measure_seconds for row in by_others),
+            answer["problem"],
+            answer["exit_code"],
+        )
+
+
+def _failed(plan: SweepPlan, problem: str, exit_code: int) -> SweepResult:
+    return SweepResult(plan, Path(plan.benchmark).stem, plan.device, problem=problem, exit_code=exit_code)
+
+
+def _filters(plans: Iterable[SweepPlan]) -> set[Filter]:
+    """What the rows of plans have in common; rows of other devices are among them."""
+    return {Filter(benchmark=find_benchmark(plan.benchmark).name, preset=plan.preset) for plan in plans}
+
+
+class _AbandonedError(BaseException):
+    """Nobody waits for this sweep any more."""
+
+
+class _ObserverOnWorker(SweepObserver):
+    """Ends the sweep once its task is cancelled or its client has gone."""
+
+    def __init__(self) -> None:
+        worker = get_worker()
+        self._tasks = worker.state.tasks
+        self._key = worker.get_current_task()
+
+    def stored(self, measurement: object, measured: bool) -> None:
+        """See `SweepObserver`."""
+        task = self._tasks.get(self._key)
+        if task is None or task.state not in ("executing", "long-running"):
+            raise _AbandonedError
+
+
+def _sweep_here(order: Order) -> dict[str, Any]:
+    """The task: sweep on this worker. Returns what `SweepResult` says, with the rows' keys for the rows."""
+    asked = plan_from_json(order.plan)
+    try:
+        with _same_store(order.url, order.identity) as store:
+            result = sweep_one(asked, store, _ObserverOnWorker(), Again(order.again))
+    except CoarsenError as error:
+        result = _failed(asked, str(error), error.exit_code)
+    except _AbandonedError:
+        result = _failed(asked, "the sweep was cancelled", CoarsenError.exit_code)
+    return {
+        "benchmark": result.benchmark,
+        "device": result.device,
+        "keys": [row.key for row in result.rows],
+        "measured": sorted(result.measured),
+        "seconds": result.seconds,
+        "problem": result.problem,
+        "exit_code": result.exit_code,
+    }
+
+
+@contextmanager
+def _same_store(url: str, identity: str) -> Iterator[Store]:
+    """The client's store, opened here. Raises InvalidInputError where it is another one, or can't be opened."""
+    place = parsed_url(url)
+    here = get_worker().address
+    hint = "workers on other machines need a store that all reach: --store postgresql://…"
+    if place.drivername == "sqlite" and not Path(str(place.database)).exists():
+        raise InvalidInputError(f"the worker {here} sees no file {place.database}; {hint}")
+    with open_store(url) as store:
+        if store.identity != identity:
+            raise InvalidInputError(f"the worker {here} finds another store at {store.location}; {hint}")
+        yield store
+
+
+def plan_to_json(plan: SweepPlan) -> dict[str, Any]:
+    """A plan as JSON takes it; `plan_from_json` reads it back."""
+    is_file = isinstance(plan.benchmark, Path)
+    return {**asdict(plan), "benchmark": str(plan.benchmark), "is_file": is_file}
+
+
+def plan_from_json(value: Mapping[str, Any]) -> SweepPlan:
+    """The plan that `plan_to_json` wrote."""
+    fields = dict(value)
+    benchmark = Path(fields.pop("benchmark")) if fields.pop("is_file") else fields.pop("benchmark")
+    space, method = Space(**_tuples(fields.pop("space"))), Method(**fields.pop("method"))
+    return SweepPlan(benchmark=benchmark, space=space, method=method, **fields)
+
+
+def _tuples(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    """JSON's lists as the tuples that they were."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_tuples, value))
+    return {name: _tuples(entry) for name, entry in value.items()} if isinstance(value, dict) else value

@@ -1,0 +1,124 @@
+"""The process in which candidates are compiled: clang, the coarsening, a back end, the device's own compiler."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+import sys
+import time
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+from coarsen.api import CoarsenedKernel
+from coarsen.errors import CoarsenError, InternalError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.printer import module_text
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.build_options import options_of_coarsened
+
+from ..benchmark import Benchmark
+from ..candidate import Candidate, Code, Definitions, Form, candidate_from_json
+from ..executor import BuildError
+from ..opencl_machine import OpenClMachine
+from ..suite import find_benchmark
+from .measure_service import open_machine
+from .serving import Message, serve
+
+PTX_ARCHITECTURE = "sm_75"
+
+
+class CompileService:
+    """Keeps lowered kernels, benchmarks and the device's context between requests."""
+
+    def __init__(self) -> None:
+        self._benchmark = lru_cache(maxsize=4)(find_benchmark)
+        self._lowered = lru_cache(maxsize=16)(self._lower)
+        self._machines: dict[str, OpenClMachine] = {}
+
+    def describe(self, request: Message) -> Message:
+        """`benchmark`, `definitions`: the hash of the normalised IR."""
+        try:
+            kernel = self._lowered(request["benchmark"], tuple(sorted(request["definitions"].items())))
+        except CoarsenError as error:
+            return {"failed": str(error)}
+        return {"ok": True, "ir_hash": hashlib.sha256(module_text(kernel).encode()).hexdigest()}
+
+    def compile(self, request: Message) -> Message:
+        """`benchmark`, `candidate`, `form`, `machine` (or null): the code, and the device's binary of it."""
+        start = time.perf_counter()
+        try:
+            code = self._code(request["benchmark"], candidate_from_json(request["candidate"]), request["form"])
+            binary = self._binary(code, request)
+        except (CoarsenError, BuildError) as error:
+            if isinstance(error, InternalError):
+                raise
+            return {"failed": str(error)}
+        return {
+            "ok": True,
+            "code": code.to_json(),
+            "binary": base64.b64encode(binary).decode() if binary else None,
+            "seconds": time.perf_counter() - start,
+        }
+
+    def _lower(self, name: str, definitions: Definitions) -> Kernel:
+        benchmark = self._benchmark(name)
+        return lower(benchmark.kernel_file, benchmark.kernel, build_options(benchmark, definitions))
+
+    def _code(self, name: str, candidate: Candidate, form: Form) -> Code:
+        benchmark = self._benchmark(name)
+        if form == "opencl_c" and not candidate.coarsenings:
+            # What a user would run: the source as it is.
+            return original_code(benchmark, candidate.definitions)
+        kernel = coarsen_kernel(self._lowered(name, candidate.definitions), candidate.coarsenings)
+        coarsened = CoarsenedKernel(kernel, candidate.coarsenings, ())
+        return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
+
+    def _binary(self, code: Code, request: Message) -> bytes | None:
+        if request["machine"] is None:
+            return None
+        index = request["machine"]["device"]["index"]
+        if index not in self._machines:
+            machine = open_machine(request["machine"])
+            if not isinstance(machine, OpenClMachine):
+                raise InternalError("binaries are made by OpenCL devices")
+            self._machines[index] = machine
+        return self._machines[index].compile(code)
+
+
+def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
+    """A benchmark's build options with macro values, one by one."""
+    return (*benchmark.build_options, *(f"-D{name}={value}" for name, value in definitions))
+
+
+def original_code(benchmark: Benchmark, definitions: Definitions) -> Code:
+    """A benchmark's kernel as it was written; its folder is where its own includes are looked for."""
+    folder = f"-I{shlex.quote(str(Path(benchmark.kernel_file).parent))}"
+    includes = (folder,) if "#include" in benchmark.source else ()
+    options = (*build_options(benchmark, definitions), *includes)
+    return Code("opencl_c", benchmark.kernel, benchmark.source, options)
+
+
+def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
+    """A coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
+    name = coarsened.kernel.name
+    if form == "ptx":
+        return Code(form, name, coarsened.ptx(PTX_ARCHITECTURE))
+    if form == "spirv":
+        return Code(form, name, coarsened.spirv)
+    left = options_of_coarsened(options)
+    return Code(form, name, coarsened.opencl_c, (*left, coarsened.opencl_c_standard))
+
+
+def main() -> int:
+    """Serve until the parent has no more requests."""
+    warnings.simplefilter("ignore")
+    service = CompileService()
+    serve({"describe": service.describe, "compile": service.compile})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

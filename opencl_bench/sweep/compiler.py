@@ -1,0 +1,107 @@
+"""Compiles candidates ahead of their measurement, several at a time, each in a process that can be killed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from coarsen.errors import InvalidInputError
+
+from ..candidate import Candidate, Code, Definitions, Form, code_from_json
+from ..measurement import Invalidity, Method
+from .child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+
+SERVICE = "coarsen.opencl_bench.sweep.compile_service"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What came of a compilation: the code, with the device's binary in base64 where it gave one, or a failure."""
+
+    code: Code | None
+    binary: str | None = None
+    seconds: float = 0.0
+    invalidity: Invalidity = Invalidity.CORRECT
+    failure: str = ""
+
+
+class Compiler:
+    """Compiles the candidates of one benchmark.
+
+    Args:
+        benchmark: a name of the suite, or the path of a TOML file.
+        form: what the device takes.
+        machine: where the device's own compiler is tried; None where the device isn't here.
+        method: says how long a compilation may take.
+        workers: how many run at once.
+    """
+
+    def __init__(
+        self, benchmark: str, form: Form, machine: Mapping[str, Any] | None, method: Method, workers: int
+    ) -> None:
+        self._benchmark = benchmark
+        self._form = form
+        self._machine = machine
+        self._seconds = method.compile_seconds
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="compile")
+        self._here = threading.local()
+        self._children: list[ChildProcess] = []
+        self._futures: dict[Candidate, Future[Compiled]] = {}
+
+    def __enter__(self) -> Compiler:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for child in self._children:
+            child.close()
+
+    def ir_hash(self, definitions: Definitions) -> str:
+        """The hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
+        request = {"do": "describe", "benchmark": self._benchmark, "definitions": dict(definitions)}
+        try:
+            answer = self._pool.submit(self._ask, request).result()
+        except (ChildDiedError, ChildTimedOutError) as error:
+            raise InvalidInputError(f"{self._benchmark} can't be compiled: {error}") from None
+        if "failed" in answer:
+            raise InvalidInputError(f"{self._benchmark}: {answer['failed']}")
+        return str(answer["ir_hash"])
+
+    def ahead(self, candidate: Candidate) -> Future[Compiled]:
+        """Begin to compile a candidate, unless that was begun before."""
+        if candidate not in self._futures:
+            self._futures[candidate] = self._pool.submit(self._compile, candidate)
+        return self._futures[candidate]
+
+    def compiled(self, candidate: Candidate) -> Compiled:
+        """The candidate, compiled; waits for it."""
+        return self.ahead(candidate).result()
+
+    def _compile(self, candidate: Candidate) -> Compiled:
+        request = {
+            "do": "compile",
+            "benchmark": self._benchmark,
+            "candidate": candidate.to_json(),
+            "form": self._form,
+            "machine": self._machine,
+        }
+        try:
+            answer = self._ask(request)
+        except ChildTimedOutError:
+            failure = f"not compiled within {self._seconds:g} s"
+            return Compiled(None, None, self._seconds, Invalidity.TIMEOUT, failure)
+        except ChildDiedError as error:
+            return Compiled(None, invalidity=Invalidity.COMPILE, failure=f"while compiling, {error}")
+        if "failed" in answer:
+            return Compiled(None, invalidity=Invalidity.COMPILE, failure=answer["failed"])
+        return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        if not hasattr(self._here, "child"):
+            self._here.child = ChildProcess(SERVICE)
+            self._children.append(self._here.child)
+        child: ChildProcess = self._here.child
+        return child.ask(request, self._seconds)

@@ -1,0 +1,121 @@
+"""The sweep of one benchmark on one device: every configuration becomes a row of the store, whatever happens.
+
+    uncoarsened configurations ──▶ the best of them is the baseline
+    every configuration        ──▶ verified, timed against the baseline ──▶ store
+    the best of all            ──▶ timed once more: the number that is reported
+
+A row that the store has already is not measured again, so a sweep that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.runtime.selection import find_device
+
+from ..benchmark import Benchmark
+from ..candidate import Definitions
+from ..environment import environment_of
+from ..measurement import Subject
+from ..space import limits_of, points
+from ..store.database import Store
+from ..suite import find_benchmark
+from ..sweep_plan import SweepPlan
+from .compiler import Compiler
+from .device_lock import device_lock
+from .measuring_process import MeasuringProcess
+from .observer import Again, CollectingObserver, SweepObserver, SweepSummary
+from .rows import RowSweep, Surroundings
+
+
+def sweep(
+    plan: SweepPlan, store: Store, observer: SweepObserver | None = None, again: Again = Again.NOTHING
+) -> SweepSummary:
+    """Measure every configuration of a benchmark that the store doesn't have yet.
+
+    Args:
+        plan: what to measure, where and how.
+        store: where the rows go, one committed transaction each.
+        observer: sees rows as they come.
+        again: which stored rows are measured once more.
+
+    Returns:
+        the sweep's rows and counts.
+
+    Raises:
+        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space without points.
+        RefusalError: the kernel can't be read at all.
+        DeviceError: no such device; it can't be opened (any more).
+    """
+    start = time.perf_counter()
+    benchmark = find_benchmark(plan.benchmark)
+    device = find_device(plan.device)
+    space = points(benchmark, plan.preset, plan.space, limits_of(device))
+    collector = CollectingObserver(observer or SweepObserver())
+    with _compiler(plan, device) as compiler, _process(plan, device) as process:
+        surroundings = Surroundings(
+            device=str(device),
+            environment=environment_of(device, plan.form),
+            method=plan.method,
+            subjects=_Subjects(plan, benchmark, compiler),
+            codes=compiler,
+            process=process,
+            rows=store,
+            lock=functools.partial(device_lock, device),
+            observer=collector,
+            again=again,
+            compile_first="cpu" in device.device_types,
+        )
+        problem = RowSweep(surroundings).run(space)
+    seconds = time.perf_counter() - start
+    return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
+
+
+class _Subjects:
+    """The subject of each set of macro values, whose IR differs."""
+
+    def __init__(self, plan: SweepPlan, benchmark: Benchmark, compiler: Compiler) -> None:
+        self._plan = plan
+        self._benchmark = benchmark
+        self._compiler = compiler
+        self._subjects: dict[Definitions, Subject] = {}
+
+    def of(self, definitions: Definitions) -> Subject:
+        """The subject with these macro values. Raises InvalidInputError where the kernel doesn't compile."""
+        if definitions not in self._subjects:
+            benchmark, preset = self._benchmark, self._plan.preset
+            self._subjects[definitions] = Subject(
+                benchmark.name,
+                benchmark.kernel,
+                self._compiler.ir_hash(definitions),
+                benchmark.build_options,
+                preset,
+                tuple(sorted(benchmark.presets[preset].size.items())),
+                self._plan.seed,
+            )
+        return self._subjects[definitions]
+
+
+def machine_to_json(device: DeviceDescription) -> dict[str, object]:
+    """A device as the child processes take it."""
+    return {"kind": "opencl", "device": asdict(device)}
+
+
+def _compiler(plan: SweepPlan, device: DeviceDescription) -> Compiler:
+    machine = None if plan.form == "ptx" else machine_to_json(device)
+    workers = max(1, os.cpu_count() or 1)
+    return Compiler(_name(plan), plan.form, machine, plan.method, workers)
+
+
+def _process(plan: SweepPlan, device: DeviceDescription) -> MeasuringProcess:
+    return MeasuringProcess(_name(plan), plan.preset, plan.seed, machine_to_json(device), plan.method)
+
+
+def _name(plan: SweepPlan) -> str:
+    """The benchmark as a child process finds it, whose folder is another."""
+    return str(plan.benchmark.resolve()) if isinstance(plan.benchmark, Path) else plan.benchmark

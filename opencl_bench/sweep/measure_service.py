@@ -1,0 +1,117 @@
+"""The process in which candidates run: a `Session` behind requests.
+
+    open ─▶ (load ─▶ expect ─▶ try ─▶ time) for each candidate
+
+An answer has `ok`, or `failed` with the reason in one line.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from coarsen.errors import CoarsenError, InternalError
+
+from ..candidate import candidate_from_json, code_from_json
+from ..executor import BuildError, LaunchError, Machine
+from ..measurement import Method
+from ..session import KEPT_BYTES, Session, Slot
+from ..suite import find_benchmark
+from .serving import Message, serve
+
+
+class MeasureService:
+    """Keeps the session between requests."""
+
+    def __init__(self) -> None:
+        self._opened: Session | None = None
+
+    def open(self, request: Message) -> Message:
+        """`benchmark`, `preset`, `seed`, `machine`: begin a session."""
+        try:
+            machine = open_machine(request["machine"])
+            benchmark = find_benchmark(request["benchmark"])
+        except CoarsenError as error:
+            return {"failed": str(error)}
+        kept = request["machine"].get("kept_bytes", KEPT_BYTES)
+        self._opened = Session(machine, benchmark, request["preset"], request["seed"], kept)
+        return {"ok": True}
+
+    def load(self, request: Message) -> Message:
+        """`slot`, `candidate`, `code`, `binary` (base64 or null): build a kernel and place its workload."""
+        binary = request["binary"]
+        try:
+            self._session.load(
+                Slot(request["slot"]),
+                candidate_from_json(request["candidate"]),
+                code_from_json(request["code"]),
+                base64.b64decode(binary) if binary else None,
+            )
+        except (BuildError, LaunchError, CoarsenError) as error:
+            return {"failed": str(error), "while_building": isinstance(error, BuildError)}
+        return {"ok": True}
+
+    def expect(self, request: Message) -> Message:
+        """`slot`, `original`: compute what the results should be."""
+        try:
+            self._session.expect(Slot(request["slot"]), code_from_json(request["original"]))
+        except (LaunchError, MemoryError) as error:
+            return {"failed": str(error) or "the memory does not suffice"}
+        return {"ok": True}
+
+    def try_out(self, request: Message) -> Message:
+        """`slot`: run once, compare."""
+        try:
+            trial = self._session.try_out(Slot(request["slot"]))
+        except (LaunchError, MemoryError) as error:
+            return {"failed": str(error) or "the memory does not suffice"}
+        return {"ok": True, "nanoseconds": trial.nanoseconds, "wrong": trial.wrong, "oracle": trial.oracle}
+
+    def time(self, request: Message) -> Message:
+        """`method`: time the candidate against the baseline."""
+        try:
+            timed = self._session.time(Method(**request["method"]))
+        except LaunchError as error:
+            return {"failed": str(error)}
+        return {"ok": True, **dataclasses.asdict(timed)}
+
+    @property
+    def _session(self) -> Session:
+        if self._opened is None:
+            raise InternalError("the session was not opened")
+        return self._opened
+
+
+def open_machine(description: Mapping[str, Any]) -> Machine:
+    """The machine that `machine_to_json` or a pack describes. Raises CoarsenError where there is no such one."""
+    if description["kind"] == "cuda":
+        from ..cuda_machine import CudaMachine
+
+        return CudaMachine(description["index"])
+    # Imported late: a machine without OpenCL has no PyOpenCL.
+    from coarsen.runtime.devices import DeviceDescription
+
+    from ..opencl_machine import OpenClMachine
+
+    fields = {**description["device"]}
+    for name in ("device_types", "max_work_item_sizes"):
+        fields[name] = tuple(fields[name])
+    return OpenClMachine(DeviceDescription(**fields))
+
+
+def main() -> int:
+    """Serve until the parent has no more requests."""
+    # A vendor's compiler remarks on every build.
+    warnings.simplefilter("ignore")
+    service = MeasureService()
+    handlers = {"open": service.open, "load": service.load, "expect": service.expect}
+    serve({**handlers, "try": service.try_out, "time": service.time})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""What a sweep tells whoever watches it, and what it amounts to in the end."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..candidate import Candidate
+from ..measurement import Invalidity, Measurement
+
+
+class Again(enum.StrEnum):
+    """Which stored rows are measured again: none, those that failed (not by constraints), all."""
+
+    NOTHING = "nothing"
+    FAILED = "failed"
+    EVERYTHING = "everything"
+
+
+class SweepObserver:
+    """Watches a sweep; this one looks away. Methods are called in the thread that sweeps."""
+
+    def planned(self, benchmark: str, device: str, configurations: int) -> None:
+        """The sweep of a benchmark begins; it has so many rows, stored ones included."""
+
+    def compiling(self, configurations: int) -> None:
+        """So many configurations are compiled now, before any is measured (on a CPU, which does both)."""
+
+    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+        """A configuration is about to be measured."""
+
+    def stored(self, measurement: Measurement, measured: bool) -> None:
+        """A row is in the store: just measured, or (`measured` is false) found there."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSummary:
+    """A finished sweep of one benchmark on one device.
+
+    `rows` are all of the sweep's rows, stored before or measured now; `problem` says in one line why there are no
+    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now.
+    """
+
+    benchmark: str
+    device: str
+    rows: tuple[Measurement, ...]
+    measured: int
+    seconds: float
+    problem: str = ""
+
+    def failures(self) -> Counter[Invalidity]:
+        """How many rows ended other than correct, by kind."""
+        return Counter(row.invalidity for row in self.rows if row.invalidity is not Invalidity.CORRECT)
+
+
+class CollectingObserver(SweepObserver):
+    """Passes everything on to another observer and keeps the rows."""
+
+    def __init__(self, onwards: SweepObserver) -> None:
+        self._onwards = onwards
+        self._rows: list[Measurement] = []
+        self.measured = 0
+
+    @property
+    def rows(self) -> Sequence[Measurement]:
+        """The rows so far."""
+        return self._rows
+
+    def planned(self, benchmark: str, device: str, configurations: int) -> None:
+        """See `SweepObserver`."""
+        self._onwards.planned(benchmark, device, configurations)
+
+    def compiling(self, configurations: int) -> None:
+        """See `SweepObserver`."""
+        self._onwards.compiling(configurations)
+
+    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+        """See `SweepObserver`."""
+        self._onwards.measuring(benchmark, candidate)
+
+    def stored(self, measurement: Measurement, measured: bool) -> None:
+        """See `SweepObserver`."""
+        self._rows.append(measurement)
+        self.measured += measured
+        self._onwards.stored(measurement, measured)

@@ -1,0 +1,254 @@
+"""Measures the points of a space one after the other and stores each as a row, whatever happens.
+
+    uncoarsened configurations ──▶ the best of them is the baseline
+    every configuration        ──▶ verified, timed against the baseline ──▶ store
+    the best of all            ──▶ timed once more: the number that is reported
+
+Where the code comes from and where the rows go is left open: a sweep compiles and has a database, a pack brings
+its code along and writes a file. Needs nothing but Python, NumPy and the device's own package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from ..candidate import Candidate, Definitions
+from ..measure import median
+from ..measurement import Environment, Invalidity, Measurement, Method, Role, Subject, content_key
+from ..space import Point
+from .compiler import Compiled
+from .measuring_process import Limits, MeasuringProcess, Outcome, Ready
+from .observer import Again, SweepObserver
+
+
+class Subjects(Protocol):
+    """Knows what is measured."""
+
+    def of(self, definitions: Definitions) -> Subject:
+        """The subject with these macro values. Raises InvalidInputError where the kernel doesn't compile."""
+        ...
+
+
+class Codes(Protocol):
+    """Gives candidates' code."""
+
+    def ahead(self, candidate: Candidate) -> Future[Compiled]:
+        """Begin to make a candidate's code."""
+        ...
+
+    def compiled(self, candidate: Candidate) -> Compiled:
+        """A candidate's code, or why there is none; waits for it."""
+        ...
+
+
+class Rows(Protocol):
+    """Where rows are stored."""
+
+    def find(self, key: str) -> Measurement | None:
+        """The row of this key, if there is one."""
+        ...
+
+    def add(self, measurement: Measurement) -> bool:
+        """Store a row; False where one with its key was there."""
+        ...
+
+    def replace(self, measurement: Measurement) -> None:
+        """Store a row in place of the one with its key."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """All that a sweep works with.
+
+    `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
+    compiling would disturb measuring.
+    """
+
+    device: str
+    environment: Environment
+    method: Method
+    subjects: Subjects
+    codes: Codes
+    process: MeasuringProcess
+    rows: Rows
+    lock: Callable[[], AbstractContextManager[None]]
+    observer: SweepObserver = field(default_factory=SweepObserver)
+    again: Again = Again.NOTHING
+    compile_first: bool = False
+
+
+class RowSweep:
+    """One run over a space."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._with = surroundings
+        self._limits = Limits()
+
+    def run(self, space: Sequence[Point]) -> str:
+        """Measure all; returns why there is no baseline, empty where there is one.
+
+        Raises:
+            DeviceError: the device can't be opened, or the baseline does not run on it any more.
+            InvalidInputError: the kernel doesn't compile.
+        """
+        uncoarsened = [p.candidate for p in space if not p.candidate.coarsenings and p.violation is None]
+        name = self._with.subjects.of(space[0].candidate.definitions).benchmark
+        self._with.observer.planned(name, self._with.device, len(uncoarsened) + len(space) + 1)
+        baseline, problem = self._best_uncoarsened(uncoarsened)
+        if baseline is None:
+            return problem
+        self._compile_ahead(space, baseline)
+        self._confirm_best([self._compared(point, baseline) for point in space], baseline)
+        return ""
+
+    def _compared(self, point: Point, baseline: Candidate) -> Measurement:
+        if point.violation is not None:
+            return self._violation(point.candidate, baseline, point.violation)
+        return self._row(Role.COMPARISON, point.candidate, baseline)
+
+    def _confirm_best(self, rows: list[Measurement], baseline: Candidate) -> None:
+        correct = [row for row in rows if row.invalidity is Invalidity.CORRECT]
+        if correct:
+            self._row(Role.CONFIRMATION, max(correct, key=_speedup).candidate, baseline)
+
+    def _best_uncoarsened(self, candidates: list[Candidate]) -> tuple[Candidate | None, str]:
+        """The fastest uncoarsened configuration; None, and why, where none runs correctly.
+
+        Each is timed against the first that ran: comparisons across time would compare the machine's moods.
+        """
+        first: Candidate | None = None
+        rows: list[Measurement] = []
+        for candidate in candidates:
+            row = self._row(Role.SELECTION, candidate, first or candidate)
+            rows.append(row)
+            if row.invalidity is Invalidity.CORRECT and first is None:
+                first = candidate
+        correct = [row for row in rows if row.invalidity is Invalidity.CORRECT]
+        if not correct:
+            return None, rows[0].reason if rows else "no uncoarsened configuration fits the device"
+        return max(correct, key=_speedup).candidate, ""
+
+    def _compile_ahead(self, space: Sequence[Point], baseline: Candidate) -> None:
+        """Begin to compile what will be measured; where compiling would disturb that, wait for it."""
+        wanted = [
+            point.candidate
+            for point in space
+            if point.violation is None and self._kept(Role.COMPARISON, point.candidate, baseline) is None
+        ]
+        if not wanted or not self._with.compile_first:
+            for candidate in wanted:
+                self._with.codes.ahead(candidate)
+            return
+        # Nor must it disturb what another sweep measures.
+        with self._with.lock():
+            self._with.observer.compiling(len(wanted))
+            for future in [self._with.codes.ahead(candidate) for candidate in wanted]:
+                future.result()
+
+    def _row(self, role: Role, candidate: Candidate, baseline: Candidate) -> Measurement:
+        """The row of a configuration, from the store or measured now."""
+        kept = self._kept(role, candidate, baseline)
+        if kept is not None:
+            self._learn(kept)
+            self._with.observer.stored(kept, measured=False)
+            return kept
+        return self._store_new(self._measured(role, candidate, baseline))
+
+    def _measured(self, role: Role, candidate: Candidate, baseline: Candidate) -> Measurement:
+        subject = self._with.subjects.of(candidate.definitions)
+        self._with.observer.measuring(subject.benchmark, candidate)
+        started_at = datetime.now(UTC).isoformat(timespec="seconds")
+        compiled = self._with.codes.compiled(candidate)
+        outcome = self._outcome(candidate, compiled, baseline)
+        return Measurement(
+            subject=subject,
+            environment=self._with.environment,
+            method=self._with.method,
+            role=role,
+            candidate=candidate,
+            baseline=baseline,
+            invalidity=outcome.invalidity,
+            started_at=started_at,
+            reason=outcome.reason,
+            oracle=outcome.oracle,
+            nanoseconds=outcome.nanoseconds,
+            baseline_nanoseconds=outcome.baseline_nanoseconds,
+            compile_seconds=compiled.seconds,
+            measure_seconds=outcome.measure_seconds,
+            timed_seconds=sum((*outcome.nanoseconds, *outcome.baseline_nanoseconds)) / 1e9,
+            code_hash=compiled.code.hash if compiled.code else "",
+        )
+
+    def _outcome(self, candidate: Candidate, compiled: Compiled, baseline: Candidate) -> Outcome:
+        ready = self._ready(candidate, compiled)
+        if isinstance(ready, Outcome):
+            return ready
+        ready_baseline = self._ready(baseline, self._with.codes.compiled(baseline))
+        if isinstance(ready_baseline, Outcome):
+            return ready_baseline
+        with self._with.lock():
+            return self._with.process.measure(ready, ready_baseline, self._limits)
+
+    def _ready(self, candidate: Candidate, compiled: Compiled) -> Ready | Outcome:
+        if compiled.code is None:
+            return Outcome(compiled.invalidity, compiled.failure)
+        original = self._with.codes.compiled(replace(candidate, coarsenings=()))
+        if original.code is None:
+            return Outcome(original.invalidity, f"the uncoarsened kernel: {original.failure}")
+        return Ready(candidate, compiled.code, compiled.binary, original.code)
+
+    def _violation(self, candidate: Candidate, baseline: Candidate, violation: str) -> Measurement:
+        kept = self._kept(Role.COMPARISON, candidate, baseline)
+        if kept is not None:
+            self._with.observer.stored(kept, measured=False)
+            return kept
+        row = Measurement(
+            subject=self._with.subjects.of(candidate.definitions),
+            environment=self._with.environment,
+            method=self._with.method,
+            role=Role.COMPARISON,
+            candidate=candidate,
+            baseline=baseline,
+            invalidity=Invalidity.CONSTRAINTS,
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            reason=violation,
+        )
+        return self._store_new(row)
+
+    def _kept(self, role: Role, candidate: Candidate, baseline: Candidate) -> Measurement | None:
+        """The stored row, if there is one that need not be measured again."""
+        if self._with.again is Again.EVERYTHING:
+            return None
+        subject = self._with.subjects.of(candidate.definitions)
+        key = content_key(subject, self._with.environment, self._with.method, role, candidate, baseline)
+        kept = self._with.rows.find(key)
+        fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
+        if kept is not None and self._with.again is Again.FAILED and kept.invalidity not in fine:
+            return None
+        return kept
+
+    def _store_new(self, row: Measurement) -> Measurement:
+        if self._with.again is Again.NOTHING:
+            self._with.rows.add(row)
+        else:
+            self._with.rows.replace(row)
+        self._learn(row)
+        self._with.observer.stored(row, measured=True)
+        return row
+
+    def _learn(self, row: Measurement) -> None:
+        """Keep the best duration so far, which says how long others may take."""
+        if row.invalidity is not Invalidity.CORRECT:
+            return
+        best = min(median(row.nanoseconds), median(row.baseline_nanoseconds), self._limits.best or float("inf"))
+        self._limits = Limits(best, median(row.baseline_nanoseconds))
+
+
+def _speedup(row: Measurement) -> float:
+    return median(row.baseline_nanoseconds) / median(row.nanoseconds)

@@ -1,0 +1,153 @@
+"""Several sweeps, one after the other: one that fails is reported and does not end the others."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
+
+from ..benchmark import Benchmark
+from ..measurement import Invalidity, Measurement
+from ..space import DeviceLimits, points
+from ..store.database import Store
+from ..sweep_plan import SweepPlan
+from .engine import sweep
+from .observer import Again, CollectingObserver, SweepObserver
+
+_log = logging.getLogger("coarsen")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """What came of one plan.
+
+    `rows` are all of the sweep's rows, `measured` the keys of those that were measured now (what breaks a
+    constraint isn't). `device` is the device in full, as it was named where it wasn't found. `problem` says in one
+    line why the sweep is incomplete or has no speed-ups, empty where there is none; `exit_code` is the problem's.
+    """
+
+    plan: SweepPlan
+    benchmark: str
+    device: str
+    rows: tuple[Measurement, ...] = ()
+    measured: frozenset[str] = field(default_factory=frozenset)
+    seconds: float = 0.0
+    problem: str = ""
+    exit_code: int = 0
+
+    @property
+    def feasible_rows(self) -> list[Measurement]:
+        """The rows that no constraint rules out."""
+        return [row for row in self.rows if row.invalidity is not Invalidity.CONSTRAINTS]
+
+    @property
+    def measured_rows(self) -> list[Measurement]:
+        """The rows that were measured now."""
+        return [row for row in self.rows if row.key in self.measured]
+
+    @property
+    def wrong(self) -> list[Measurement]:
+        """The rows whose results were wrong."""
+        return [row for row in self.rows if row.invalidity is Invalidity.CORRECTNESS]
+
+
+class SweepsObserver(SweepObserver):
+    """Watches several sweeps; this one looks away."""
+
+    def finished(self, result: SweepResult) -> None:
+        """A sweep has ended, well or not."""
+
+    def counted(self, rows: int, measured: int) -> None:
+        """Of sweeps on other machines so many feasible rows are there, so many of them measured now."""
+
+
+class _Recorder(CollectingObserver):
+    """Keeps, beside the rows, what `SweepResult` says of a sweep, also of one that fails."""
+
+    def __init__(self, onwards: SweepObserver, plan: SweepPlan) -> None:
+        super().__init__(onwards)
+        self.benchmark = str(plan.benchmark)
+        self.device = plan.device
+        self.measured_keys: set[str] = set()
+
+    def planned(self, benchmark: str, device: str, configurations: int) -> None:
+        self.benchmark, self.device = benchmark, device
+        super().planned(benchmark, device, configurations)
+
+    def stored(self, measurement: Measurement, measured: bool) -> None:
+        if measured and measurement.invalidity is not Invalidity.CONSTRAINTS:
+            self.measured_keys.add(measurement.key)
+        super().stored(measurement, measured)
+
+
+def sweep_all(
+    plans: Iterable[SweepPlan], store: Store, observer: SweepsObserver, again: Again = Again.NOTHING
+) -> list[SweepResult]:
+    """Sweep each plan; what each came to, in their order.
+
+    Raises:
+        InvalidInputError: the store has failed, so nothing would be kept.
+    """
+    results = []
+    for plan in plans:
+        result = sweep_one(plan, store, observer, again)
+        observer.finished(result)
+        results.append(result)
+    return results
+
+
+def sweep_one(plan: SweepPlan, store: Store, observer: SweepObserver, again: Again = Again.NOTHING) -> SweepResult:
+    """Sweep a plan; whatever goes wrong is the result's problem.
+
+    Raises:
+        InvalidInputError: the store has failed.
+    """
+    start = time.perf_counter()
+    recorder = _Recorder(observer, plan)
+    problem, exit_code = "", 0
+    try:
+        problem = sweep(plan, store, recorder, again).problem
+        exit_code = _exit_code(recorder.rows) if problem else 0
+    except Exception as error:  # a bug, too, must not end the other sweeps
+        store.find("")  # a store that has failed ends them
+        _log.debug("%s failed", plan.benchmark, exc_info=True)
+        problem, exit_code = _problem(error)
+    return SweepResult(
+        plan,
+        recorder.benchmark,
+        recorder.device,
+        tuple(recorder.rows),
+        frozenset(recorder.measured_keys),
+        time.perf_counter() - start,
+        problem,
+        exit_code,
+    )
+
+
+def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:
+    """How many feasible rows a sweep will have. Raises InvalidInputError as `points` does."""
+    space = points(benchmark, plan.preset, plan.space, limits)
+    feasible = [point for point in space if point.violation is None]
+    selected = [point for point in feasible if not point.candidate.coarsenings]
+    confirmed = 1 if feasible else 0
+    return len(selected) + len(feasible) + confirmed
+
+
+def _problem(error: Exception) -> tuple[str, int]:
+    """An error in one line, and its exit code."""
+    text = " ".join(str(error).split())
+    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
+        return text, error.exit_code
+    return f"this is a bug in coarsen: {type(error).__name__}: {text}", InternalError.exit_code
+
+
+def _exit_code(rows: Sequence[Measurement]) -> int:
+    """The exit code where no uncoarsened configuration runs correctly."""
+    endings = {row.invalidity for row in rows}
+    if Invalidity.CORRECTNESS in endings:
+        return VerificationError.exit_code
+    failed_there = endings & {Invalidity.RUNTIME, Invalidity.TIMEOUT}
+    return DeviceError.exit_code if failed_there else InvalidInputError.exit_code

@@ -1,0 +1,45 @@
+"""What a sweep is asked for: which benchmark, at which sizes, over which space, how measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .benchmark import LocalSize
+from .candidate import Form
+from .measurement import Method
+
+DEFAULT_FACTORS = (1, 2, 4, 8, 16, 32)
+DEFAULT_STRIDES = (1, 8, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The optimisation space: every combination of these.
+
+    `dimensions` and `local_sizes` are the benchmark's own where None. `definitions` holds, per macro, the values
+    to try; those of the benchmark where the macro isn't named here.
+    """
+
+    factors: tuple[int, ...] = DEFAULT_FACTORS
+    strides: tuple[int, ...] = DEFAULT_STRIDES
+    dimensions: tuple[int, ...] | None = None
+    local_sizes: tuple[LocalSize, ...] | None = None
+    definitions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """The sweep of one benchmark on one device.
+
+    `benchmark` is a name of the suite, or the path of a TOML file that describes a user's kernel. `device` is what
+    a person calls it (see `coarsen.runtime.selection.find_device`).
+    """
+
+    benchmark: str | Path
+    device: str
+    preset: str = "cpu"
+    seed: int = 0
+    space: Space = field(default_factory=Space)
+    method: Method = field(default_factory=Method)
+    form: Form = "opencl_c"

@@ -1,0 +1,109 @@
+"""Reading one table of a TOML file: every mistake names the file and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard, TypeVar
+
+from coarsen.errors import InvalidInputError
+
+T = TypeVar("T")
+
+LARGEST_TOLERANCE = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table and where it stands; `key` is empty for the file's outermost one."""
+
+    path: Path
+    key: str
+    values: Mapping[str, object]
+
+    def key_of(self, name: str) -> str:
+        """The full key of an entry."""
+        return f"{self.key}.{name}" if self.key else name
+
+    def error(self, name: str, message: str) -> InvalidInputError:
+        """The error to raise for an entry; without a name, for the table."""
+        key = self.key_of(name) if name else self.key
+        return InvalidInputError(f"{self.path}: {key}: {message}")
+
+    def check_names(self, *known: str) -> None:
+        """Raise InvalidInputError for a key that isn't known."""
+        for name in self.values:
+            if name not in known:
+                raise self.error(name, f"no such key; there are {', '.join(known)}")
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an entry."""
+        return name in self.values
+
+    def required(self, name: str) -> object:
+        """An entry that must be there."""
+        if name not in self.values:
+            raise self.error(name, "it is missing")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        """A text that must be there and not be empty."""
+        value = self.required(name)
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(name, f"it must be a text, not {value!r}")
+        return value
+
+    def texts(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """An array of texts."""
+        value = self.array(name, list(default))
+        if not all(isinstance(entry, str) for entry in value):
+            raise self.error(name, f"it must be an array of texts, not {value!r}")
+        return tuple(map(str, value))
+
+    def array(self, name: str, default: list[str] | None = None) -> list[object]:
+        """An array; it must be there unless there is a default."""
+        value = self.required(name) if default is None else self.values.get(name, default)
+        if not isinstance(value, list):
+            raise self.error(name, f"it must be an array, not {value!r}")
+        return value
+
+    def tolerance(self, name: str, default: float = 0.0) -> float:
+        """A number that is finite and not negative."""
+        value = self.values.get(name, default)
+        if not is_number(value) or not 0 <= value <= LARGEST_TOLERANCE:
+            raise self.error(name, f"it must be a number of at least 0, not {value!r}")
+        return float(value)
+
+    def table(self, name: str) -> Table:
+        """A table within, empty where there is none."""
+        return self.as_table(name, self.values.get(name, {}))
+
+    def tables(self, name: str) -> list[Table]:
+        """An array of tables."""
+        return [self.as_table(f"{name}[{index}]", value) for index, value in enumerate(self.array(name))]
+
+    def as_table(self, name: str, value: object) -> Table:
+        """A value that must be a table."""
+        if not isinstance(value, dict):
+            raise self.error(name, f"it must be a table, not {value!r}")
+        return Table(self.path, self.key_of(name), value)
+
+    def parse(self, name: str, parser: Callable[[str], T], default: str | None = None) -> T:
+        """An entry that has a small language of its own; whole numbers stand for their text."""
+        value = self.required(name) if default is None else self.values.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise self.error(name, f"it must be a text or a whole number, not {value!r}")
+        return self.parse_text(name, parser, str(value))
+
+    def parse_text(self, name: str, parser: Callable[[str], T], text: str) -> T:
+        """Parse a text, and say where it stands if that fails."""
+        try:
+            return parser(text)
+        except InvalidInputError as error:
+            raise self.error(name, str(error)) from None
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a TOML value is a number; a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,194 @@
+"""`coarsen bench`: small sweeps on a real device, what it refuses, how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.opencl_bench.candidate import Candidate
+from coarsen.opencl_bench.exchange.tables import read_table
+from coarsen.opencl_bench.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.store.database import Store, open_store
+from coarsen.opencl_bench.sweep.observer import Again, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep_plan import SweepPlan
+from coarsen.transform.configuration import Coarsening
+
+from ..opencl_bench.measurements import some_measurement
+
+Run = Callable[..., Any]
+Sweeping = Callable[[dict[str, Any]], None]
+SMALL = ("-d", "intel", "--preset", "test", "--quick", "--factors", "1,2", "--strides", "1", "--dims", "0")
+# A selection, two comparisons, a confirmation.
+MT = ("mt", *SMALL, "--local-sizes", "32x32")
+
+
+def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
+    store, export = tmp_path / "results.sqlite", tmp_path / "rows.csv"
+    first = run(*("bench", *MT, "--store", store, "-o", export))
+    assert first.code == 0
+    assert first.err.startswith("coarsen: note: mt on intel: 4 rows, 4 of them measured in ")
+    lines = first.out.splitlines()
+    assert lines[0].split("  ")[0] == "kernel" and lines[0].endswith("verified against  failed")
+    assert lines[1].startswith("mt      intel   32×32     ") and "reference" in lines[1]
+    assert "geometric mean " in lines[3] and lines[3].endswith(" over 1 kernel")
+    assert lines[-2].startswith("4 rows; 4 of them measured now, in ") and "rows per hour" in lines[-2]
+    assert lines[-1] == f"The rows are in {store}"
+    assert len(read_table(export)) == 4
+
+    again = run("bench", *MT, "reduce", "--local-sizes", "32x32,64", "--store", store, "-f", "json", "-q")
+    assert (again.code, again.err) == (0, "")
+    report = json.loads(again.out)
+    assert [(each["benchmark"], each["rows"], each["measured"]) for each in report["sweeps"]] == [
+        ("mt", 4, 0),
+        ("reduce", 4, 4),
+    ]
+    assert report["sweeps"][0]["best"]["verified_against"] == "reference"
+    assert report["geometric_means"][0]["kernels"] == 2
+    assert (report["run"]["rows"], report["run"]["measured"]) == (8, 4)
+    assert 0 < report["run"]["timed_share"] < report["run"]["measuring_share"] < 1
+    assert report["store"] == str(store)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("sgem",), 2, "no benchmark 'sgem'; there are binarySearch, "),
+        (("nowhere.toml",), 2, "{here}/nowhere.toml: "),
+        (
+            ("nowhere.cl",),
+            2,
+            "nowhere.cl: there is no nowhere.toml beside it; coarsen bench init nowhere.cl writes",
+        ),
+        (("mt", "--preset", "huge"), 2, "mt: no preset 'huge'; there are test, cpu, paper"),
+        (("mt", "-d", "gameboy"), 4, "no OpenCL device is called 'gameboy'; there are: "),
+        (
+            ("mt", "--factors", "1,two"),
+            2,
+            "--factors takes whole numbers from 1 on, separated by commas, not '1,two'",
+        ),
+        (("mt", "--factors", ""), 2, "--factors takes whole numbers from 1 on, separated by commas, not ''"),
+        (("mt", "--strides", "0"), 2, "--strides takes whole numbers from 1 on"),
+        (("mt", "--dims", "2"), 2, "mt: --dims names none of its dimensions (0, 1)"),
+        (("mt", "--local-sizes", "16*16"), 2, "--local-sizes takes sizes such as 64 or 16x16"),
+        (("mt", "--local-sizes", "64"), 2, "mt: --local-sizes has none of its dimensions, such as "),
+        (("mt", "-D", "TILE"), 2, "-D takes a name and the values to try, NAME=1,2, not 'TILE'"),
+        (("mt", "--repetitions", "0"), 2, "invalid value for '--repetitions'"),
+        (("mt", "--timeout-multiple", "1"), 2, "--timeout-multiple must be above 1, not 1"),
+        (("mt", "--again", "some"), 2, "invalid value for '--again'"),
+        (("mt", "-o", "rows.xlsx"), 2, "rows.xlsx: the name must end with one of .json, .parquet, .csv"),
+        (("mt", "-o", "nowhere/rows.csv"), 2, "nowhere/rows.csv: there is no such folder"),
+        (("mt", "--store", "nowhere/store"), 2, "there is no folder {here}/nowhere for the store"),
+        (("mt", "--store", "mysql://here/x"), 2, "the store must be in SQLite or PostgreSQL, not in 'mysql'"),
+        (("mt", "--scheduler", "tcp://127.0.0.1:1"), 2, "--scheduler needs --device: the names that the workers"),
+    ],
+)
+def test_refusals(
+    words: tuple[str, ...], code: int, message: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    device = () if "-d" in words or "--scheduler" in words else ("-d", "intel")
+    outcome = run("bench", *words, *device)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.error.startswith(message.format(here=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "message"),
+    [
+        ("sqlalchemy", "measuring needs more packages: pip install 'coarsen[bench]'"),
+        ("distributed", "--scheduler needs Dask: pip install 'coarsen[cluster]'"),
+    ],
+)
+def test_missing_packages(package: str, message: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == package else object())
+    outcome = run("bench", "mt", "-d", "intel", "--scheduler", "tcp://127.0.0.1:1")
+    assert (outcome.code, outcome.error) == (2, message)
+
+
+@pytest.fixture
+def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
+    """`sweeping({"mt": […]})` has a sweep of mt store these rows; an error among them is raised."""
+
+    def arrange(endings: dict[str, Any]) -> None:
+        def sweep(plan: SweepPlan, store: Store, observer: SweepObserver, again: Again) -> SweepSummary:
+            observer.planned(str(plan.benchmark), "0:0 Some device", 10)
+            for ending in endings[str(plan.benchmark)]:
+                if isinstance(ending, BaseException):
+                    raise ending
+                store.add(ending)
+                observer.stored(ending, True)
+            return SweepSummary(str(plan.benchmark), "0:0 Some device", (), 0, 1.0)
+
+        monkeypatch.setattr("coarsen.opencl_bench.sweep.several.sweep", sweep)
+
+    return arrange
+
+
+def row(benchmark: str, factor: int, invalidity: Invalidity = Invalidity.CORRECT, reason: str = "") -> Measurement:
+    candidate = Candidate((32, 8), (Coarsening(factor, 0),))
+    return some_measurement(benchmark=benchmark, candidate=candidate, invalidity=invalidity, reason=reason)
+
+
+def test_a_lost_device_does_not_end_the_other_sweeps(tmp_path: Path, run: Run, sweeping: Sweeping) -> None:
+    lost, bug = DeviceError("the device can't be opened"), ZeroDivisionError("division by zero")
+    sweeping({"mt": [row("mt", 2), lost], "sobel": [bug], "reduce": [row("reduce", 4)]})
+    outcome = run("bench", "mt", "sobel", "reduce", "-d", "intel", "--store", tmp_path / "store", "-q")
+    assert outcome.code == 4
+    assert outcome.err.splitlines() == [
+        "coarsen: error: mt on intel: the device can't be opened",
+        "coarsen: error: sobel on intel: this is a bug in coarsen: ZeroDivisionError: division by zero",
+    ]
+    assert "2 rows; 2 of them measured now" in outcome.out
+    kernels = [line.split()[0] for line in outcome.out.splitlines()[1:4]]
+    assert kernels == ["mt", "sobel", "reduce"]
+
+
+def test_wrong_results_are_named(tmp_path: Path, run: Run, sweeping: Sweeping) -> None:
+    wrong = [row("mt", factor, Invalidity.CORRECTNESS, f"output[{factor}] differs") for factor in (2, 4)]
+    slow = row("mt", 8, Invalidity.TIMEOUT, "no answer within 3.5 s")
+    sweeping({"mt": [row("mt", 16), *wrong, slow], "sobel": [DeviceError("gone")]})
+    outcome = run("bench", "mt", "sobel", "-d", "intel", "--store", tmp_path / "store", "-q")
+    assert outcome.code == 5
+    assert outcome.err.splitlines() == [
+        "coarsen: error: sobel on intel: gone",
+        "coarsen: error: wrong results: mt on intel: factor 2 along dimension 0, local size 32×8; "
+        "mt on intel: factor 4 along dimension 0, local size 32×8",
+    ]
+    assert "Configurations without a time: correctness 2, timeout 1\n" in outcome.out
+    assert "correctness     2  output[2] differs" in outcome.out
+
+
+def test_a_tie_is_called_a_tie(tmp_path: Path, run: Run, sweeping: Sweeping) -> None:
+    times = (1_000_000, 1_000_400, 1_000_200, 999_900, 1_000_100)
+    tie = some_measurement(benchmark="mt", nanoseconds=times, baseline_nanoseconds=times[::-1])
+    sweeping({"mt": [tie]})
+    outcome = run("bench", "mt", "-d", "intel", "--store", tmp_path / "store", "-q")
+    assert "  no significant difference (1.00 to 1.00)  " in outcome.out.splitlines()[1]
+
+
+def test_an_interrupted_run_says_where_its_rows_are(tmp_path: Path, run: Run, sweeping: Sweeping) -> None:
+    sweeping({"mt": [row("mt", 2), row("mt", 4), KeyboardInterrupt()]})
+    outcome = run("bench", "mt", "-d", "intel", "--store", tmp_path / "store")
+    assert (outcome.code, outcome.out) == (130, "")
+    where = f"2 rows were measured and stored in {tmp_path / 'store'}; the same command goes on from there"
+    assert outcome.err == f"coarsen: interrupted: {where}\n"
+    with open_store(str(tmp_path / "store")) as store:
+        assert store.count() == 2
+
+
+def test_a_store_that_fails_ends_the_run(
+    tmp_path: Path, run: Run, sweeping: Sweeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_store: Store, _key: str) -> None:
+        raise InvalidInputError("the store is gone")
+
+    monkeypatch.setattr(Store, "find", fail)
+    sweeping({"mt": [InvalidInputError("the row was not stored")], "sobel": [row("sobel", 2)]})
+    outcome = run("bench", "mt", "sobel", "-d", "intel", "--store", tmp_path / "store", "-q")
+    assert (outcome.code, outcome.out, outcome.error) == (2, "", "the store is gone")

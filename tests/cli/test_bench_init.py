@@ -1,0 +1,160 @@
+"""`coarsen bench init`: the file that it writes is read back as it is, and fits the kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from coarsen.cli.bench_init import init
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.benchmark import Benchmark
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.user_kernels.check_signature import check_kernel_of
+from coarsen.opencl_bench.user_kernels.read import read_benchmark
+
+MIXED = """\
+typedef struct { float weight; int next; } Node;
+#ifndef OFFSET
+#error OFFSET
+#endif
+kernel void mixed(global float *sums, global const int *indices, constant Node *nodes, local float4 *tile,
+                  float factor, uint count, char small, global uchar *flags, float4 shift, global int *counters)
+{
+    uint item = get_global_id(1);
+    tile[get_local_id(0)] = shift;
+    global float *place = sums + item;
+    if (item < count)
+        *place = factor * indices[item] + tile[0].x + nodes[0].weight + small + flags[item] + OFFSET;
+    atomic_inc(counters);
+}
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    path = tmp_path / "mixed.cl"
+    path.write_text(MIXED)
+    return path
+
+
+def initialised(kernel_file: Path, **options: object) -> Benchmark:
+    """What is read back from the file that `init` writes beside a kernel."""
+    init(kernel_file, **options)  # type: ignore[arg-type]
+    path = kernel_file.with_suffix(".toml")
+    check_kernel_of(path)
+    return read_benchmark(path)
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_the_suites_kernels(name: str, tmp_path: Path) -> None:
+    source = SUITE[name].kernel_file
+    path = tmp_path / "folder" / f"{name}.toml"
+    path.parent.mkdir()
+    init(source, output=path)
+    check_kernel_of(path)
+    read = read_benchmark(path)
+    assert read.kernel == name
+    assert read.kernel_file.samefile(source)
+    assert read.dimensions == SUITE[name].dimensions
+    assert list(read.presets) == ["test", "cpu"]
+    workload, own = read.workload("test"), SUITE[name].workload("test")
+    assert [output.rstrip("_0123456789") for output in own.outputs] == list(workload.outputs)
+    assert len(workload.launches[0].arguments) == len(own.launches[0].arguments)
+
+
+def test_every_kind_of_parameter(mixed: Path) -> None:
+    read = initialised(mixed, define=["OFFSET=4"])
+    assert read.build_options == ("-DOFFSET=4", "-cl-std=CL1.2")
+    assert read.dimensions == (0, 1)
+    workload = read.workload("test")
+    assert workload.outputs == ("sums", "counters")
+    assert {name: array.dtype for name, array in workload.buffers.items()} == {
+        "sums": np.float32,
+        "indices": np.int32,
+        "nodes": np.uint32,
+        "flags": np.uint8,
+        "counters": np.int32,
+    }
+    # What is only written is found out by its value before; what is read has a value to begin with.
+    assert np.isnan(workload.buffers["sums"]).all()
+    assert 0 <= workload.buffers["counters"].min() <= workload.buffers["counters"].max() < 64
+
+
+def test_what_cannot_be_known_is_marked(mixed: Path) -> None:
+    initialised(mixed, define=["OFFSET=4"])
+    lines = mixed.with_suffix(".toml").read_text().splitlines()
+    for start in ("outputs =", "global_size =", "elements =", "value ="):
+        found = [line for line in lines if line.startswith(start)]
+        assert found and all("# CHECK" in line for line in found if '"16 * ' not in line)
+    assert "[[arguments]]  # global const int* indices" in lines
+
+
+def test_a_demanded_work_group_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "fixed.cl"
+    path.write_text(
+        "kernel __attribute__((reqd_work_group_size(12, 1, 1))) void fixed(global int *o)"
+        "{ o[get_global_id(0)] = 1; }\n"
+    )
+    read = initialised(path)
+    assert read.local_sizes == ((12,),)
+    assert all(preset.size["n"] % 12 == 0 for preset in read.presets.values())
+
+
+def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
+    kernel = tmp_path / "one.cl"
+    kernel.write_text("kernel void one(global int *o) { o[get_global_id(0)] = 1; }\n")
+    path = tmp_path / "one.toml"
+    path.write_text("mine")
+    with pytest.raises(InvalidInputError, match=r"one\.toml: the file is there already; --force overwrites it"):
+        init(kernel)
+    assert path.read_text() == "mine"
+    assert initialised(kernel, force=True).kernel == "one"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        (
+            "global int *o, read_only image2d_t picture",
+            "'picture' is of type image2d_t, which a benchmark can't have",
+        ),
+        ("global int *o, struct pair { int a, b; } p", "'p' is of type struct pair, which a benchmark can't have"),
+        ("global const int *o", "the kernel 'k' has no buffer that it may write"),
+        ("", "the kernel 'k' has no buffer that it may write"),
+    ],
+)
+def test_kernels_that_are_no_benchmark(tmp_path: Path, parameters: str, words: str) -> None:
+    kernel = tmp_path / "k.cl"
+    kernel.write_text(f"kernel void k({parameters}) {{ }}\n")
+    with pytest.raises(InvalidInputError, match=words):
+        init(kernel)
+    assert not kernel.with_suffix(".toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "words"),
+    [
+        ("k.ll", None, "needs OpenCL C source"),
+        ("k.cl", "k.txt", "must end with .toml"),
+        ("gone.cl", None, "gone.cl"),
+    ],
+)
+def test_files_that_do_not_do(tmp_path: Path, name: str, output: str | None, words: str) -> None:
+    for file in ("k.ll", "k.cl"):
+        (tmp_path / file).write_text("kernel void k(global int *o) { *o = 1; }\n")
+    with pytest.raises(InvalidInputError, match=words):
+        init(tmp_path / name, output=tmp_path / output if output else None)
+
+
+def test_as_a_command(mixed: Path) -> None:
+    application = typer.Typer()
+    application.command()(init)
+    words = [str(mixed), "-k", "mixed", "-D", "OFFSET=1", "-o", str(mixed.with_name("other.toml"))]
+    result = CliRunner().invoke(application, words)
+    assert result.exit_code == 0, result.output
+    assert "coarsen bench" in result.output
+    assert read_benchmark(mixed.with_name("other.toml")).name == "other"

@@ -1,0 +1,117 @@
+"""What `coarsen bench` shows while it measures."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from coarsen.cli.bench_bar import Bar
+from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, watching
+from coarsen.cli.messages import logging_to_stderr
+from coarsen.opencl_bench.candidate import Candidate
+from coarsen.opencl_bench.measurement import Invalidity
+from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.opencl_bench.sweep_plan import SweepPlan
+
+from ..opencl_bench.measurements import some_measurement
+
+CORRECT = some_measurement()
+FAILED = some_measurement(invalidity=Invalidity.RUNTIME, reason="lost")
+IMPOSSIBLE = some_measurement(invalidity=Invalidity.CONSTRAINTS, reason="too large")
+PLAN, OTHER_PLAN = SweepPlan("mt", "intel"), SweepPlan("mt", "pocl")
+RESULT = SweepResult(PLAN, "mt", "2:0 AMD EPYC", (CORRECT, FAILED, IMPOSSIBLE), frozenset({CORRECT.key}), 75.0)
+
+
+class Watch:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def after_a_minute(tally: Tally, clock: Watch) -> None:
+    """Four rows of ten in a minute: one found, three measured, one of them a failure; and a broken constraint."""
+    tally.planned("mt", "2:0 AMD EPYC", 10)
+    rows = ((CORRECT, False), (CORRECT, True), (CORRECT, True), (FAILED, True), (IMPOSSIBLE, True))
+    for measurement, measured in rows:
+        tally.measuring("mt", Candidate((32, 32)))
+        tally.stored(measurement, measured)
+    clock.seconds += 60
+
+
+def test_the_figures_of_the_bar() -> None:
+    clock = Watch()
+    screen = Console(file=io.StringIO(), force_terminal=True, width=90, color_system=None)
+    bar = Bar({PLAN: 10}, screen, clock)
+    assert [figure.plain for figure in bar.figures()][1:] == ["0 rows/min", "time left unknown", "0 failed"]
+    after_a_minute(bar, clock)
+    assert [figure.plain for figure in bar.figures()] == ["4/10 rows", "3 rows/min", "2 min left", "1 failed"]
+    with screen.capture() as capture:
+        screen.print(bar)
+    first, second = capture.get().splitlines()
+    assert first.startswith("━━━") and first.endswith("  4/10 rows  3 rows/min  2 min left  1 failed")
+    assert second.strip() == "mt: uncoarsened, local size 32×32"
+
+
+def test_the_bar_counts_out_what_will_not_come() -> None:
+    screen = Console(file=io.StringIO(), width=200)
+    bar = Bar({PLAN: 10, OTHER_PLAN: 15}, screen)
+    bar.planned("mt", "2:0 AMD EPYC", 10)
+    for measurement in RESULT.rows:
+        bar.stored(measurement, True)
+    bar.finished(RESULT)
+    assert (bar.rows, bar.total) == (2, 17)
+    assert isinstance(screen.file, io.StringIO)
+    said = "mt on intel: 2 rows, 1 of them measured in 1 min, 1 failed, 1 broke a constraint"
+    assert screen.file.getvalue().strip() == said
+
+
+def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Watch()
+    with logging_to_stderr():
+        lines = PlainLines({PLAN: 10}, clock)
+        after_a_minute(lines, clock)
+        for _ in range(3):
+            lines.measuring("mt", Candidate((16, 16)))
+        lines.finished(RESULT)
+    said = capsys.readouterr().err.splitlines()
+    progress = "4 of 10 rows, 3 rows/min, about 2 min left, 1 failed, mt: uncoarsened, local size 16×16"
+    assert said[0] == f"coarsen: note: {progress}"
+    assert said[1].startswith("coarsen: note: mt on intel: 2 rows, ")
+    assert len(said) == 2
+
+
+def test_rows_on_other_machines_are_counted() -> None:
+    clock = Watch()
+    tally = Tally({PLAN: 10}, clock)
+    clock.seconds += 120
+    tally.counted(8, 4)
+    assert progress_line(tally) == "8 of 10 rows, 2 rows/min, about 1 min left, 0 sweeps finished"
+
+
+def test_a_terminal_has_the_bar_and_a_file_has_lines(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with logging_to_stderr(), watching({PLAN: 10}) as tally:
+        assert isinstance(tally, PlainLines)
+    with (tmp_path / "screen").open("w+") as screen:
+        monkeypatch.setattr(screen, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys, "stderr", screen)
+        with logging_to_stderr(), watching({PLAN: 10}) as tally:
+            assert isinstance(tally, Bar)
+    assert "0/10 rows" in (tmp_path / "screen").read_text()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1 min"), (3599, "1 h 00 min")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,43 @@
+"""A child process that does what drivers do on bad days."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from coarsen.opencl_bench.sweep.serving import Message, serve
+
+
+def echo(request: Message) -> Message:
+    return {"said": request["say"], "process": os.getpid()}
+
+
+def chatter(request: Message) -> Message:
+    os.write(1, b"a driver's remark on standard output, from C\n")
+    print("another one, from Python", flush=True)
+    return {"said": request["say"]}
+
+
+def hang(request: Message) -> Message:
+    time.sleep(request["seconds"])
+    return {}
+
+
+def crash(_request: Message) -> Message:
+    print("assertion failed: the last words", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return {}
+
+
+def leave(request: Message) -> Message:
+    sys.exit(request["code"])
+
+
+def fail(_request: Message) -> Message:
+    raise ValueError("what a bug raises")
+
+
+if __name__ == "__main__":
+    serve({"echo": echo, "chatter": chatter, "hang": hang, "crash": crash, "leave": leave, "fail": fail})

@@ -1,0 +1,23 @@
+"""A sweep of seconds, in this process or (`python -m …`) in one that can be killed."""
+
+from __future__ import annotations
+
+import sys
+
+from coarsen.opencl_bench.measurement import Method
+from coarsen.opencl_bench.store.database import open_store
+from coarsen.opencl_bench.sweep.engine import sweep
+from coarsen.opencl_bench.sweep_plan import Space, SweepPlan
+
+METHOD = Method(repetitions=4, minimum_repetitions=3, interval_width=10.0)
+
+
+def small_plan(device: str, benchmark: str = "mt", space: Space | None = None) -> SweepPlan:
+    """One kernel along one dimension, two local sizes, a constraint violation among the factors."""
+    small = Space(factors=(1, 2, 4, 64), strides=(1, 8), dimensions=(1,), local_sizes=((32, 32), (8, 8)))
+    return SweepPlan(benchmark, device, "test", space=space or small, method=METHOD)
+
+
+if __name__ == "__main__":
+    with open_store(sys.argv[1]) as store:
+        sweep(small_plan(sys.argv[2]), store)

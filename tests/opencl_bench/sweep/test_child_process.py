@@ -1,0 +1,102 @@
+"""A child process answers, and whatever else it does costs no more than its own life."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+
+ROOT = Path(__file__).parents[3]
+SERVICE = "tests.opencl_bench.sweep.misbehaving_service"
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def child(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChildProcess]:
+    monkeypatch.chdir(ROOT)
+    with ChildProcess(SERVICE) as process:
+        yield process
+
+
+def is_alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_it_answers_again_and_again_from_one_process(child: ChildProcess) -> None:
+    answers = [child.ask({"do": "echo", "say": text}, PATIENCE) for text in ("one", "two\nlines")]
+    assert [answer["said"] for answer in answers] == ["one", "two\nlines"]
+    assert len({answer["process"] for answer in answers}) == 1
+
+
+def test_a_request_may_be_larger_than_a_pipe(child: ChildProcess) -> None:
+    text = "long " * 200_000
+    assert child.ask({"do": "echo", "say": text}, PATIENCE)["said"] == text
+
+
+def test_what_is_printed_does_not_disturb_the_answers(child: ChildProcess) -> None:
+    assert child.ask({"do": "chatter", "say": "heard"}, PATIENCE) == {"said": "heard"}
+
+
+def test_a_hang_ends_in_time_and_the_next_request_is_answered_by_another(child: ChildProcess) -> None:
+    first = child.ask({"do": "echo", "say": ""}, PATIENCE)["process"]
+    start = time.monotonic()
+    with pytest.raises(ChildTimedOutError, match=r"no answer within 0\.5 s"):
+        child.ask({"do": "hang", "seconds": PATIENCE}, 0.5)
+    assert time.monotonic() - start < PATIENCE / 2
+    assert not child.is_running
+    assert not is_alive(first)
+    assert child.ask({"do": "echo", "say": ""}, PATIENCE)["process"] != first
+
+
+def test_a_child_that_does_not_read_times_out_too(child: ChildProcess) -> None:
+    child.ask({"do": "echo", "say": ""}, PATIENCE)
+    process = child.ask({"do": "echo", "say": ""}, PATIENCE)["process"]
+    os.kill(process, signal.SIGSTOP)
+    with pytest.raises(ChildTimedOutError):
+        child.ask({"do": "echo", "say": "x" * 5_000_000}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        ({"do": "crash"}, "died of signal SIGSEGV: assertion failed: the last words"),
+        ({"do": "leave", "code": 3}, "ended with code 3"),
+        ({"do": "fail"}, "ended with code 1: ValueError: what a bug raises"),
+    ],
+)
+def test_a_death_is_told_with_its_last_words(child: ChildProcess, request_: dict[str, object], told: str) -> None:
+    with pytest.raises(ChildDiedError, match=told):
+        child.ask(request_, PATIENCE)
+    assert child.ask({"do": "echo", "say": "back"}, PATIENCE)["said"] == "back"
+
+
+def test_a_child_does_not_outlive_its_parent() -> None:
+    code = (
+        "from coarsen.opencl_bench.sweep.child_process import ChildProcess\n"
+        f"child = ChildProcess({SERVICE!r})\n"
+        "print(child.ask({'do': 'echo', 'say': ''}, 60)['process'], flush=True)\n"
+        "child.ask({'do': 'hang', 'seconds': 600}, 600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    process = int(parent.stdout.readline())
+    assert is_alive(process)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + PATIENCE
+    while is_alive(process) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_alive(process)

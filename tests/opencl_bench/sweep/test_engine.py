@@ -1,0 +1,183 @@
+"""A sweep on a real device: every configuration a row, none measured twice, nothing lost when it is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.opencl_bench.measure import median
+from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.store.database import Store, open_store
+from coarsen.opencl_bench.sweep import compiler
+from coarsen.opencl_bench.sweep.engine import sweep
+from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep_plan import Space
+
+from .small_sweep import METHOD, small_plan
+
+ROOT = Path(__file__).parents[3]
+DEVICE = "intel"
+# Uncoarsened: two; coarsened: two local sizes × three factors × two strides; selection: two; confirmation: one.
+COMPARISONS = 2 + 12
+ROWS = COMPARISONS + 2 + 1
+
+
+class Watcher(SweepObserver):
+    def __init__(self) -> None:
+        self.told: list[tuple[str, bool]] = []
+        self.configurations = 0
+
+    def planned(self, benchmark: str, device: str, configurations: int) -> None:
+        self.configurations = configurations
+
+    def stored(self, measurement: Measurement, measured: bool) -> None:
+        self.told.append((measurement.key, measured))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "results.sqlite")) as opened:
+        yield opened
+
+
+def speedup_of(row: Measurement) -> float:
+    return median(row.baseline_nanoseconds) / median(row.nanoseconds)
+
+
+def test_every_configuration_is_a_row(store: Store) -> None:
+    watcher = Watcher()
+    summary = sweep(small_plan(DEVICE), store, watcher)
+    assert not summary.problem
+    assert summary.measured == len(summary.rows) == watcher.configurations == ROWS
+    assert {row.key for row in store.measurements()} == {row.key for row in summary.rows}
+    assert watcher.told == [(row.key, True) for row in summary.rows]
+    compared = [row for row in summary.rows if row.role is Role.COMPARISON]
+    assert len({row.candidate for row in compared}) == COMPARISONS
+    # 64 divides no local size; a stride of 8 does not divide 8 / 2, 8 / 4.
+    failures = Counter(row.invalidity for row in compared)
+    assert failures == {Invalidity.CORRECT: 8, Invalidity.CONSTRAINTS: 6}
+    for row in compared:
+        if row.invalidity is Invalidity.CORRECT:
+            assert row.oracle is Oracle.REFERENCE
+            assert METHOD.minimum_repetitions <= len(row.nanoseconds) == len(row.baseline_nanoseconds)
+            assert row.timed_seconds <= row.measure_seconds
+        else:
+            assert "does not divide" in row.reason
+            assert not row.nanoseconds
+
+
+def test_the_baseline_is_the_best_uncoarsened_local_size(store: Store) -> None:
+    rows = sweep(small_plan(DEVICE), store).rows
+    selection = [row for row in rows if row.role is Role.SELECTION]
+    best = max(selection, key=speedup_of).candidate
+    assert {row.baseline for row in rows if row.role is Role.COMPARISON} == {best}
+    # The first is compared with itself, the others with the first.
+    assert {row.baseline for row in selection} == {selection[0].candidate}
+
+
+def test_the_best_is_confirmed_with_new_samples(store: Store) -> None:
+    rows = sweep(small_plan(DEVICE), store).rows
+    (confirmed,) = (row for row in rows if row.role is Role.CONFIRMATION)
+    compared = [row for row in rows if row.role is Role.COMPARISON and row.nanoseconds]
+    best = max(compared, key=speedup_of)
+    assert (confirmed.candidate, confirmed.baseline) == (best.candidate, best.baseline)
+    assert confirmed.nanoseconds != best.nanoseconds
+
+
+def test_a_second_sweep_measures_nothing(store: Store) -> None:
+    first = sweep(small_plan(DEVICE), store)
+    second = sweep(small_plan(DEVICE), store)
+    assert second.measured == 0
+    assert second.rows == first.rows
+    assert store.count() == ROWS
+
+
+def test_everything_can_be_measured_again(store: Store) -> None:
+    space = Space(factors=(1, 2), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
+    first = sweep(small_plan(DEVICE, space=space), store)
+    second = sweep(small_plan(DEVICE, space=space), store, again=Again.EVERYTHING)
+    assert second.measured == len(first.rows)
+    # Another configuration may be the best this time, whose confirmation is a new row.
+    assert len(first.rows) <= store.count() <= len(first.rows) + 1
+    assert {row.nanoseconds for row in first.rows} != {row.nanoseconds for row in second.rows}
+
+
+def test_other_sizes_and_methods_are_other_rows(store: Store) -> None:
+    space = Space(factors=(1,), local_sizes=((8, 8),))
+    plan = small_plan(DEVICE, space=space)
+    keys = {row.key for row in sweep(plan, store).rows}
+    for changed in (replace(plan, seed=1), small_plan(DEVICE, "sgemm", space)):
+        assert keys.isdisjoint(row.key for row in sweep(changed, store).rows)
+
+
+def test_a_local_size_that_the_algorithm_cannot_use_is_a_row(store: Store) -> None:
+    plan = small_plan(DEVICE, "reduce", Space(factors=(1, 2), strides=(1,), local_sizes=((128,), (96,))))
+    rows = sweep(plan, store).rows
+    violated = [row for row in rows if row.invalidity is Invalidity.CONSTRAINTS]
+    assert {row.candidate.local_size for row in violated} == {(96,)}
+    assert all("power of two" in row.reason for row in violated)
+
+
+def test_a_compiler_that_crashes_or_hangs_costs_its_configurations_only(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(compiler, "SERVICE", "tests.opencl_bench.sweep.crashing_compile_service")
+    space = Space(factors=(1, 2, 4, 8), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
+    impatient = replace(small_plan(DEVICE, space=space), method=replace(METHOD, compile_seconds=4.0))
+    rows = sweep(impatient, store).rows
+    found = {row.candidate.factor: row for row in rows if row.role is Role.COMPARISON}
+    assert found[1].invalidity is found[8].invalidity is Invalidity.CORRECT
+    assert found[2].invalidity is Invalidity.COMPILE
+    assert "died of signal SIGKILL" in found[2].reason
+    assert found[4].invalidity is Invalidity.TIMEOUT
+    assert found[4].reason == "not compiled within 4 s"
+
+
+def test_failures_can_be_measured_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Space(factors=(1, 2), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
+    with monkeypatch.context() as patched:
+        patched.chdir(ROOT)
+        patched.setattr(compiler, "SERVICE", "tests.opencl_bench.sweep.crashing_compile_service")
+        first = sweep(small_plan(DEVICE, space=space), store)
+    assert first.failures() == {Invalidity.COMPILE: 1}
+    assert sweep(small_plan(DEVICE, space=space), store).measured == 0
+    mended = sweep(small_plan(DEVICE, space=space), store, again=Again.FAILED)
+    assert mended.measured == 1
+    assert not mended.failures()
+    assert store.count() == len(first.rows)
+
+
+def test_unknown_things_are_errors(store: Store) -> None:
+    with pytest.raises(InvalidInputError, match="no benchmark 'nothing'"):
+        sweep(small_plan(DEVICE, "nothing"), store)
+    with pytest.raises(DeviceError, match="no OpenCL device is called 'nowhere'"):
+        sweep(small_plan("nowhere"), store)
+
+
+@pytest.mark.parametrize("rows_before", [1, 5])
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, rows_before: int) -> None:
+    path = tmp_path / "results.sqlite"
+    command = [sys.executable, "-m", "tests.opencl_bench.sweep.small_sweep", str(path), DEVICE]
+    with subprocess.Popen(command, cwd=ROOT) as process, open_store(str(path)) as store:
+        deadline = time.monotonic() + 60
+        while store.count() < rows_before and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    with open_store(str(path)) as store:
+        stored = store.count()
+        assert rows_before <= stored < ROWS, "it was to be killed half-way"
+        before = {row.key: row for row in store.measurements()}
+        summary = sweep(small_plan(DEVICE), store)
+        assert summary.measured == ROWS - stored
+        after = {row.key: row for row in store.measurements()}
+    assert len(after) == ROWS
+    assert {key: after[key] for key in before} == before
