@@ -38,7 +38,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.demo-installed: $(VENV)/.created pyproject.toml
-	$(BIN)/pip install --quiet --editable '.[cpu,bench]'
+	$(BIN)/pip install --quiet --editable '.[cpu]'
 	touch $@
 
 $(VENV)/.test-installed: $(VENV)/.created pyproject.toml

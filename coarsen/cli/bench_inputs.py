@@ -13,6 +13,7 @@ from coarsen.opencl_bench.space import DeviceLimits, limits_of
 from coarsen.opencl_bench.suite import SUITE, find_benchmark
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.sweep_plan import SweepPlan
+from coarsen.opencl_bench.user_kernels.check_signature import check_kernel_of
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.selection import find_device, find_working_device
 
@@ -32,10 +33,17 @@ def benchmarks_of(words: Sequence[str] | None) -> list[tuple[Benchmark, str | Pa
     """The benchmarks that words name, each with what a plan calls it; the whole suite where there are none.
 
     Raises:
-        InvalidInputError: no such benchmark or file, a mistake in the file.
+        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's.
     """
     names = dict.fromkeys(map(_name, words)) if words else SUITE
-    return [(find_benchmark(name), name) for name in names]
+    return [(_checked(name), name) for name in names]
+
+
+def _checked(name: str | Path) -> Benchmark:
+    benchmark = find_benchmark(name)
+    if isinstance(name, Path):
+        check_kernel_of(name)
+    return benchmark
 
 
 def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[Place]:

@@ -53,7 +53,7 @@ Devices = Annotated[
         help="An index (0:1) or any part of the name. May be repeated.  [default: the first that works]",
     ),
 ]
-PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, paper.")]
+PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs.")]
 Factors = Annotated[
     str | None, typer.Option("--factors", metavar="N,...", help="Factors to try.  [default: 1,2,4,8,16,32]")

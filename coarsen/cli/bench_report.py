@@ -200,7 +200,7 @@ def _print_failures(entries: Sequence[Failures]) -> None:
     shown = entries[:LISTED_FAILURES]
     print_table(["", "rows", "reason, of the first", "kernels"], map(_failures_row, shown), numbers=["rows"])
     if len(entries) > len(shown):
-        print_line(f"… and {len(entries) - len(shown)} more reasons; coarsen results ls shows all")
+        print_line(f"… and {len(entries) - len(shown)} more reasons; `coarsen results export FILE.csv` writes all")
     print_line()
 
 

@@ -19,7 +19,7 @@ from coarsen.cli.explore_options import (
     Output,
     Preset,
     Show,
-    Source,
+    Sources,
     StoreUrl,
     Taken,
     Type,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def explore(
     figure: Which = None,
     store: StoreUrl = None,
-    source: Source = None,
+    source: Sources = None,
     device: Devices = None,
     benchmark: Benchmarks = None,
     preset: Preset = None,
@@ -60,13 +60,13 @@ def explore(
     Example: coarsen explore curves --benchmark sgemm -o sgemm.svg
     """
     _check_packages()
-    if store is not None and source is not None:
+    if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
     _check_output(figure, output, show, output_format)
     from coarsen.cli.explore_data import Wanted, chosen_measurements
 
     wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
-    measurements = chosen_measurements(store, source, wanted)
+    measurements = chosen_measurements(store, source or (), wanted)
     if figure is None:
         _table(measurements, output_format)
         return

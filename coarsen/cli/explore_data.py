@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.exchange.lines import read_lines
-from coarsen.opencl_bench.exchange.t4 import read_t4
-from coarsen.opencl_bench.exchange.tables import read_table
+from coarsen.opencl_bench.exchange.files import read_results
 from coarsen.opencl_bench.measurement import Measurement
 from coarsen.opencl_bench.store.database import open_store
 from coarsen.opencl_bench.store.filters import Filter
 from coarsen.opencl_bench.store.location import SQLITE, store_url
 
-READERS: Mapping[str, Callable[[Path], list[Measurement]]] = MappingProxyType(
-    {".parquet": read_table, ".csv": read_table, ".json": read_t4, ".jsonl": read_lines}
-)
 # More names are of no use in a line of text.
 _LISTED = 20
 
@@ -47,28 +41,22 @@ class Wanted:
         )
 
 
-def chosen_measurements(store: str | None, file: Path | None, wanted: Wanted) -> list[Measurement]:
-    """The measurements in a file, or else in a store, that are meant.
+def chosen_measurements(store: str | None, files: Sequence[Path], wanted: Wanted) -> list[Measurement]:
+    """The measurements in files, or else in a store, that are meant.
 
     Args:
         store: see `open_store`.
-        file: a .parquet, .csv, .json (T4) or .jsonl file.
+        files: .parquet, .csv, .json (T4) or .jsonl files; a row that is in several of them counts once.
         wanted: which of them.
 
     Raises:
-        InvalidInputError: the file or the store can't be read; nothing in it is meant.
+        InvalidInputError: a file or the store can't be read; nothing in it is meant.
     """
-    if file is not None:
-        return _chosen(_from_file(file), wanted, str(file))
+    if files:
+        rows = {row.key: row for path in files for row in read_results(path)}
+        return _chosen(rows.values(), wanted, " and ".join(map(str, files)))
     with _existing_store(store) as (location, measurements):
         return _chosen(measurements, wanted, location)
-
-
-def _from_file(path: Path) -> list[Measurement]:
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InvalidInputError(f"{path}: results are read from files that end in {', '.join(READERS)}")
-    return reader(path)
 
 
 @contextmanager

@@ -63,12 +63,12 @@ StoreUrl = Annotated[
         "[default: $COARSEN_STORE, or a file in the user's data folder]",
     ),
 ]
-Source = Annotated[
-    Path | None,
+Sources = Annotated[
+    list[Path] | None,
     typer.Option(
         "--from",
         metavar="FILE",
-        help="Results in a file instead: .parquet, .csv, .json (T4) or .jsonl (of a pack).",
+        help="Results in a file instead: .parquet, .csv, .json (T4) or .jsonl (of a pack). May be repeated.",
     ),
 ]
 Devices = Annotated[

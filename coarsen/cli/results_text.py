@@ -17,7 +17,7 @@ MILLISECONDS = 1e-6  # in a nanosecond
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
     """Print a line per device, benchmark and preset, and below where the rows are."""
     if summaries:
-        headings = ["device", "platform", "benchmark", "preset", "rows", "failed", "best configuration"]
+        headings = ["device", "platform", "form", "benchmark", "preset", "rows", "failed", "best configuration"]
         print_table([*headings, "speed-up", "key", "newest"], map(_summary_row, summaries), numbers=["rows"])
         print_line()
     rows = sum(summary.rows for summary in summaries)
@@ -38,7 +38,7 @@ def _summary_row(summary: Summary) -> list[str]:
     case, best = summary.case, summary.best
     failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
     return [
-        *(case.device, case.platform, case.benchmark, case.preset, str(summary.rows), failed),
+        *(case.device, case.platform, case.form, case.benchmark, case.preset, str(summary.rows), failed),
         *(str(best.candidate) if best else "", str(summary.speedup or "")),
         *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
     ]
@@ -49,6 +49,7 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
     return {
         "device": case.device,
         "platform": case.platform,
+        "form": case.form,
         "benchmark": case.benchmark,
         "preset": case.preset,
         "rows": summary.rows,

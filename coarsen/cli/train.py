@@ -75,7 +75,7 @@ def _train_and_save(
 
 
 def _feature_tables(known: BestFactors) -> Iterator[tuple[str, FeatureTable]]:
-    # Imported late: the drivers' references load SciPy, which may not be installed.
+    # Imported late: only training needs the suite.
     from coarsen.opencl_bench.suite import SUITE
 
     for name, benchmark in SUITE.items():

@@ -19,11 +19,12 @@ from .summaries import speedup_of
 
 __all__ = ["CASE", "COLUMNS", "CONFIGURATION", "DEVICE", "best_rows", "frame", "geometric_mean", "speedup_of"]
 
-# A row of results for each of these: a best configuration is one of its benchmark at its size on its device.
-DEVICE = ["device", "platform"]
+# A row of results for each of these: a best configuration is one of its benchmark at its size on its device, which
+# is another one when it is given another form of code.
+DEVICE = ["device", "platform", "form"]
 CASE = [*DEVICE, "benchmark", "preset"]
 # What tells the configurations of a case apart.
-CONFIGURATION = ["form", "factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"]
+CONFIGURATION = ["factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"]
 
 _NUMBERS = ("median_ns", "baseline_median_ns", "speedup", "low", "high")
 COLUMNS = (
@@ -76,7 +77,7 @@ def _cases(rows: pd.DataFrame) -> pd.Series:
 
 
 def geometric_mean(rows: pd.DataFrame) -> pd.Series:
-    """The geometric mean of the rows' speed-ups on each device, indexed by device and platform.
+    """The geometric mean of the rows' speed-ups on each device, indexed by device, platform and form.
 
     Rows without a speed-up are left out; of `best_rows` it is the mean over the benchmarks.
     """

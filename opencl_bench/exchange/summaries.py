@@ -14,10 +14,11 @@ from ..measurement import Invalidity, Measurement, Role
 
 @dataclass(frozen=True, slots=True, order=True)
 class Case:
-    """What is summed up: a benchmark at a preset's sizes on a device."""
+    """What is summed up: a benchmark at a preset's sizes on a device that is given a form of code."""
 
     device: str
     platform: str
+    form: str
     benchmark: str
     preset: str
 
@@ -106,16 +107,12 @@ def speedup_of(measurement: Measurement, interval: bool = True) -> Speedup | Non
 
 def _case(measurement: Measurement) -> Case:
     place, subject = measurement.environment, measurement.subject
-    return Case(place.device, place.platform, subject.benchmark, subject.preset)
+    return Case(place.device, place.platform, place.form, subject.benchmark, subject.preset)
 
 
 def _is_same(one: Measurement, other: Measurement) -> bool:
     """Whether both are of one configuration, against one baseline."""
-    return (one.candidate, one.baseline, one.environment.form) == (
-        other.candidate,
-        other.baseline,
-        other.environment.form,
-    )
+    return (one.candidate, one.baseline) == (other.candidate, other.baseline)
 
 
 def _time(text: str) -> float:

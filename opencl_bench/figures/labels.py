@@ -16,6 +16,7 @@ PLATFORMS = MappingProxyType(
         "intel(r) opencl": "Intel",
         "intel(r) opencl graphics": "Intel graphics",
         "nvidia cuda": "CUDA",
+        "nvidia cuda driver": "PTX",
         "amd accelerated parallel processing": "AMD APP",
         "oclgrind": "Oclgrind",
     }

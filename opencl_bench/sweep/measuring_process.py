@@ -121,6 +121,10 @@ class MeasuringProcess:
             seconds,
         )
 
+    def start_afresh(self) -> None:
+        """Measure what comes next in a new process."""
+        self._child.close()
+
     def _open(self) -> None:
         if self._child.is_running:
             return

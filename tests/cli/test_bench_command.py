@@ -98,6 +98,24 @@ def test_refusals(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_kernel_of_ones_own(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    body = "size_t item = get_global_id(0); out[item] = 2 * in[item];"
+    source = f"kernel void twice(global float *out, global const float *in) {{ {body} }}"
+    Path("twice.cl").write_text(source)
+    assert run("bench", "init", "twice.cl").code == 0
+    words = ("bench", "twice.cl", *SMALL, "--local-sizes", "32", "--store", "results.sqlite")
+    outcome = run(*words, "-f", "json")
+    assert outcome.code == 0, outcome.err
+    (sweep,) = json.loads(outcome.out)["sweeps"]
+    assert (sweep["benchmark"], sweep["rows"]) == ("twice", 4)
+    # The kernel changes, and the file does not.
+    Path("twice.cl").write_text(source.replace("global const float *in", "global const int *in"))
+    changed = run(*words)
+    assert (changed.code, changed.out) == (2, "")
+    assert "twice.toml: arguments[1]" in changed.error
+
+
 @pytest.mark.parametrize(
     ("package", "message"),
     [

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from coarsen.opencl_bench.exchange.files import read_results, write_results
 from coarsen.opencl_bench.exchange.t4 import write_t4
 from coarsen.opencl_bench.exchange.tables import write_table
 from coarsen.opencl_bench.store.database import open_store
@@ -214,11 +215,20 @@ def test_what_there_is_is_listed(results: Path, run: Run) -> None:
     )
 
 
+def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results: Path) -> None:
+    halves = [tmp_path / "one.csv", tmp_path / "two.parquet"]
+    rows = read_results(results)
+    write_results(rows[::2], halves[0])
+    write_results(rows[1:], halves[1])  # some rows are in both
+    words = ("explore", "portability", "-f", "json")
+    assert run(*words, "--from", halves[0], "--from", halves[1]).out == run(*words, "--from", results).out
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("nowhere.csv", "can't be read: No such file or directory"),
-        ("results.txt", "results are read from files that end in .parquet, .csv, .json, .jsonl"),
+        ("results.txt", "the name of a results file ends in .json, .parquet, .csv or .jsonl"),
     ],
 )
 def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run: Run) -> None:

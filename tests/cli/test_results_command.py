@@ -49,7 +49,7 @@ def test_ls_prints_a_table(store: Path, run: Run) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     heading, *cases, empty, place = outcome.out.splitlines()
     sgemm, mt = sorted(cases, key=lambda line: "mt  " in line)
-    assert heading.split()[:6] == ["device", "platform", "benchmark", "preset", "rows", "failed"]
+    assert heading.split()[:7] == ["device", "platform", "form", "benchmark", "preset", "rows", "failed"]
     assert "timeout 1, constraints 1" in sgemm
     assert "  4  " in sgemm and "  1  " in mt
     assert "factor 2 along dimension 0 with stride 8, local size 16×16, -D TILE=16" in sgemm

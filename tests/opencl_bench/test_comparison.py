@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coarsen.opencl_bench.benchmark import Array, Workload
-from coarsen.opencl_bench.comparison import compare
+from coarsen.opencl_bench.comparison import PIECE, compare
 
 
 def mismatches(got: Array, wanted: Array, **tolerances: float) -> list[str]:
@@ -70,3 +70,13 @@ def test_not_a_number_and_infinity(got: float, wanted: float, right: bool) -> No
 def test_other_shape_or_type_is_wrong() -> None:
     assert "shape" in mismatches(np.zeros(3), np.zeros((3, 1)))[0]
     assert "type" in mismatches(np.zeros(3, np.float32), np.zeros(3, np.int32))[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_large_buffers_are_compared_to_their_ends(dtype: type[np.generic]) -> None:
+    wanted = np.zeros((3 * PIECE + 5, 2), dtype)
+    got = wanted.copy()
+    assert mismatches(got, wanted) == []
+    got[-1, 1] = 7
+    (message,) = mismatches(got, wanted)
+    assert f"1 of {got.size} elements wrong, largest error 7, first at [{3 * PIECE + 4}, 1]" in message

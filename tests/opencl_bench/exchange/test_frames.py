@@ -134,9 +134,15 @@ def test_the_best_rows() -> None:
 def test_the_geometric_mean_of_each_device() -> None:
     means = geometric_mean(best_rows(frame(ROWS)))
     assert dict(means) == {
-        ("A", "Intel(R) OpenCL"): pytest.approx(4.0),  # of 2 and 8
-        ("B", "Intel(R) OpenCL"): pytest.approx(3.0),
+        ("A", "Intel(R) OpenCL", "opencl_c"): pytest.approx(4.0),  # of 2 and 8
+        ("B", "Intel(R) OpenCL", "opencl_c"): pytest.approx(3.0),
     }
+
+
+def test_forms_of_code_are_kept_apart() -> None:
+    rows = [timed(2), timed(3, form="spirv")]
+    assert list(best_rows(frame(rows))["speedup"]) == [2.0, 3.0]
+    assert [summary.case.form for summary in summaries(rows)] == ["opencl_c", "spirv"]
 
 
 NAMES = ("A mt", "A sgemm", "B mt", "B nbody")
@@ -144,7 +150,7 @@ NAMES = ("A mt", "A sgemm", "B mt", "B nbody")
 
 def test_summaries() -> None:
     found = summaries(ROWS)
-    cases = [Case(device, "Intel(R) OpenCL", name, "cpu") for device, name in map(str.split, NAMES)]
+    cases = [Case(device, "Intel(R) OpenCL", "opencl_c", name, "cpu") for device, name in map(str.split, NAMES)]
     assert [summary.case for summary in found] == cases
     assert [summary.rows for summary in found] == [1, 4, 1, 1]
     assert [summary.failures for summary in found] == [{}, {Invalidity.TIMEOUT: 1}, {}, {Invalidity.COMPILE: 1}]

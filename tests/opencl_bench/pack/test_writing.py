@@ -70,7 +70,7 @@ def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) 
     )
     assert broken.code is None
     assert broken.invalidity is Invalidity.CONSTRAINTS
-    assert broken.failure == "the stride 64 does not divide the coarsened local size along 0, which is 32"
+    assert broken.failure.startswith("the stride 64 does not divide the coarsened local size")
 
 
 def test_the_plan_survives_json(small_pack: Path) -> None:
@@ -86,9 +86,9 @@ def test_a_refusal_is_part_of_the_plan(tmp_path: Path) -> None:
     """PTX has no logarithm in full precision."""
     summary = make_pack(tmp_path / "pack", "blackscholes", forms=("ptx",))
     sweep = sweep_of(Pack(tmp_path / "pack"), "blackscholes")
-    refused = [entry for entry in sweep.candidates if entry.invalidity is Invalidity.COMPILE]
-    assert summary.codes == 0 and len(refused) == sum(not entry.code for entry in sweep.candidates) - 2
-    assert "log has no counterpart in PTX" in refused[0].failure
+    allowed = [entry for entry in sweep.candidates if entry.invalidity is not Invalidity.CONSTRAINTS]
+    assert summary.codes == 0 and {entry.invalidity for entry in allowed} == {Invalidity.COMPILE}
+    assert all("log has no counterpart in PTX" in entry.failure for entry in allowed)
 
 
 def test_a_benchmark_of_ones_own_comes_along(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
     (tmp_path / "other.h").write_text("")
     own = tmp_path / "include.toml"
     own.write_text(SCALE_FILE.replace("scale.cl", "include.cl"))
-    with pytest.raises(InvalidInputError, match="nothing to pack: scale as opencl_c: its source includes files"):
+    with pytest.raises(InvalidInputError, match="nothing to pack: include as opencl_c: its source includes files"):
         make_pack(tmp_path / "pack", own)
     (tmp_path / "full" / "something").mkdir(parents=True)
     with pytest.raises(InvalidInputError, match="full isn't empty"):

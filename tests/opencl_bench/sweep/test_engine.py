@@ -18,6 +18,7 @@ from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Ro
 from coarsen.opencl_bench.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.engine import sweep
+from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
 from coarsen.opencl_bench.sweep_plan import Space
 
@@ -83,8 +84,20 @@ def test_the_baseline_is_the_best_uncoarsened_local_size(store: Store) -> None:
     assert {row.baseline for row in selection} == {selection[0].candidate}
 
 
-def test_the_best_is_confirmed_with_new_samples(store: Store) -> None:
+def test_the_best_is_confirmed_with_new_samples_in_a_new_process(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+    start_afresh = MeasuringProcess.start_afresh
+
+    def count(process: MeasuringProcess) -> None:
+        started.append(store.count())
+        start_afresh(process)
+
+    monkeypatch.setattr(MeasuringProcess, "start_afresh", count)
     rows = sweep(small_plan(DEVICE), store).rows
+    sweep(small_plan(DEVICE), store)
+    assert started == [ROWS - 1]
     (confirmed,) = (row for row in rows if row.role is Role.CONFIRMATION)
     compared = [row for row in rows if row.role is Role.COMPARISON and row.nanoseconds]
     best = max(compared, key=speedup_of)

@@ -111,7 +111,7 @@ def test_a_launch_that_the_device_refuses(process: MeasuringProcess) -> None:
 def test_what_is_far_slower_than_the_best_is_given_up(process: MeasuringProcess) -> None:
     body = BENCHMARK.source[BENCHMARK.source.index("{") + 1 :].rpartition("}")[0]
     word = f"volatile global float* word = (volatile global float*){OUTPUT};"
-    slow = f"{word} for (int i = 0; i < 20000; ++i) word[0];"
+    slow = f"{word} for (int i = 0; i < 200000; ++i) word[0];"
     outcome = process.measure(with_body(f"{slow} {body}"), GOOD, Limits(best=1.0, baseline=1.0))
     assert outcome.invalidity is Invalidity.TIMEOUT
     assert "times the best so far" in outcome.reason

@@ -1,0 +1,63 @@
+"""How many workloads a session keeps: those that a kernel needs, and the latest others as far as they fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.opencl_bench.benchmark import Array, Workload
+from coarsen.opencl_bench.candidate import Candidate, Code
+from coarsen.opencl_bench.executor import Executor, Job
+from coarsen.opencl_bench.session import Session, Slot
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.transform.configuration import Configuration
+
+CODE = Code("opencl_c", "reduce", "")
+SMALL, MIDDLE, LARGE = (Candidate((extent,)) for extent in (32, 64, 128))
+
+
+class CountingExecutor:
+    """Loads whatever it is given; the rest isn't asked for here."""
+
+    def load(self, _code: Code, _coarsenings: Configuration, _binary: bytes | None = None) -> Job:
+        return lambda: 1
+
+    def restore(self) -> None:
+        raise NotImplementedError
+
+    def outputs(self) -> dict[str, Array]:
+        raise NotImplementedError
+
+    def violated(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def flush_caches(self) -> None:
+        raise NotImplementedError
+
+
+class CountingMachine:
+    """Counts the workloads that are placed on it."""
+
+    def __init__(self) -> None:
+        self.placed = 0
+
+    def place(self, _workload: Workload) -> Executor:
+        self.placed += 1
+        return CountingExecutor()
+
+
+def placed_by(candidates: list[Candidate], kept_bytes: int) -> int:
+    machine = CountingMachine()
+    session = Session(machine, SUITE["reduce"], "test", 0, kept_bytes)
+    session.load(Slot.BASELINE, SMALL, CODE)
+    for candidate in candidates:
+        session.load(Slot.CANDIDATE, candidate, CODE)
+    return machine.placed
+
+
+@pytest.mark.parametrize(("kept_bytes", "placed"), [(1 << 30, 3), (0, 5)])
+def test_workloads_are_kept_as_far_as_they_fit(kept_bytes: int, placed: int) -> None:
+    assert placed_by([MIDDLE, SMALL, LARGE, MIDDLE, LARGE], kept_bytes) == placed
+
+
+def test_what_the_baseline_needs_is_always_kept() -> None:
+    assert placed_by([SMALL, MIDDLE, SMALL], 0) == 2
