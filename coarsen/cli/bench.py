@@ -29,7 +29,6 @@ from coarsen.cli.bench_options import (
     Repetitions,
     Scheduler,
     Seed,
-    StoreUrl,
     Strides,
     TimeoutMultiple,
     Values,
@@ -38,7 +37,7 @@ from coarsen.cli.bench_options import (
     method_of,
 )
 from coarsen.cli.messages import say
-from coarsen.cli.options import OutputFormat
+from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format
 from coarsen.errors import InvalidInputError, VerificationError
 
@@ -160,15 +159,9 @@ def _export(results: Sequence[SweepResult], path: Path | None) -> None:
     """Write the rows of all sweeps to a file, in the format that its name says."""
     if path is None:
         return
-    rows = [row for result in results for row in result.rows]
-    if path.suffix == ".json":
-        from coarsen.opencl_bench.exchange.t4 import write_t4
+    from coarsen.opencl_bench.exchange.files import write_results
 
-        write_t4(rows, path)
-    else:
-        from coarsen.opencl_bench.exchange.tables import write_table
-
-        write_table(rows, path)
+    write_results([row for result in results for row in result.rows], path)
 
 
 def _end(results: Sequence[SweepResult]) -> None:

@@ -97,15 +97,6 @@ TimeoutMultiple = Annotated[
         help="Give up what takes so many times the best time so far.  [default: 10]",
     ),
 ]
-StoreUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL|FILE",
-        help="Where the rows go: an SQLite file or a postgresql:// URL.  "
-        "[default: $COARSEN_STORE, or a file in the user's data folder]",
-    ),
-]
 AgainOption = Annotated[AgainChoice, typer.Option("--again", help="Which stored rows to measure once more.")]
 Scheduler = Annotated[
     str | None,

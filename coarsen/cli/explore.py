@@ -20,13 +20,12 @@ from coarsen.cli.explore_options import (
     Preset,
     Show,
     Sources,
-    StoreUrl,
     Taken,
     Type,
     Which,
 )
 from coarsen.cli.messages import note
-from coarsen.cli.options import OutputFormat
+from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 

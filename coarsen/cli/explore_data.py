@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.exchange.files import read_results
 from coarsen.opencl_bench.measurement import Measurement
-from coarsen.opencl_bench.store.database import open_store
+from coarsen.opencl_bench.store.database import open_existing_store
 from coarsen.opencl_bench.store.filters import Filter
-from coarsen.opencl_bench.store.location import SQLITE, store_url
 
 # More names are of no use in a line of text.
 _LISTED = 20
@@ -55,18 +53,8 @@ def chosen_measurements(store: str | None, files: Sequence[Path], wanted: Wanted
     if files:
         rows = {row.key: row for path in files for row in read_results(path)}
         return _chosen(rows.values(), wanted, " and ".join(map(str, files)))
-    with _existing_store(store) as (location, measurements):
-        return _chosen(measurements, wanted, location)
-
-
-@contextmanager
-def _existing_store(text: str | None) -> Iterator[tuple[str, Iterable[Measurement]]]:
-    """A store's location and its measurements. To look at a store must not make one."""
-    url = store_url(text)
-    if url.drivername == SQLITE and not Path(str(url.database)).exists():
-        raise InvalidInputError(f"there is no store at {url.database}; `coarsen bench` makes one")
-    with open_store(text) as store:
-        yield store.location, store.measurements(Filter())
+    with open_existing_store(store) as opened:
+        return _chosen(opened.measurements(Filter()), wanted, opened.location)
 
 
 def _chosen(measurements: Iterable[Measurement], wanted: Wanted, place: str) -> list[Measurement]:

@@ -54,15 +54,6 @@ Which = Annotated[
     FigureName | None,
     typer.Argument(metavar="FIGURE", help="The figure; a table if left out.", show_default=False),
 ]
-StoreUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL|FILE",
-        help="An SQLite file or a postgresql:// URL.  "
-        "[default: $COARSEN_STORE, or a file in the user's data folder]",
-    ),
-]
 Sources = Annotated[
     list[Path] | None,
     typer.Option(

@@ -80,6 +80,15 @@ DeviceName = Annotated[
         "-d", "--device", metavar="NAME", help="The device's model, tahiti for example.", show_default=False
     ),
 ]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL|FILE",
+        help="The store of rows: an SQLite file or a postgresql:// URL.  "
+        "[default: $COARSEN_STORE, or a file in the user's data folder]",
+    ),
+]
 
 Definitions = Annotated[
     list[str] | None,

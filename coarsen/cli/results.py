@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coarsen.cli.groups import Group
-from coarsen.cli.options import OutputFormat
+from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.errors import InvalidInputError
 
@@ -24,15 +23,6 @@ if TYPE_CHECKING:
 KEY_DIGITS = 12
 NAMED_KEYS = 4
 
-StoreUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL|FILE",
-        help="An SQLite file or a postgresql:// URL.  "
-        "[default: $COARSEN_STORE, or a file in the user's data folder]",
-    ),
-]
 BenchmarkName = Annotated[
     str | None, typer.Option("-b", "--benchmark", metavar="NAME", help="Only rows of this benchmark.")
 ]
@@ -175,19 +165,12 @@ def _check_packages() -> None:
         raise InvalidInputError("the store of results needs more packages: pip install 'coarsen[bench]'")
 
 
-@contextmanager
-def _existing(text: str | None) -> Iterator[Store]:
-    """A store that is there: to look at one must not make it."""
+def _existing(text: str | None) -> Store:
     _check_packages()
-    # Imported late: they load SQLAlchemy, which may not be installed.
-    from coarsen.opencl_bench.store.database import open_store
-    from coarsen.opencl_bench.store.location import SQLITE, store_url
+    # Imported late: it loads SQLAlchemy, which may not be installed.
+    from coarsen.opencl_bench.store.database import open_existing_store
 
-    url = store_url(text)
-    if url.drivername == SQLITE and not Path(str(url.database)).exists():
-        raise InvalidInputError(f"there is no store at {url.database}; 'coarsen bench' makes one")
-    with open_store(text) as opened:
-        yield opened
+    return open_existing_store(text)
 
 
 def _rows(store: Store, benchmark: str | None, device: str | None, preset: str | None) -> Iterator[Measurement]:

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Engine, delete, func, select
 
+from coarsen.errors import InvalidInputError
+
 from ..measurement import Measurement
 from .engine import Guard, engine_of, guard_of, writing
 from .filters import EVERYTHING, Filter, condition
 from .insertion import insert_new, insert_or_replace
-from .location import shown, store_url
+from .location import SQLITE, shown, store_url
 from .migration import migrate
 from .rows import all_columns, measurement_of, rows_of, selection
 from .schema import measurement as table
@@ -54,6 +57,17 @@ def open_store(url: str | None = None) -> Store:
         engine.dispose()
         raise
     return Store(engine, guard, shown(place), str(identity))
+
+
+def open_existing_store(url: str | None = None) -> Store:
+    """Open a store that is there: to look at one must not make it.
+
+    Args and errors as for `open_store`; also raises InvalidInputError where there is no such file.
+    """
+    place = store_url(url)
+    if place.drivername == SQLITE and not Path(str(place.database)).exists():
+        raise InvalidInputError(f"there is no store at {place.database}; 'coarsen bench' makes one")
+    return open_store(url)
 
 
 class Store:
