@@ -8,6 +8,8 @@ Shapes: a buffer of OpenCL vectors of n components is an array whose last axis h
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,7 +111,9 @@ class Benchmark:
 
     `make_launches` gives the launches alone, for a driver whose launches depend on the problem's extents in more
     than their number. `kernel_name` and `source_file` are set where the suite's own kernel of this name isn't
-    meant.
+    meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in the kernel nor the
+    sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the driver is part of
+    this package.
     """
 
     name: str
@@ -123,6 +127,7 @@ class Benchmark:
     make_launches: Callable[[Size, LocalSize], tuple[Launch, ...]] | None = None
     kernel_name: str = ""
     source_file: Path | None = None
+    inputs_hash: str = ""
 
     @property
     def kernel(self) -> str:
@@ -138,6 +143,12 @@ class Benchmark:
     def source(self) -> str:
         """The kernel's OpenCL C source."""
         return self.kernel_file.read_text(encoding="utf-8")
+
+    def content_hash(self, preset: str) -> str:
+        """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
+        size = sorted(self.preset(preset).size.items())
+        content = [self.name, self.kernel, size, self.inputs_hash]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def preset(self, name: str) -> Preset:
         """The preset of this name. Raises InvalidInputError where there is none; the message lists the names."""

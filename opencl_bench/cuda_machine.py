@@ -110,6 +110,15 @@ class CudaExecutor:
         except CudaError as error:
             raise LaunchError(str(error)) from error
 
+    def reset(self) -> None:
+        """See `Executor.reset`."""
+        try:
+            for buffer in self._buffers.values():
+                buffer.reset()
+            call(driver.cuCtxSynchronize)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
     def outputs(self) -> dict[str, Array]:
         """See `Executor.outputs`."""
         try:
@@ -154,6 +163,10 @@ class GuardedMemory:
         """Put the contents back that the buffer was made with."""
         if self._original is not None:
             self._whole.copy_from(self._original, GUARD_BYTES)
+
+    def reset(self) -> None:
+        """Put these contents back from the host."""
+        self._whole.write(self._contents, GUARD_BYTES)
 
     def read(self) -> Array:
         """A copy of the contents as they are now."""

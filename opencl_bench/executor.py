@@ -39,6 +39,10 @@ class Executor(Protocol):
         """Put the original contents of the outputs back. Raises LaunchError."""
         ...
 
+    def reset(self) -> None:
+        """Put the original contents of all buffers back. Raises LaunchError."""
+        ...
+
     def outputs(self) -> dict[str, Array]:
         """The output buffers as they are now. Raises LaunchError."""
         ...
@@ -48,7 +52,10 @@ class Executor(Protocol):
         ...
 
     def flush_caches(self) -> None:
-        """Touch so much other memory that the device's caches hold nothing of the workload any more."""
+        """Touch so much other memory that the device's caches hold nothing of the workload any more.
+
+        Raises LaunchError.
+        """
         ...
 
 

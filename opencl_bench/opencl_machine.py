@@ -55,12 +55,14 @@ class OpenClMachine:
             raise BuildError(in_one_line(error)) from error
 
     def flush_caches(self) -> None:
-        """Overwrite a buffer that is larger than the device's caches."""
+        """Overwrite a buffer that is larger than the device's caches. Raises LaunchError."""
         self._rubbish_value += 1
-        cl.enqueue_fill_buffer(
-            self.queue, self._rubbish, np.array([self._rubbish_value % 251], np.uint8), 0, self._rubbish.size
-        )
-        self.queue.finish()
+        value = np.array([self._rubbish_value % 251], np.uint8)
+        try:
+            cl.enqueue_fill_buffer(self.queue, self._rubbish, value, 0, self._rubbish.size)
+            self.queue.finish()
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
 
     _rubbish_value = 0
 
@@ -99,6 +101,13 @@ class OpenClExecutor:
         """See `Executor.restore`."""
         try:
             self._buffers.restore(self._workload.outputs)
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    def reset(self) -> None:
+        """See `Executor.reset`."""
+        try:
+            self._buffers.reset()
         except cl.Error as error:
             raise LaunchError(in_one_line(error)) from error
 

@@ -80,6 +80,10 @@ class GuardedBuffer:
         """Put the contents back that the buffer was made with."""
         cl.enqueue_copy(self._queue, self._whole, self._original, dst_offset=self._guard)
 
+    def reset(self) -> None:
+        """Put these contents back from the host, which needs no copy of them on the device."""
+        cl.enqueue_copy(self._queue, self._whole, self._contents, dst_offset=self._guard)
+
     @cached_property
     def _original(self) -> cl.Buffer:
         """The contents as they were, on the device: copies between host and GPU would take most of a sweep."""
@@ -116,6 +120,11 @@ class DeviceWorkload:
         """Put the original contents of these buffers back."""
         for name in names:
             self._buffers[name].restore()
+
+    def reset(self) -> None:
+        """Put the original contents of all buffers back."""
+        for buffer in self._buffers.values():
+            buffer.reset()
 
     def execute(self, get_kernel: KernelChoice) -> int:
         """Run all launches in order and wait; returns the sum of the kernels' durations in nanoseconds."""

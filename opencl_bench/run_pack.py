@@ -45,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CoarsenError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
+    except OSError as error:
+        print(f"error: {options.output}: can't be written: {error.strerror}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here", file=sys.stderr)
         return INTERRUPTED

@@ -6,9 +6,12 @@ package, so that it also runs where neither clang nor LLVM is installed.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from coarsen.errors import InternalError
 
@@ -78,17 +81,25 @@ class _Placement:
         """Compute the outputs by the reference; by the uncoarsened kernel where there is none."""
         if self._expected is None:
             reference = self.workload.reference
-            self._expected = self.outputs_of(original) if reference is None else reference()
+            self._expected = self.outputs_of_oracle(original) if reference is None else reference()
 
     def outputs_of(self, original: Code) -> Mapping[str, Array]:
-        """What the uncoarsened kernel writes. Raises LaunchError."""
+        """What the uncoarsened kernel writes, of all that there was before. Raises LaunchError."""
         try:
             job = self.executor.load(original, ())
         except BuildError as error:
             raise LaunchError(f"the uncoarsened kernel, which the results are compared with: {error}") from error
-        self.executor.restore()
+        self.executor.reset()
         job()
         return self.executor.outputs()
+
+    def outputs_of_oracle(self, original: Code) -> Mapping[str, Array]:
+        """What the uncoarsened kernel writes, the measure of others. Raises LaunchError."""
+        outputs = self.outputs_of(original)
+        before = self.workload.buffers
+        if all(_is_same(outputs[name], before[name]) for name in self.workload.outputs):
+            raise LaunchError("the uncoarsened kernel leaves all outputs as they were: nothing could be verified")
+        return outputs
 
 
 class Session:
@@ -113,6 +124,15 @@ class Session:
         self._placements: dict[tuple[LocalSize, Definitions], _Placement] = {}
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
+
+    def place(self, slot: Slot, candidate: Candidate) -> bool:
+        """Put a candidate's workload on the machine; whether there is a reference of its outputs.
+
+        Raises:
+            LaunchError: the device doesn't take the workload.
+        """
+        self._loaded.pop(slot, None)
+        return self._placement(candidate).workload.reference is not None
 
     def load(self, slot: Slot, candidate: Candidate, code: Code, binary: bytes | None = None) -> None:
         """Build a candidate's code for its workload.
@@ -154,7 +174,8 @@ class Session:
         loaded = self._loaded[slot]
         placement, executor = loaded.placement, loaded.placement.executor
         expected = placement.expected
-        executor.restore()
+        # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
+        executor.reset()
         nanoseconds = loaded.job()
         wrong = compare(executor.outputs(), expected, placement.workload)
         wrong += [f"wrote outside of the buffer {name}" for name in executor.violated()]
@@ -186,18 +207,25 @@ class Session:
         if key in self._placements:
             self._placements[key] = self._placements.pop(key)  # the latest used is the last
         else:
-            self._forget_some()
+            self._forget_some(self._kept_bytes)
             workload = self._benchmark.workload(
                 self._preset, self._seed, candidate.local_size, candidate.definitions
             )
-            self._placements[key] = _Placement(workload, self._machine.place(workload))
+            self._placements[key] = _Placement(workload, self._placed(workload))
         return self._placements[key]
 
-    def _forget_some(self) -> None:
+    def _placed(self, workload: Workload) -> Executor:
+        """A workload on the machine; where it doesn't fit beside those that are kept, these are given up."""
+        with contextlib.suppress(LaunchError):
+            return self._machine.place(workload)
+        self._forget_some(0)
+        return self._machine.place(workload)
+
+    def _forget_some(self, kept_bytes: int) -> None:
         """Free the workloads that neither slot holds, but for the latest: they may fill the device's memory."""
         needed = {_workload_key(loaded.candidate) for loaded in self._loaded.values()}
         kept = {}
-        left = self._kept_bytes
+        left = kept_bytes
         for key, placement in reversed(self._placements.items()):
             left -= placement.byte_count
             if key in needed or left >= 0:
@@ -212,6 +240,10 @@ class Session:
 
 def _workload_key(candidate: Candidate) -> tuple[LocalSize, Definitions]:
     return candidate.local_size, candidate.definitions
+
+
+def _is_same(now: Array, before: Array) -> bool:
+    return np.array_equal(now, before, equal_nan=np.issubdtype(now.dtype, np.floating))
 
 
 def _byte_count(array: Array) -> int:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pyopencl
 import pytest
 
+from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
 from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
 from coarsen.runtime.health import check_health
 
@@ -30,9 +33,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests that measure don't look at times: those of several test processes need not wait for each other.
+    os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="coarsen-locks-")
     config.addinivalue_line(
         "markers", "compiled_devices: leaves out devices that interpret kernels (Oclgrind), for speed"
     )
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ.pop(FOLDER_VARIABLE), ignore_errors=True)
 
 
 @functools.cache

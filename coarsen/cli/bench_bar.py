@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from coarsen.cli.bench_progress import Clock, Tally, duration, result_line
+from coarsen.cli.bench_progress import Clock, Tally, duration, result_line, rows_per_minute
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.opencl_bench.sweep_plan import SweepPlan
 
@@ -52,7 +52,7 @@ class Bar(Tally):
         left = self.seconds_left
         return [
             Text(f"{self.rows}/{self.total} rows"),
-            Text(f"{self.per_minute:.0f} rows/min"),
+            Text(rows_per_minute(self.per_minute)),
             Text("time left unknown" if left is None else f"{duration(left)} left"),
             Text(f"{self.failed} failed", style="red" if self.failed else "dim"),
         ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +49,7 @@ def init(
     """Write the file that makes a kernel a benchmark, from the kernel's parameters.
 
     The file says what each argument holds and how large it is, where the parameters don't tell by a guess that is
-    marked CHECK.
+    marked CHECK. A macro that is given a value with -D becomes one of which a sweep can try several.
 
     Example: coarsen bench init scale.cl -o scale.toml
     """
@@ -58,14 +60,35 @@ def init(
         raise InvalidInputError(f"{path}: the file's name must end with .toml")
     if path.exists() and not force:
         raise InvalidInputError(f"{path}: the file is there already; --force overwrites it")
-    folders = [str(Path(folder).absolute()) for folder in include or ()]
-    options = build_options(define, folders, cl_std or DEFAULT_STANDARD, build_option)
-    lowered = lower_file(kernel_file, kernel, options)
+    standard = cl_std or DEFAULT_STANDARD
+    lowered = lower_file(kernel_file, kernel, build_options(define, include, standard, build_option))
+    tunables, others = _macros(define or ())
+    folders = [f"-I{_from_file(folder, path)}" for folder in include or ()]
+    options = [*others, *folders, f"-cl-std={standard}", *(build_option or ())]
     # Imported late: it loads NumPy, which a mistaken command can do without.
     from coarsen.opencl_bench.user_kernels.template import template
 
-    write_result(template(lowered, _relative(kernel_file, path), shlex.split(options)), path)
+    write_result(template(lowered, _relative(kernel_file, path), options, tunables), path)
     print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
+
+
+def _macros(definitions: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """The macros that a sweep may try with other values, and the build options that define the others."""
+    tunables: dict[str, str] = {}
+    options = []
+    for definition in definitions:
+        name, equals, value = definition.partition("=")
+        if value and not re.search(r"\s", value):
+            tunables[name] = value
+        else:
+            # Blanks are protected: an option may be several words.
+            options.append(f"-D{name}{equals}{shlex.quote(value) if value else value}")
+    return tunables, options
+
+
+def _from_file(folder: str, path: Path) -> str:
+    """A folder as the file is to name it: a relative one from the file's own folder."""
+    return folder if Path(folder).is_absolute() else Path(os.path.relpath(folder, path.parent)).as_posix()
 
 
 def _relative(kernel_file: Path, path: Path) -> str:

@@ -232,4 +232,6 @@ def checked_export(path: Path | None) -> Path | None:
         raise InvalidInputError(f"{path}: the name must end with one of {', '.join(EXPORT_SUFFIXES)}")
     if not path.resolve().parent.is_dir():
         raise InvalidInputError(f"{path}: there is no such folder")
+    if path.is_dir():
+        raise InvalidInputError(f"{path}: can't be written: it is a folder")
     return path

@@ -26,7 +26,7 @@ from coarsen.cli.bench_options import (
     method_of,
 )
 from coarsen.cli.messages import note
-from coarsen.cli.output import print_line
+from coarsen.cli.output import counted, print_line
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.pack.writing import PackSummary
@@ -109,7 +109,7 @@ def _say(summary: PackSummary, folder: Path) -> None:
     candidates = [candidate for sweep in summary.sweeps for candidate in sweep.candidates]
     failed = sum(bool(candidate.failure) for candidate in candidates)
     print_line(
-        f"{folder}: {len(summary.sweeps)} sweeps, {len(candidates)} configurations ({failed} of them not to be "
-        f"run), {summary.codes} kernels, {summary.byte_count / 1e6:.1f} MB"
+        f"{folder}: {counted(len(summary.sweeps), 'sweep')}, {counted(len(candidates), 'configuration')} "
+        f"({failed} of them not to be run), {counted(summary.codes, 'kernel')}, {summary.byte_count / 1e6:.1f} MB"
     )
     print_line(f"Run it there: python -m coarsen.opencl_bench.run_pack {folder.name}")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import NOTE, note
+from coarsen.cli.output import counted
 from coarsen.opencl_bench.measurement import Invalidity
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 
@@ -145,7 +146,7 @@ def progress_line(tally: Tally) -> str:
     left = tally.seconds_left
     parts = [
         f"{tally.rows} of {tally.total} rows",
-        f"{tally.per_minute:.0f} rows/min",
+        rows_per_minute(tally.per_minute),
         "" if left is None else f"about {duration(left)} left",
         f"{tally.failed} failed" if tally.failed else "",
         tally.current,
@@ -159,12 +160,17 @@ def result_line(result: SweepResult) -> str:
     failed = sum(row.invalidity is not Invalidity.CORRECT for row in feasible)
     constrained = len(result.rows) - len(feasible)
     parts = [
-        f"{len(feasible)} rows, {len(result.measured)} of them measured in {duration(result.seconds)}",
+        f"{counted(len(feasible), 'row')}, {len(result.measured)} of them measured in {duration(result.seconds)}",
         f"{failed} failed" if failed else "",
         f"{constrained} broke a constraint" if constrained else "",
         result.problem,
     ]
     return f"{result.benchmark} on {result.plan.device}: {', '.join(filter(None, parts))}"
+
+
+def rows_per_minute(number: float) -> str:
+    """A rate to read, two digits of it where it is slow: `0.71 rows/min`, `3 rows/min`, `120 rows/min`."""
+    return f"{number:.0f} rows/min" if number >= 10 else f"{number:.2g} rows/min"
 
 
 def duration(seconds: float) -> str:

@@ -9,17 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.cli.bench_progress import duration
-from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.cli.output import counted, print_json, print_line, print_table
 from coarsen.opencl_bench.candidate import Candidate, shape
 from coarsen.opencl_bench.exchange.frames import best_rows, frame, geometric_mean, speedup_of
-from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.figures.summary import verified_against
+from coarsen.opencl_bench.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.sweep.several import SweepResult
 
-_VERIFIED = {
-    Oracle.REFERENCE: "reference",
-    Oracle.UNCOARSENED: "uncoarsened kernel",
-    Oracle.NOTHING: "nothing",
-}
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 LISTED_FAILURES = 20
 
@@ -62,7 +58,7 @@ def print_report(results: Sequence[SweepResult], seconds: float, location: str) 
     print_table(headings, map(_table_row, results), numbers=["failed"])
     print_line()
     for mean in means(results):
-        count = f"{mean['kernels']} kernel" + ("s" if mean["kernels"] != 1 else "")
+        count = counted(mean["kernels"], "kernel")
         print_line(f"{mean['device']}: geometric mean {mean['speedup']:.2f} over {count}")
     _print_failures(failures(results))
     print_line(_pace_line(pace(results, seconds)))
@@ -142,19 +138,15 @@ def _table_row(result: SweepResult) -> list[str]:
     what = [result.benchmark, result.plan.device]
     if best is None:
         return [*what, "", "none", result.problem or "no configuration ran", "", str(failed)]
-    baseline = shape(best.baseline.local_size) if best.baseline else ""
-    speedup = str(speedup_of(best))
-    return [*what, baseline, _short(best.candidate), speedup, _VERIFIED[best.oracle], str(failed)]
+    baseline = _baseline(best.baseline) if best.baseline else ""
+    verified = verified_against(best.oracle)
+    return [*what, baseline, str(best.candidate), str(speedup_of(best)), verified, str(failed)]
 
 
-def _short(candidate: Candidate) -> str:
-    """A configuration as it fits into a column: `4 along 0, stride 8; 16×16`."""
-    coarsenings = [
-        f"{chosen.factor} along {chosen.dimension}" + (f", stride {chosen.stride}" if chosen.stride > 1 else "")
-        for chosen in candidate.coarsenings
-    ]
+def _baseline(candidate: Candidate) -> str:
+    """What a baseline is apart from uncoarsened: `16×16, -D TILE=16`."""
     definitions = [f"-D {name}={value}" for name, value in candidate.definitions]
-    return "; ".join([*(coarsenings or ["uncoarsened"]), shape(candidate.local_size), *definitions])
+    return ", ".join([shape(candidate.local_size), *definitions])
 
 
 def _as_data(result: SweepResult) -> dict[str, Any]:
@@ -214,7 +206,7 @@ def _failures_row(entry: Failures) -> list[str]:
 
 
 def _pace_line(run: Pace) -> str:
-    rows = f"{run.rows} rows" + (f" and {run.infeasible} that break a constraint" if run.infeasible else "")
+    rows = counted(run.rows, "row") + (f" and {run.infeasible} that break a constraint" if run.infeasible else "")
     if not run.measured:
         return f"{rows}, all of them stored before"
     return (

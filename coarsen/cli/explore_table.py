@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.cli.output import counted, print_json, print_line, print_table
 from coarsen.opencl_bench.figures.summary import best_table, geometric_means, verified_against
+from coarsen.opencl_bench.measure import Speedup
 
 HEADINGS = (
     *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
@@ -27,7 +28,7 @@ def print_best(rows: pd.DataFrame) -> None:
     print_line()
     for row in geometric_means(table).itertuples():
         mean = "no speed-up" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}"
-        kernels = f"{row.measured} of {row.kernels} kernel" + ("s" if row.kernels != 1 else "")
+        kernels = f"{row.measured} of {counted(row.kernels, 'kernel')}"
         print_line(f"{row.label}: {mean} over {kernels}; coarsening helps {row.helped}")
 
 
@@ -49,15 +50,21 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
     ]
 
 
+def _baseline(text: str) -> str:
+    """A local size and `-D` values in the words of a configuration."""
+    local_size, *definitions = text.split() or [""]
+    return ", ".join([local_size, *(f"-D {definition}" for definition in definitions)])
+
+
 def _lines(table: pd.DataFrame) -> Iterator[list[str]]:
     for row in table.itertuples():
-        speedup = "none" if math.isnan(row.speedup) else f"{row.speedup:.2f} ({row.low:.2f} to {row.high:.2f})"
+        speedup = "none" if math.isnan(row.speedup) else str(Speedup(row.speedup, row.low, row.high))
         yield [
             row.benchmark,
             row.label,
-            row.baseline,
+            _baseline(row.baseline),
             row.configuration or "none",
-            speedup + (", a tie" if row.tie else ""),
+            speedup,
             verified_against(row.oracle),
             f"{row.measured} of {row.configurations}",
             str(row.failed),

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Wide enough that nothing is wrapped where nobody looks at a terminal.
 _UNLIMITED_WIDTH = 10_000
+_LONGEST_WHOLE_WORD = 15
+_GAP = 2  # between columns
 
 
 class Format(enum.StrEnum):
@@ -24,6 +26,11 @@ class Format(enum.StrEnum):
 
     TABLE = "table"
     JSON = "json"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things whose plural has an s: `1 row`, `2 rows`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def print_json(value: object) -> None:
@@ -51,15 +58,40 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in headings:
-        table.add_column(heading, justify="right" if heading in numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     terminal = console()
+    cells = [list(row) for row in rows]
+    columns = list(zip(headings, *cells, strict=True))
+    for column, width in zip(columns, _widths(columns, terminal.width), strict=True):
+        justify: Literal["left", "right"] = "right" if column[0] in numbers else "left"
+        table.add_column(column[0], justify=justify, overflow="fold", width=width)
+    for row in cells:
+        table.add_row(*map(Text, row))
     with terminal.capture() as capture:
         terminal.print(table)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
+    """The widths of columns, headings included: as wide as they are, the widest made narrower until all fit."""
+    room = available - _GAP * (len(columns) - 1)
+    natural = [max(map(len, column)) for column in columns]
+    least = _least_widths(columns, room)
+    for limit in range(max(natural), 0, -1):
+        widths = [max(low, min(limit, high)) for low, high in zip(least, natural, strict=True)]
+        if sum(widths) <= room:
+            return widths
+    return least
+
+
+def _least_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """How narrow columns may become: words stay whole, unless they are so long that there is no room for all."""
+    longest = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
+    for limit in range(_LONGEST_WHOLE_WORD, 0, -1):
+        least = [min(limit, length) for length in longest]
+        if sum(least) <= room:
+            return least
+    return [1] * len(longest)
 
 
 def _write_text(text: str) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from coarsen.cli.groups import Group
 from coarsen.cli.options import OutputFormat, StoreUrl
-from coarsen.cli.output import Format, print_json, print_line
+from coarsen.cli.output import Format, counted, print_json, print_line
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
 NAMED_KEYS = 4
+NEEDED_PACKAGES = ("sqlalchemy", "alembic", "pandas", "pyarrow")
 
 BenchmarkName = Annotated[
     str | None, typer.Option("-b", "--benchmark", metavar="NAME", help="Only rows of this benchmark.")
@@ -116,7 +117,7 @@ def export(
         if not rows:
             raise InvalidInputError(f"there is no such row in {opened.location}; nothing was written")
         write_results(rows, file)
-    print_line(f"{_count(len(rows))} in {file}")
+    print_line(f"{counted(len(rows), 'row')} in {file}")
 
 
 def import_(files: ImportFiles, store: StoreUrl = None) -> None:
@@ -161,7 +162,9 @@ results = Group(
 
 
 def _check_packages() -> None:
-    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "alembic", "pyarrow")):
+    if any(
+        importlib.util.find_spec(package) is None for package in ("sqlalchemy", "alembic", "pandas", "pyarrow")
+    ):
         raise InvalidInputError("the store of results needs more packages: pip install 'coarsen[bench]'")
 
 
@@ -196,8 +199,4 @@ def _row_called(store: Store, prefix: str) -> Measurement:
 
 
 def _copied(source: str, rows: int, new: int) -> str:
-    return f"{source}: {_count(rows)}, {new} new, {rows - new} there already"
-
-
-def _count(rows: int) -> str:
-    return f"{rows} row" if rows == 1 else f"{rows} rows"
+    return f"{source}: {counted(rows, 'row')}, {new} new, {rows - new} there already"

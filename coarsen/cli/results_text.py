@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from coarsen.cli.output import print_line, print_table
+from coarsen.cli.output import counted, print_line, print_table
 from coarsen.cli.results import KEY_DIGITS
 from coarsen.opencl_bench.exchange.summaries import Summary, speedup_of
 from coarsen.opencl_bench.measure import Speedup, median
@@ -15,13 +16,14 @@ MILLISECONDS = 1e-6  # in a nanosecond
 
 
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
-    """Print a line per device, benchmark and preset, and below where the rows are."""
-    if summaries:
-        headings = ["device", "platform", "form", "benchmark", "preset", "rows", "failed", "best configuration"]
-        print_table([*headings, "speed-up", "key", "newest"], map(_summary_row, summaries), numbers=["rows"])
+    """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
+    headings = ["benchmark", "preset", "rows", "failed", "best configuration", "speed-up", "key", "newest"]
+    for place, found in groupby(summaries, _place):
+        print_line(place)
+        print_table(headings, map(_summary_row, found), numbers=["rows"])
         print_line()
     rows = sum(summary.rows for summary in summaries)
-    print_line(f"{rows} row{'' if rows == 1 else 's'} in {location}")
+    print_line(f"{counted(rows, 'row')} in {location}")
 
 
 def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, Any]:
@@ -34,11 +36,16 @@ def print_measurement(measurement: Measurement) -> None:
     print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
 
 
+def _place(summary: Summary) -> str:
+    case = summary.case
+    return f"{case.device} ({case.platform}), {case.form}"
+
+
 def _summary_row(summary: Summary) -> list[str]:
     case, best = summary.case, summary.best
     failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
     return [
-        *(case.device, case.platform, case.form, case.benchmark, case.preset, str(summary.rows), failed),
+        *(case.benchmark, case.preset, str(summary.rows), failed),
         *(str(best.candidate) if best else "", str(summary.speedup or "")),
         *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
     ]
@@ -87,10 +94,13 @@ def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
 
 
 def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
+    # Imported late: it loads pandas, which a list of what is there does without.
+    from coarsen.opencl_bench.figures.summary import verified_against
+
     yield "outcome", measurement.invalidity.value
     yield "reason", measurement.reason
     if measurement.invalidity is Invalidity.CORRECT:
-        yield "results compared with", measurement.oracle.value
+        yield "verified against", verified_against(measurement.oracle)
         yield "time", _times(measurement.nanoseconds)
         yield "time of the baseline", _times(measurement.baseline_nanoseconds)
         yield "speed-up", str(speedup_of(measurement) or "")

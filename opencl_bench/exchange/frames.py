@@ -20,8 +20,8 @@ from .summaries import speedup_of
 __all__ = ["CASE", "COLUMNS", "CONFIGURATION", "DEVICE", "best_rows", "frame", "geometric_mean", "speedup_of"]
 
 # A row of results for each of these: a best configuration is one of its benchmark at its size on its device, which
-# is another one when it is given another form of code.
-DEVICE = ["device", "platform", "form"]
+# is another one when it is given another form of code, has another driver or begins with cold caches.
+DEVICE = ["device", "platform", "form", "driver_version", "cold_cache"]
 CASE = [*DEVICE, "benchmark", "preset"]
 # What tells the configurations of a case apart.
 CONFIGURATION = ["factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"]
@@ -77,9 +77,10 @@ def _cases(rows: pd.DataFrame) -> pd.Series:
 
 
 def geometric_mean(rows: pd.DataFrame) -> pd.Series:
-    """The geometric mean of the rows' speed-ups on each device, indexed by device, platform and form.
+    """The geometric mean of the rows' speed-ups on each device, indexed by the columns `DEVICE`.
 
-    Rows without a speed-up are left out; of `best_rows` it is the mean over the benchmarks.
+    Rows without a speed-up are left out; those of 1 and below count. Of `best_rows` it is the mean over the
+    benchmarks.
     """
     measured = rows[rows["speedup"].notna()]
     logarithms = np.log(measured["speedup"])

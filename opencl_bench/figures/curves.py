@@ -28,10 +28,10 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
             size, so that only coarsening differs. The best of all factors is always taken.
 
     Returns:
-        columns `benchmark`, `series` (the curve's name), `factor`, `speedup`, `low`, `high`, `configuration`,
-        `key` (of the one that is taken; NaN and empty where none has a speed-up), `best` (whether that one is the
-        best of its kernel on its device, see `rows.comparisons`), and how many configurations were `measured`,
-        `failed` and `excluded` (outside the constraints).
+        columns `benchmark`, `label` (the device's name), `series` (the curve's name), `factor`, `speedup`, `low`,
+        `high`, `configuration`, `key` (of the one that is taken; NaN and empty where none has a speed-up), `best`
+        (whether that one is the best of its kernel on its device, see `rows.comparisons`), and how many
+        configurations were `measured`, `failed` and `excluded` (outside the constraints).
 
     Raises:
         InvalidInputError: see `rows.comparisons`; rows of several devices where a curve is no device; no
@@ -106,6 +106,7 @@ def _point(benchmark: str, series: str, factor: int, group: pd.DataFrame) -> dic
     taken = nothing if ranked.empty else ranked.iloc[0]
     return {
         "benchmark": benchmark,
+        "label": group["label"].iloc[0],
         "series": series,
         "factor": factor,
         **{name: taken[name] for name in nothing if name != "chosen"},

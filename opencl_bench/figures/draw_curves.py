@@ -56,7 +56,7 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice) -> Figure:
     width = PAGE_WIDTH if columns > 2 else 1.6 + 2.2 * columns
     note = "Bars: bootstrap intervals. " + _TAKEN[choice] + _LEFT[by] + ". " + _CONFIRMED
     height = (_PANEL_HEIGHT if columns > 2 else 2.2) * lines + 0.35
-    sheet = page(width, height, curves_finding(points, by), note, _legend(points, curves), _LEAST * lines)
+    sheet = page(width, height, curves_finding(points, by, choice), note, _legend(points, curves), _LEAST * lines)
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
     band = 0.05 + 0.05 * len(curves) if failure_marks(points) else 0.0
     for axes, kernel in zip(panels, kernels, strict=False):

@@ -90,14 +90,16 @@ def _share(axes: Axes, column: int, line: int, share: float, largest: float) -> 
     if share <= 0:
         return
     _square(axes, column, line, share / largest, facecolor=BLUE, gid="share")
-    inside = math.sqrt(share / largest) > 0.55
-    place = (column, line) if inside else (column + 0.46, line - 0.46)
+    side = math.sqrt(share / largest)
+    inside = side > 0.55
+    # A small square has its number below it.
+    place = (column, line) if inside else (column, line - side / 2 - 0.03)
     axes.text(
         *place,
         f"{100 * share:.0f}" if share >= 0.005 else "<1",
         color="white" if inside else "black",
-        ha="center" if inside else "right",
-        va="center" if inside else "bottom",
+        ha="center",
+        va="center" if inside else "top",
         fontsize=6 if inside else 5,
     )
 

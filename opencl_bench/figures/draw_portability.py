@@ -35,7 +35,8 @@ WORDS = {
 _NOTE = (
     "Speed-up on the second device of the first one's best configuration, relative to the second one's own best. "
     "Hatched: it failed there (compile: not built; crash: not run; wrong: other results; timeout; limits: not "
-    "allowed). –: not measured there. none: no best to carry over."
+    "allowed). –: not measured there. none: no best to carry over. The own best counts by its confirmation, where "
+    "it was measured again; a value above 1 is what two measurements differ by."
 )
 
 

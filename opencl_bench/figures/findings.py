@@ -7,30 +7,45 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .curves import By, best_points, series_order
+from .curves import By, Choice, best_points, series_order
 from .hinton import TOP, Against
-from .portability import MEASURED
-from .rows import is_helped, names_of
+from .portability import MEASURED, NO_BEST, NOT_MEASURED
+from .rows import CLEAR_GAIN, is_helped, names_of
 
 
-def curves_finding(points: pd.DataFrame, by: By) -> str:
+def curves_finding(points: pd.DataFrame, by: By, choice: Choice = "best") -> str:
     """How many kernels coarsening helps: on each device, or along which dimension (with which stride).
 
     Args:
         points: from `curves.curve_points`.
         by: what a curve is of.
+        choice: which configurations the points were taken of.
     """
-    if by == "device":
-        return _devices_finding(points, best_points(points))
+    finding = _devices_finding(points, best_points(points)) if by == "device" else _series_finding(points)
+    if choice == "best":
+        return finding
+    return "At the baseline's local size " + finding[0].lower() + finding[1:]
+
+
+def _series_finding(points: pd.DataFrame) -> str:
+    """How many kernels coarsening helps on a device, and along which dimension or with which stride."""
     winners = best_points(points, ["benchmark"])
     helping = winners[is_helped(winners)]
     counts = helping["series"].value_counts()
     order = sorted(counts.index, key=lambda name: (-counts[name], series_order(name)))
-    total = points["benchmark"].nunique()
+    total, device = points["benchmark"].nunique(), points["label"].iloc[0]
     if not order:
-        return f"Coarsening helps none of {_kernels(total)}"
-    shares = [f"{name} is best for {counts[name]}" for name in order]
-    return f"Coarsening helps {len(helping)} of {_kernels(total)}: {_listed(shares)}"
+        return f"Coarsening helps none of {_kernels(total)} on {device}"
+    alternatives = points[(points["factor"] > 1) & (points["measured"] > 0)]
+    rivals = alternatives.groupby("benchmark")["series"].nunique()
+    alone = helping.loc[helping["benchmark"].map(rivals) == 1, "series"].value_counts()
+    shares = [f"{name} is best for {counts[name]}{_no_other(int(alone.get(name, 0)))}" for name in order]
+    return f"Coarsening helps {len(helping)} of {_kernels(total)} on {device}: {_listed(shares)}"
+
+
+def _no_other(count: int) -> str:
+    """So many kernels had no choice."""
+    return f" ({count} without any other)" if count else ""
 
 
 def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
@@ -41,8 +56,11 @@ def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
         own = winners[winners["series"] == device]
         total = points.loc[points["series"] == device, "benchmark"].nunique()
         kernels = "" if parts else " kernels"
-        without = f" ({total - len(own)} without a result)" if len(own) < total else ""
-        parts.append(f"{int(is_helped(own).sum())} of {total}{kernels}{without} on {device}")
+        helped, clearly = int(is_helped(own).sum()), int(is_helped(own, CLEAR_GAIN).sum())
+        remarks = [f"{clearly} by more than {_percent(CLEAR_GAIN - 1)}"] if clearly < helped else []
+        remarks += [f"{total - len(own)} without a result"] if len(own) < total else []
+        remark = f" ({', '.join(remarks)})" if remarks else ""
+        parts.append(f"{helped} of {total}{kernels}{remark} on {device}")
     return "Coarsening helps " + _listed(parts)
 
 
@@ -60,7 +78,9 @@ def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
 
 
 def violins_finding(points: pd.DataFrame) -> str:
-    """What share of all configurations is faster than the baseline, and how far apart they lie.
+    """What share of the configurations with a speed-up is faster than the baseline, and how far apart they lie.
+
+    Those that were given up because they were too slow are not among them.
 
     Args:
         points: from `violins.violin_points`.
@@ -72,7 +92,7 @@ def violins_finding(points: pd.DataFrame) -> str:
     labels = names_of(coarsened, "label")
     faster = [(coarsened.loc[coarsened["label"] == label, "low"] > 1).mean() for label in labels]
     parts = [f"{_percent(share)} on {label}" for share, label in zip(faster, labels, strict=True)]
-    parts[0] = f"{_percent(faster[0])} of the coarsened configurations on {labels[0]}"
+    parts[0] = f"{_percent(faster[0])} of the measured coarsened configurations on {labels[0]}"
     low, high = coarsened["speedup"].min(), coarsened["speedup"].max()
     return f"{_listed(parts)} are faster than the baseline; speed-ups reach from {low:.2g} to {high:.2g}"
 
@@ -116,8 +136,11 @@ def portability_finding(pairs: pd.DataFrame) -> str:
         return "No configuration that is best on one device could be measured on another"
     mean = float(np.exp(np.log(usable["relative"]).mean()))
     worst = usable.loc[usable["relative"].idxmin()]
-    lost = len(foreign) - len(usable)
-    without = f"; {lost} of {len(foreign)} transfers have no value" if lost else ""
+    unknown = int(foreign["outcome"].isin([NOT_MEASURED, NO_BEST]).sum())
+    failed = len(foreign) - len(usable) - unknown
+    counts = [f"{failed} of {len(foreign)} failed there"] if failed else []
+    counts += [f"{unknown} of {len(foreign)} could not be compared"] if unknown else []
+    without = f"; {_listed(counts)}" if counts else ""
     return (
         f"Another device's best configuration keeps {_percent(mean)} of the own best speed-up (geometric mean), "
         f"at worst {_percent(worst['relative'])} ({worst['benchmark']}){without}"

@@ -36,6 +36,8 @@ NEEDED = (
 )
 # What is compared with what: a kernel on a device.
 CASE = ["label", "benchmark"]
+# Smaller gains are what the same code shows against itself on a CPU, significant or not (data/README.md).
+CLEAR_GAIN = 1.05
 
 
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -68,7 +70,9 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
     Where a configuration was measured more than once on a device, the latest measurement counts. One more column,
     `chosen`, tells the row with the largest speed-up of each benchmark on each device, be it uncoarsened.
     Where that configuration was confirmed, the row has the confirmation's speed-up, interval and key: the largest
-    of many noisy numbers is too large. Rows are in the order of label, benchmark, factor and configuration.
+    of many noisy numbers is too large. A kernel of which no uncoarsened configuration ran on a device was never
+    compared there; its failed uncoarsened rows stand for it. Rows are in the order of label, benchmark, factor and
+    configuration.
 
     Raises:
         InvalidInputError: see `labelled`; or none of the rows is a comparison.
@@ -77,6 +81,7 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
     latest = _latest(rows[rows["role"] == Role.COMPARISON.value])
     if latest.empty:
         raise InvalidInputError("none of the measurements compares a configuration with the baseline yet")
+    latest = pd.concat([latest, _without_baseline(rows, latest)], ignore_index=True)
     winners = measured(latest).groupby(CASE)["speedup"].idxmax()
     latest["chosen"] = latest.index.isin(winners)
     confirmed = _with_confirmations(latest, measured(rows[rows["role"] == Role.CONFIRMATION.value]))
@@ -136,14 +141,15 @@ def baselines(rows: pd.DataFrame) -> pd.DataFrame:
     return own.loc[distance.groupby([own[name] for name in CASE], sort=False).idxmin()].reset_index(drop=True)
 
 
-def is_helped(winners: pd.DataFrame) -> pd.Series:
+def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
     """Where coarsening helps: the best of all configurations is coarsened, and its interval lies above 1.
 
     Args:
         winners: the best row (or point of a curve) of each kernel, uncoarsened ones having competed. The
             interval of one that was not confirmed makes no allowance for having been picked out of many.
+        least: what the interval has to lie above.
     """
-    return (winners["factor"] > 1) & (winners["low"] > 1)
+    return (winners["factor"] > 1) & (winners["low"] > least)
 
 
 def names_of(rows: pd.DataFrame, column: str) -> list[str]:
@@ -163,6 +169,16 @@ def _latest(rows: pd.DataFrame) -> pd.DataFrame:
     """The latest row of each configuration, numbered anew."""
     ordered = rows.sort_values("started_at", kind="stable")
     return ordered.drop_duplicates([*CASE, "configuration"], keep="last").reset_index(drop=True)
+
+
+def _without_baseline(rows: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
+    """The uncoarsened rows of the kernels of which none ran on a device, so that nothing was compared there.
+
+    A kernel that has an uncoarsened row with a speed-up is only not as far yet.
+    """
+    selected = _latest(rows[rows["role"] == Role.SELECTION.value])
+    without = selected[~pd.MultiIndex.from_frame(selected[CASE]).isin(pd.MultiIndex.from_frame(compared[CASE]))]
+    return without[without.groupby(CASE)["speedup"].transform("count") == 0]
 
 
 def _with_confirmations(rows: pd.DataFrame, confirmations: pd.DataFrame) -> pd.DataFrame:

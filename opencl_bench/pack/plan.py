@@ -43,7 +43,8 @@ class PackedSweep:
     """The sweep of one benchmark with code of one form.
 
     `benchmark` is a name of the suite, or the path of a TOML file within the pack. `subjects` holds the subject of
-    each set of macro values.
+    each set of macro values. `content_hash` is the benchmark's at the preset; empty in the packs of old, where
+    nobody knows it.
     """
 
     benchmark: str
@@ -54,6 +55,7 @@ class PackedSweep:
     space: Space
     subjects: tuple[tuple[Definitions, Subject], ...]
     candidates: tuple[PackedCandidate, ...]
+    content_hash: str = ""
 
     @property
     def name(self) -> str:

@@ -57,6 +57,7 @@ def _sweep_to_json(sweep: PackedSweep) -> dict[str, Any]:
         "space": asdict(sweep.space),
         "subjects": [[dict(definitions), asdict(subject)] for definitions, subject in sweep.subjects],
         "candidates": [_candidate_to_json(candidate) for candidate in sweep.candidates],
+        "content_hash": sweep.content_hash,
     }
 
 
@@ -78,6 +79,7 @@ def _sweep_from_json(value: object) -> PackedSweep:
         space=_space(_mapping(fields.take("space"))),
         subjects=tuple(_subject(entry) for entry in _list(fields.take("subjects"))),
         candidates=tuple(_candidate(_mapping(entry)) for entry in _list(fields.take("candidates"))),
+        content_hash=fields.text("content_hash") if "content_hash" in _mapping(value) else "",
     )
     fields.end()
     if not sweep.subjects or not sweep.candidates:

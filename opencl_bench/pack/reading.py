@@ -59,6 +59,11 @@ class PackedCodes:
     def __init__(self, pack: Pack, sweep: PackedSweep) -> None:
         self._pack = pack
         self._candidates = {packed.candidate: packed for packed in sweep.candidates}
+        self._originals = {
+            packed.candidate.definitions: packed
+            for packed in sweep.candidates
+            if not packed.candidate.coarsenings and packed.code is not None
+        }
 
     def ahead(self, candidate: Candidate) -> Future[Compiled]:
         """See `rows.Codes`: it is there already."""
@@ -68,7 +73,10 @@ class PackedCodes:
 
     def compiled(self, candidate: Candidate) -> Compiled:
         """See `rows.Codes`. Raises InvalidInputError where the pack is damaged."""
-        packed = self._candidates[candidate]
+        packed = self._candidates.get(candidate, _NOT_PACKED)
+        if packed.code is None and not candidate.coarsenings:
+            # One code serves all local sizes, also those that only a coarsened kernel can have.
+            packed = self._originals.get(candidate.definitions, packed)
         if packed.code is None:
             return Compiled(None, None, packed.seconds, packed.invalidity, packed.failure)
         return Compiled(self._pack.code(packed.code), None, packed.seconds)

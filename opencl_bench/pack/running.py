@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -54,8 +55,9 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
         request: what to leave out.
 
     Raises:
-        InvalidInputError: the pack is damaged, or has nothing that was asked for.
+        InvalidInputError: the pack is damaged, has nothing that was asked for, or another version made it.
     """
+    _check_version(pack)
     sweeps = _chosen(pack, target, request)
     start = time.monotonic()
     for number, sweep in enumerate(sweeps):
@@ -65,6 +67,17 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
             share = left / (len(sweeps) - number)
         deadline = None if share is None else time.monotonic() + share
         _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline))
+
+
+def _check_version(pack: Pack) -> None:
+    """Inputs and references are made here; rows say that the version did that which made the pack."""
+    made_by = dict(pack.plan.versions).get("coarsen")
+    try:
+        here = importlib.metadata.version("coarsen")
+    except importlib.metadata.PackageNotFoundError:  # copied here, not installed
+        return
+    if made_by != here:
+        raise InvalidInputError(f"the pack was made by coarsen {made_by}, and this is {here}")
 
 
 def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep]:
@@ -84,9 +97,13 @@ def _run_sweep(
     method = request.method(sweep.method)
     machine = {**target.machine(), "kept_bytes": request.kept_bytes}
     benchmark = pack.benchmark(sweep)
+    found = find_benchmark(benchmark)
+    content_hash = found.content_hash(sweep.preset)
+    if sweep.content_hash not in ("", content_hash):
+        raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
     codes = PackedCodes(pack, sweep)
-    space = points(find_benchmark(benchmark), sweep.preset, sweep.space, target.limits())
-    with MeasuringProcess(benchmark, sweep.preset, sweep.seed, machine, method) as process:
+    space = points(found, sweep.preset, sweep.space, target.limits())
+    with MeasuringProcess(benchmark, sweep.preset, sweep.seed, machine, method, content_hash) as process:
         surroundings = Surroundings(
             device=str(target),
             environment=target.environment(pack.plan.versions),
@@ -104,6 +121,10 @@ def _run_sweep(
             problem = "its share of the time is used up; the next run goes on from here"
         except DeviceError as error:
             problem = str(error)
+        except (OSError, InvalidInputError):  # no more rows can be kept, or the pack is damaged
+            raise
+        except Exception as error:  # a bug, too, must not end the other sweeps
+            problem = f"this is a bug in coarsen: {type(error).__name__}: {' '.join(str(error).split())}"
     reporter.finish(sweep.name, problem)
 
 

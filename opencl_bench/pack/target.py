@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from ..candidate import Form
 from ..environment import Versions, environment_of, installed_versions
 from ..measurement import Environment
 from ..space import DeviceLimits, limits_of
+from ..sweep.device_lock import device_lock, named_lock
 
 if TYPE_CHECKING:
     from coarsen.runtime.devices import DeviceDescription
@@ -82,9 +82,6 @@ class OpenClTarget:
 
     def lock(self) -> AbstractContextManager[None]:
         """See `Target`."""
-        # Imported late: it needs platformdirs, which comes with PyOpenCL.
-        from ..sweep.device_lock import device_lock
-
         return device_lock(self.device)
 
 
@@ -138,8 +135,8 @@ class CudaTarget:
         )
 
     def lock(self) -> AbstractContextManager[None]:
-        """See `Target`: there is none."""
-        return contextlib.nullcontext()
+        """See `Target`."""
+        return named_lock("cuda", self.device.name, str(self.device.index))
 
 
 def _first_device() -> DeviceDescription:

@@ -22,7 +22,9 @@ from ..environment import installed_versions
 from ..measurement import Invalidity, Method, Subject
 from ..space import DeviceLimits, Point, points
 from ..suite import find_benchmark
+from ..sweep.compile_service import has_includes
 from ..sweep.compiler import Compiled, Compiler
+from ..sweep.subjects import CompiledSubjects
 from ..sweep_plan import Space
 from .plan import (
     BENCHMARK_FOLDER,
@@ -112,7 +114,7 @@ def _packed_sweep(
 ) -> PackedSweep:
     wanted = request.benchmarks[name]
     space = points(benchmark, request.preset, wanted, request.limits)
-    if form == "opencl_c" and "#include" in benchmark.source:
+    if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
     with Compiler(str(name), form, None, request.method, max(1, os.cpu_count() or 1)) as compiler:
         subjects = _subjects(request, benchmark, space, compiler)
@@ -121,7 +123,17 @@ def _packed_sweep(
             _packed_candidate(point, None if point.violation else futures[_code_key(point)].result(), writer)
             for point in space
         )
-    return PackedSweep(str(name), request.preset, request.seed, form, request.method, wanted, subjects, candidates)
+    return PackedSweep(
+        str(name),
+        request.preset,
+        request.seed,
+        form,
+        request.method,
+        wanted,
+        subjects,
+        candidates,
+        benchmark.content_hash(request.preset),
+    )
 
 
 def _code_key(point: Point) -> Candidate:
@@ -133,15 +145,9 @@ def _subjects(
     request: PackRequest, benchmark: Benchmark, space: Sequence[Point], compiler: Compiler
 ) -> tuple[tuple[Definitions, Subject], ...]:
     """The subject of each set of macro values. Raises InvalidInputError where the kernel doesn't compile."""
-    size = tuple(sorted(benchmark.preset(request.preset).size.items()))
-
-    def subject(definitions: Definitions) -> Subject:
-        ir_hash = compiler.ir_hash(definitions)
-        options = benchmark.build_options
-        return Subject(benchmark.name, benchmark.kernel, ir_hash, options, request.preset, size, request.seed)
-
+    subjects = CompiledSubjects(benchmark, request.preset, request.seed, compiler.ir_hash)
     definitions = dict.fromkeys(point.candidate.definitions for point in space)
-    return tuple((values, subject(values)) for values in definitions)
+    return tuple((values, subjects.of(values)) for values in definitions)
 
 
 def _packed_candidate(point: Point, compiled: Compiled | None, writer: _Writer) -> PackedCandidate:

@@ -13,14 +13,21 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, Any
 
 READ_BYTES = 1 << 16
 # What a driver or an assertion says last, on its way down.
 LAST_WORDS_BYTES = 2000
+# A driver may hang while its process ends; in the kernel of the operating system it can't even be killed.
+DYING_SECONDS = 5.0
+# PyOpenCL would add what it holds to the options of every build, which no row's key would show.
+LEFT_OUT_VARIABLES = ("PYOPENCL_BUILD_OPTIONS",)
+# Its caches fail where the home folder can't be written to, and suffer from processes that are killed.
+SET_VARIABLES = {"PYOPENCL_NO_CACHE": "1"}
 
 
 class ChildTimedOutError(Exception):
@@ -40,10 +47,13 @@ class ChildProcess:
     """
 
     def __init__(self, module: str, *arguments: str) -> None:
-        self._command = [sys.executable, "-m", module, *arguments]
+        # Packages are found where this process finds them, not in a folder that it happens to be started in.
+        self._command = [sys.executable, "-P", "-m", module, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] | None = None
         self._unread = b""
+        self._last_words = b""
+        self._starting = threading.Lock()
+        self._is_over = False
 
     def __enter__(self) -> ChildProcess:
         return self
@@ -73,7 +83,7 @@ class ChildProcess:
         deadline = time.monotonic() + timeout
         try:
             self._send(json.dumps(request).encode() + b"\n", deadline)
-            line = self._line(deadline)
+            return self._answer(deadline)
         except TimeoutError:
             self.close()
             raise ChildTimedOutError(f"no answer within {timeout:.1f} s") from None
@@ -82,81 +92,154 @@ class ChildProcess:
         except BaseException:  # interrupted: nobody would read the answer
             self.close()
             raise
-        answer: dict[str, Any] = json.loads(line)
-        return answer
 
     def close(self) -> None:
-        """Kill the process and all that it started."""
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout, self._errors):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
-        self._process = self._errors = None
+        """Kill the process and all that it started; what can't be killed is left alone after a while."""
+        process, self._process = self._process, None
         self._unread = b""
+        if process is None:
+            return
+        _kill(process)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def end(self) -> None:
+        """Kill the process for good, from any thread: a request in another ends, and no more are taken."""
+        with self._starting:
+            self._is_over = True
+            if self._process is not None:
+                _signal(self._process)
 
     def _start(self) -> None:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            start_new_session=True,
-            bufsize=0,
-        )
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
+        """Raises ChildDiedError where the system lets no process begin."""
+        environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT_VARIABLES}
+        environment |= SET_VARIABLES
+        environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        with self._starting:
+            if self._is_over:
+                raise ChildDiedError("no more processes are wanted")
+            try:
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    bufsize=0,
+                    env=environment,
+                )
+            except OSError as error:
+                raise ChildDiedError(f"the process can't be started: {error.strerror}") from None
+        self._last_words = b""
+        for pipe in (self._process.stdin, self._process.stderr):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
 
     def _send(self, line: bytes, deadline: float) -> None:
         """Write without blocking: a child that hangs does not empty its pipe. Raises TimeoutError, OSError."""
-        pipe = self._running().stdin
-        assert pipe is not None
+        pipe = _open_pipe(self._running().stdin)
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_WRITE)
+            selector.register(_open_pipe(self._running().stderr), selectors.EVENT_READ)
             while line:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise TimeoutError
-                line = line[os.write(pipe.fileno(), line) :]
+                for key in _ready(selector, deadline):
+                    if key.fileobj is pipe:
+                        line = line[os.write(pipe.fileno(), line) :]
+                    else:
+                        self._listen(selector)
+
+    def _answer(self, deadline: float) -> dict[str, Any]:
+        """The next line that is an answer: a library may print before the child has secured its output.
+
+        Raises TimeoutError, EOFError.
+        """
+        while True:
+            with contextlib.suppress(ValueError):
+                answer = json.loads(self._line(deadline))
+                if isinstance(answer, dict):
+                    return answer
 
     def _line(self, deadline: float) -> bytes:
         """One line of the child's output. Raises TimeoutError, EOFError."""
-        process = self._running()
-        assert process.stdout is not None
+        pipe = _open_pipe(self._running().stdout)
         with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
+            selector.register(pipe, selectors.EVENT_READ)
+            selector.register(_open_pipe(self._running().stderr), selectors.EVENT_READ)
             while b"\n" not in self._unread:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise TimeoutError
-                read = os.read(process.stdout.fileno(), READ_BYTES)
-                if not read:
-                    raise EOFError
-                self._unread += read
+                for key in _ready(selector, deadline):
+                    if key.fileobj is not pipe:
+                        self._listen(selector)
+                        continue
+                    read = os.read(pipe.fileno(), READ_BYTES)
+                    if not read:
+                        raise EOFError
+                    self._unread += read
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 
-    def _how_it_died(self) -> str:
-        process = self._running()
-        code = process.wait()
-        last_words = self._last_words()
-        self.close()
-        if code < 0:
-            name = signal.Signals(-code).name if -code in {*signal.Signals} else str(-code)
-            return f"the process died of signal {name}" + (f": {last_words}" if last_words else "")
-        return f"the process ended with code {code}" + (f": {last_words}" if last_words else "")
+    def _listen(self, selector: selectors.BaseSelector | None = None) -> bool:
+        """Keep the end of what it says on standard error, however much that is; False: it says no more."""
+        pipe = _open_pipe(self._running().stderr)
+        try:
+            said = os.read(pipe.fileno(), READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not said and selector is not None:
+            selector.unregister(pipe)
+        self._last_words = (self._last_words + said)[-LAST_WORDS_BYTES:]
+        return bool(said)
 
-    def _last_words(self) -> str:
-        if self._errors is None:
-            return ""
-        self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, self._errors.tell() - LAST_WORDS_BYTES))
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return " ".join(lines[-1].split())[:300] if lines else ""
+    def _how_it_died(self) -> str:
+        process = self._process
+        if process is None:
+            return "the process was ended"
+        try:
+            ending = _ending(process.wait(DYING_SECONDS))
+        except subprocess.TimeoutExpired:
+            ending = "the process hung when it was to end"
+        deadline = time.monotonic() + DYING_SECONDS
+        while self._listen() and time.monotonic() < deadline:
+            pass
+        self.close()
+        lines = self._last_words.decode(errors="replace").strip().splitlines()
+        last_words = " ".join(lines[-1].split())[:300] if lines else ""
+        return ending + (f": {last_words}" if last_words else "")
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             raise EOFError
         return self._process
+
+
+def _ready(selector: selectors.BaseSelector, deadline: float) -> list[selectors.SelectorKey]:
+    """What can be read or written now. Raises TimeoutError."""
+    remaining = deadline - time.monotonic()
+    found = selector.select(remaining) if remaining > 0 else []
+    if not found:
+        raise TimeoutError
+    return [key for key, _ in found]
+
+
+def _open_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"the process ended with code {code}"
+    name = signal.Signals(-code).name if -code in {*signal.Signals} else str(-code)
+    return f"the process died of signal {name}"
+
+
+def _signal(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    _signal(process)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(DYING_SECONDS)

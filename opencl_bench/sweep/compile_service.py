@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shlex
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from .measure_service import open_machine
 from .serving import Message, serve
 
 PTX_ARCHITECTURE = "sm_75"
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 
 
 class CompileService:
@@ -36,21 +39,28 @@ class CompileService:
     def __init__(self) -> None:
         self._benchmark = lru_cache(maxsize=4)(find_benchmark)
         self._lowered = lru_cache(maxsize=16)(self._lower)
+        # Kept like the IR, with which it must go together also when the file is changed.
+        self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
         self._machines: dict[str, OpenClMachine] = {}
 
     def describe(self, request: Message) -> Message:
-        """`benchmark`, `definitions`: the hash of the normalised IR."""
+        """`benchmark`, `definitions`: the hash of the normalised IR, and of a user's inputs."""
         try:
-            kernel = self._lowered(request["benchmark"], tuple(sorted(request["definitions"].items())))
+            return {"ok": True, "ir_hash": self._hash(request["benchmark"], request["definitions"])}
         except CoarsenError as error:
             return {"failed": str(error)}
-        return {"ok": True, "ir_hash": hashlib.sha256(module_text(kernel).encode()).hexdigest()}
 
     def compile(self, request: Message) -> Message:
-        """`benchmark`, `candidate`, `form`, `machine` (or null): the code, and the device's binary of it."""
+        """`benchmark`, `candidate`, `form`, `machine` (or null): the code, and the device's binary of it.
+
+        `ir_hash` is what `describe` said, null where it failed; `changed` is the answer where it is another now.
+        """
         start = time.perf_counter()
+        name, candidate = request["benchmark"], candidate_from_json(request["candidate"])
         try:
-            code = self._code(request["benchmark"], candidate_from_json(request["candidate"]), request["form"])
+            if request["ir_hash"] not in (None, self._hash(name, dict(candidate.definitions))):
+                return {"changed": True}
+            code = self._code(name, candidate, request["form"])
             binary = self._binary(code, request)
         except (CoarsenError, BuildError) as error:
             if isinstance(error, InternalError):
@@ -63,15 +73,21 @@ class CompileService:
             "seconds": time.perf_counter() - start,
         }
 
+    def _hash(self, name: str, definitions: Mapping[str, str]) -> str:
+        text = module_text(self._lowered(name, tuple(sorted(definitions.items()))))
+        inputs = self._benchmark(name).inputs_hash
+        return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
+
     def _lower(self, name: str, definitions: Definitions) -> Kernel:
         benchmark = self._benchmark(name)
+        self._source(name)
         return lower(benchmark.kernel_file, benchmark.kernel, build_options(benchmark, definitions))
 
     def _code(self, name: str, candidate: Candidate, form: Form) -> Code:
         benchmark = self._benchmark(name)
         if form == "opencl_c" and not candidate.coarsenings:
             # What a user would run: the source as it is.
-            return original_code(benchmark, candidate.definitions)
+            return original_code(benchmark, candidate.definitions, self._source(name))
         kernel = coarsen_kernel(self._lowered(name, candidate.definitions), candidate.coarsenings)
         coarsened = CoarsenedKernel(kernel, candidate.coarsenings, ())
         return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
@@ -93,12 +109,17 @@ def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, 
     return (*benchmark.build_options, *(f"-D{name}={value}" for name, value in definitions))
 
 
-def original_code(benchmark: Benchmark, definitions: Definitions) -> Code:
+def original_code(benchmark: Benchmark, definitions: Definitions, source: str) -> Code:
     """A benchmark's kernel as it was written; its folder is where its own includes are looked for."""
     folder = f"-I{shlex.quote(str(Path(benchmark.kernel_file).parent))}"
-    includes = (folder,) if "#include" in benchmark.source else ()
+    includes = (folder,) if has_includes(source) else ()
     options = (*build_options(benchmark, definitions), *includes)
-    return Code("opencl_c", benchmark.kernel, benchmark.source, options)
+    return Code("opencl_c", benchmark.kernel, source, options)
+
+
+def has_includes(source: str) -> bool:
+    """Whether OpenCL C source may include files."""
+    return _INCLUDE.search(source) is not None
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:

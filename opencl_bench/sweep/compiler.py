@@ -50,12 +50,19 @@ class Compiler:
         self._here = threading.local()
         self._children: list[ChildProcess] = []
         self._futures: dict[Candidate, Future[Compiled]] = {}
+        self._ir_hashes: dict[Definitions, str] = {}
+        self._is_over = False
 
     def __enter__(self) -> Compiler:
         return self
 
     def __exit__(self, *_exception: object) -> None:
+        # In this order: a thread that waits for a child goes on when it dies, and must not start another.
+        self._is_over = True
         self._pool.shutdown(wait=False, cancel_futures=True)
+        for child in list(self._children):
+            child.end()
+        self._pool.shutdown(wait=True)
         for child in self._children:
             child.close()
 
@@ -68,7 +75,8 @@ class Compiler:
             raise InvalidInputError(f"{self._benchmark} can't be compiled: {error}") from None
         if "failed" in answer:
             raise InvalidInputError(f"{self._benchmark}: {answer['failed']}")
-        return str(answer["ir_hash"])
+        self._ir_hashes[definitions] = str(answer["ir_hash"])
+        return self._ir_hashes[definitions]
 
     def ahead(self, candidate: Candidate) -> Future[Compiled]:
         """Begin to compile a candidate, unless that was begun before."""
@@ -77,7 +85,7 @@ class Compiler:
         return self._futures[candidate]
 
     def compiled(self, candidate: Candidate) -> Compiled:
-        """The candidate, compiled; waits for it."""
+        """The candidate, compiled; waits for it. Raises InvalidInputError where the kernel isn't what it was."""
         return self.ahead(candidate).result()
 
     def _compile(self, candidate: Candidate) -> Compiled:
@@ -87,6 +95,7 @@ class Compiler:
             "candidate": candidate.to_json(),
             "form": self._form,
             "machine": self._machine,
+            "ir_hash": self._ir_hashes.get(candidate.definitions),
         }
         try:
             answer = self._ask(request)
@@ -95,6 +104,8 @@ class Compiler:
             return Compiled(None, None, self._seconds, Invalidity.TIMEOUT, failure)
         except ChildDiedError as error:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=f"while compiling, {error}")
+        if "changed" in answer:
+            raise InvalidInputError(f"{self._benchmark} has changed since the sweep began; begin again")
         if "failed" in answer:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=answer["failed"])
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
@@ -104,4 +115,6 @@ class Compiler:
             self._here.child = ChildProcess(SERVICE)
             self._children.append(self._here.child)
         child: ChildProcess = self._here.child
+        if self._is_over:
+            child.end()
         return child.ask(request, self._seconds)

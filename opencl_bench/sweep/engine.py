@@ -18,10 +18,7 @@ from pathlib import Path
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.selection import find_device
 
-from ..benchmark import Benchmark
-from ..candidate import Definitions
 from ..environment import environment_of
-from ..measurement import Subject
 from ..space import limits_of, points
 from ..store.database import Store
 from ..suite import find_benchmark
@@ -31,6 +28,7 @@ from .device_lock import device_lock
 from .measuring_process import MeasuringProcess
 from .observer import Again, CollectingObserver, SweepObserver, SweepSummary
 from .rows import RowSweep, Surroundings
+from .subjects import CompiledSubjects
 
 
 def sweep(
@@ -53,16 +51,19 @@ def sweep(
         DeviceError: no such device; it can't be opened (any more).
     """
     start = time.perf_counter()
-    benchmark = find_benchmark(plan.benchmark)
+    benchmark = find_benchmark(_name(plan))
     device = find_device(plan.device)
     space = points(benchmark, plan.preset, plan.space, limits_of(device))
     collector = CollectingObserver(observer or SweepObserver())
-    with _compiler(plan, device) as compiler, _process(plan, device) as process:
+    with (
+        _compiler(plan, device) as compiler,
+        _process(plan, device, benchmark.content_hash(plan.preset)) as process,
+    ):
         surroundings = Surroundings(
             device=str(device),
             environment=environment_of(device, plan.form),
             method=plan.method,
-            subjects=_Subjects(plan, benchmark, compiler),
+            subjects=CompiledSubjects(benchmark, plan.preset, plan.seed, compiler.ir_hash),
             codes=compiler,
             process=process,
             rows=store,
@@ -76,31 +77,6 @@ def sweep(
     return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
 
 
-class _Subjects:
-    """The subject of each set of macro values, whose IR differs."""
-
-    def __init__(self, plan: SweepPlan, benchmark: Benchmark, compiler: Compiler) -> None:
-        self._plan = plan
-        self._benchmark = benchmark
-        self._compiler = compiler
-        self._subjects: dict[Definitions, Subject] = {}
-
-    def of(self, definitions: Definitions) -> Subject:
-        """The subject with these macro values. Raises InvalidInputError where the kernel doesn't compile."""
-        if definitions not in self._subjects:
-            benchmark, preset = self._benchmark, self._plan.preset
-            self._subjects[definitions] = Subject(
-                benchmark.name,
-                benchmark.kernel,
-                self._compiler.ir_hash(definitions),
-                benchmark.build_options,
-                preset,
-                tuple(sorted(benchmark.presets[preset].size.items())),
-                self._plan.seed,
-            )
-        return self._subjects[definitions]
-
-
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:
     """A device as the child processes take it."""
     return {"kind": "opencl", "device": asdict(device)}
@@ -112,8 +88,9 @@ def _compiler(plan: SweepPlan, device: DeviceDescription) -> Compiler:
     return Compiler(_name(plan), plan.form, machine, plan.method, workers)
 
 
-def _process(plan: SweepPlan, device: DeviceDescription) -> MeasuringProcess:
-    return MeasuringProcess(_name(plan), plan.preset, plan.seed, machine_to_json(device), plan.method)
+def _process(plan: SweepPlan, device: DeviceDescription, content_hash: str) -> MeasuringProcess:
+    machine = machine_to_json(device)
+    return MeasuringProcess(_name(plan), plan.preset, plan.seed, machine, plan.method, content_hash)
 
 
 def _name(plan: SweepPlan) -> str:

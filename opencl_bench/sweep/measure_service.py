@@ -1,6 +1,6 @@
 """The process in which candidates run: a `Session` behind requests.
 
-    open ─▶ (load ─▶ expect ─▶ try ─▶ time) for each candidate
+    open ─▶ (place ─▶ load ─▶ expect ─▶ try ─▶ time) for each candidate
 
 An answer has `ok`, or `failed` with the reason in one line.
 """
@@ -31,18 +31,31 @@ class MeasureService:
         self._opened: Session | None = None
 
     def open(self, request: Message) -> Message:
-        """`benchmark`, `preset`, `seed`, `machine`: begin a session."""
+        """`benchmark`, `preset`, `seed`, `machine`: begin a session.
+
+        `content_hash` is the benchmark's, or null; `changed` is the answer where it is another now.
+        """
         try:
             machine = open_machine(request["machine"])
             benchmark = find_benchmark(request["benchmark"])
+            if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
+                return {"changed": True}
         except CoarsenError as error:
             return {"failed": str(error)}
         kept = request["machine"].get("kept_bytes", KEPT_BYTES)
         self._opened = Session(machine, benchmark, request["preset"], request["seed"], kept)
         return {"ok": True}
 
+    def place(self, request: Message) -> Message:
+        """`slot`, `candidate`: put its workload on the device. `has_reference` says whether there is one."""
+        try:
+            has_reference = self._session.place(Slot(request["slot"]), candidate_from_json(request["candidate"]))
+        except (LaunchError, MemoryError, CoarsenError) as error:
+            return _failed(error)
+        return {"ok": True, "has_reference": has_reference}
+
     def load(self, request: Message) -> Message:
-        """`slot`, `candidate`, `code`, `binary` (base64 or null): build a kernel and place its workload."""
+        """`slot`, `candidate`, `code`, `binary` (base64 or null): build a kernel for a workload that is placed."""
         binary = request["binary"]
         try:
             self._session.load(
@@ -51,16 +64,16 @@ class MeasureService:
                 code_from_json(request["code"]),
                 base64.b64decode(binary) if binary else None,
             )
-        except (BuildError, LaunchError, CoarsenError) as error:
-            return {"failed": str(error), "while_building": isinstance(error, BuildError)}
+        except (BuildError, LaunchError, MemoryError, CoarsenError) as error:
+            return {**_failed(error), "while_building": isinstance(error, BuildError)}
         return {"ok": True}
 
     def expect(self, request: Message) -> Message:
         """`slot`, `original`: compute what the results should be."""
         try:
             self._session.expect(Slot(request["slot"]), code_from_json(request["original"]))
-        except (LaunchError, MemoryError) as error:
-            return {"failed": str(error) or "the memory does not suffice"}
+        except (LaunchError, MemoryError, CoarsenError) as error:
+            return _failed(error)
         return {"ok": True}
 
     def try_out(self, request: Message) -> Message:
@@ -68,15 +81,15 @@ class MeasureService:
         try:
             trial = self._session.try_out(Slot(request["slot"]))
         except (LaunchError, MemoryError) as error:
-            return {"failed": str(error) or "the memory does not suffice"}
+            return _failed(error)
         return {"ok": True, "nanoseconds": trial.nanoseconds, "wrong": trial.wrong, "oracle": trial.oracle}
 
     def time(self, request: Message) -> Message:
         """`method`: time the candidate against the baseline."""
         try:
             timed = self._session.time(Method(**request["method"]))
-        except LaunchError as error:
-            return {"failed": str(error)}
+        except (LaunchError, MemoryError) as error:
+            return _failed(error)
         return {"ok": True, **dataclasses.asdict(timed)}
 
     @property
@@ -84,6 +97,10 @@ class MeasureService:
         if self._opened is None:
             raise InternalError("the session was not opened")
         return self._opened
+
+
+def _failed(error: Exception) -> Message:
+    return {"failed": str(error) or "the memory does not suffice"}
 
 
 def open_machine(description: Mapping[str, Any]) -> Machine:
@@ -108,7 +125,7 @@ def main() -> int:
     # A vendor's compiler remarks on every build.
     warnings.simplefilter("ignore")
     service = MeasureService()
-    handlers = {"open": service.open, "load": service.load, "expect": service.expect}
+    handlers = {"open": service.open, "place": service.place, "load": service.load, "expect": service.expect}
     serve({**handlers, "try": service.try_out, "time": service.time})
     return 0
 

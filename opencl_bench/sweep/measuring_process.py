@@ -1,6 +1,6 @@
 """Measures candidates in a process that is killed when it hangs and started again when it died.
 
-load ─▶ expect ─▶ try, verified ─▶ given up if too slow ─▶ timed against the baseline
+place ─▶ load ─▶ expect ─▶ try, verified ─▶ given up if too slow ─▶ timed against the baseline
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coarsen.errors import DeviceError
+from coarsen.errors import DeviceError, InvalidInputError
 
 from ..candidate import Candidate, Code
 from ..measurement import Invalidity, Method, Oracle
@@ -21,6 +21,8 @@ SERVICE = "coarsen.opencl_bench.sweep.measure_service"
 
 # Inputs and references are made by NumPy, in seconds for most, in minutes for some.
 OPENING_SECONDS = 120.0
+# A device that was just lost may need another try.
+OPENING_ATTEMPTS = 2
 PLACING_SECONDS = 120.0
 ORACLE_SECONDS = 900.0
 # Between two timed runs the outputs are put back.
@@ -85,10 +87,20 @@ class MeasuringProcess:
         seed: of the inputs.
         machine: as `measure_service.open_machine` takes it.
         method: how to time, and how long to wait.
+        content_hash: that of the benchmark at this preset; None: whatever the process finds is measured.
     """
 
-    def __init__(self, benchmark: str, preset: str, seed: int, machine: Mapping[str, Any], method: Method) -> None:
-        self._opening = {"benchmark": benchmark, "preset": preset, "seed": seed, "machine": machine}
+    def __init__(
+        self,
+        benchmark: str,
+        preset: str,
+        seed: int,
+        machine: Mapping[str, Any],
+        method: Method,
+        content_hash: str | None = None,
+    ) -> None:
+        opening = {"benchmark": benchmark, "preset": preset, "seed": seed, "machine": machine}
+        self._opening: Mapping[str, Any] = {**opening, "content_hash": content_hash}
         self._method = method
         self._child = ChildProcess(SERVICE)
         self._baseline: Candidate | None = None
@@ -104,6 +116,7 @@ class MeasuringProcess:
 
         Raises:
             DeviceError: the device can't be opened, or the baseline does not run on it any more.
+            InvalidInputError: the benchmark isn't what it was.
         """
         start = time.perf_counter()
         self._open()
@@ -129,16 +142,28 @@ class MeasuringProcess:
         if self._child.is_running:
             return
         self._baseline = None
-        try:
-            answer = self._child.ask({"do": "open", **self._opening}, OPENING_SECONDS)
-        except (ChildDiedError, ChildTimedOutError) as error:
-            raise DeviceError(f"the device can't be opened: {error}") from None
-        if "failed" in answer:
-            raise DeviceError(answer["failed"])
+        problem = ""
+        for _ in range(OPENING_ATTEMPTS):
+            try:
+                answer = self._child.ask({"do": "open", **self._opening}, OPENING_SECONDS)
+            except (ChildDiedError, ChildTimedOutError) as error:
+                problem = f"the device can't be opened: {error}"
+                continue
+            if "changed" in answer:
+                raise InvalidInputError(
+                    f"{self._opening['benchmark']} has changed since the sweep began; begin again"
+                )
+            if "failed" not in answer:
+                return
+            problem = answer["failed"]
+            self._child.close()
+        raise DeviceError(problem)
 
     def _measured(self, ready: Ready, baseline: Ready, limits: Limits) -> Outcome:
-        self._load(Slot.CANDIDATE, ready)
-        self._ask_for(Slot.CANDIDATE, {"do": "expect", "original": ready.original.to_json()}, ORACLE_SECONDS)
+        has_reference = self._load(Slot.CANDIDATE, ready)
+        # Without a reference it is a kernel that runs, which may hang like any other.
+        seconds = ORACLE_SECONDS if has_reference else self._seconds_of_first_run(Limits())
+        self._ask_for(Slot.CANDIDATE, {"do": "expect", "original": ready.original.to_json()}, seconds)
         tried = self._tried(limits)
         if tried["wrong"]:
             # What writes wrong results may have written anywhere: inputs and guard zones are to be made anew.
@@ -159,14 +184,17 @@ class MeasuringProcess:
             tuple(timed["baseline"]),
         )
 
-    def _load(self, slot: Slot, ready: Ready) -> None:
+    def _load(self, slot: Slot, ready: Ready) -> bool:
+        """Place a workload and build its kernel; whether it has a reference."""
+        candidate = ready.candidate.to_json()
+        placed = self._ask_for(slot, {"do": "place", "candidate": candidate}, PLACING_SECONDS)
         request = {
             "do": "load",
-            "candidate": ready.candidate.to_json(),
+            "candidate": candidate,
             "code": ready.code.to_json(),
             "binary": ready.binary,
         }
-        seconds = PLACING_SECONDS + self._method.compile_seconds
+        seconds = self._method.grace_seconds + self._method.compile_seconds
         try:
             self._ask_for(slot, request, seconds)
         except _FailedError:
@@ -174,6 +202,7 @@ class MeasuringProcess:
                 raise
             # Some drivers write binaries that they don't read.
             self._ask_for(slot, {**request, "binary": None}, seconds)
+        return bool(placed["has_reference"])
 
     def _load_baseline(self, ready: Ready, baseline: Ready) -> None:
         try:
@@ -181,21 +210,38 @@ class MeasuringProcess:
         except _FailedError as failed:
             if ready.candidate == baseline.candidate:
                 raise
-            raise DeviceError(f"the baseline does not run any more: {failed.reason}") from None
+            self._load_baseline_alone(baseline)
+            raise _FailedError(
+                Invalidity.RUNTIME, f"the baseline can't be loaded beside it: {failed.reason}"
+            ) from None
         self._baseline = baseline.candidate
 
+    def _load_baseline_alone(self, baseline: Ready) -> None:
+        """Find out in a new process whether the device or the candidate is to blame. Raises DeviceError."""
+        self._child.close()
+        self._open()
+        try:
+            self._load(Slot.BASELINE, baseline)
+        except _FailedError as failed:
+            raise DeviceError(f"the baseline does not run any more: {failed.reason}") from None
+        finally:
+            self._child.close()
+
     def _tried(self, limits: Limits) -> dict[str, Any]:
+        return self._ask_for(Slot.CANDIDATE, {"do": "try"}, self._seconds_of_first_run(limits))
+
+    def _seconds_of_first_run(self, limits: Limits) -> float:
         longest = limits.longest(self._method)
         # The first launch may compile for its work-group size; before there is a best, nobody knows what is slow.
         allowance = self._method.compile_seconds if longest is None else longest / 1e9
-        return self._ask_for(Slot.CANDIDATE, {"do": "try"}, self._method.grace_seconds + allowance)
+        return self._method.grace_seconds + allowance
 
     def _give_up_if_slow(self, nanoseconds: int, limits: Limits) -> None:
         if limits.best is None or not _is_slow(nanoseconds, limits.longest(self._method)):
             return
         raise _FailedError(
             Invalidity.TIMEOUT,
-            f"a run took {nanoseconds / 1e6:.2f} ms, more than {nanoseconds / limits.best:.1f} times "
+            f"a run took {nanoseconds / 1e6:.2f} ms, more than {nanoseconds / max(limits.best, 1.0):.1f} times "
             f"the best so far ({limits.best / 1e6:.2f} ms)",
         )
 
@@ -204,7 +250,11 @@ class MeasuringProcess:
         slowest = max(nanoseconds, limits.longest(method) or 0.0)
         runs = 2 * (method.repetitions + method.warm_up)
         seconds = method.grace_seconds + COPYING_ALLOWANCE * runs * (slowest / 1e9 + 0.1)
-        return self._ask_for(Slot.CANDIDATE, {"do": "time", "method": asdict(method)}, seconds)
+        timed = self._ask_for(Slot.CANDIDATE, {"do": "time", "method": asdict(method)}, seconds)
+        if min(*timed["candidate"], *timed["baseline"]) <= 0:
+            reason = "the device's clock shows no time between begin and end of a run, so nothing can be compared"
+            raise _FailedError(Invalidity.RUNTIME, reason)
+        return timed
 
     def _ask_for(self, slot: Slot, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer of a request that concerns a candidate; whatever goes wrong is a reason for its row."""

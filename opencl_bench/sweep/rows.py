@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
+
+from coarsen.errors import InvalidInputError
 
 from ..candidate import Candidate, Definitions
 from ..measure import median
@@ -83,6 +85,17 @@ class Surroundings:
     compile_first: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A candidate and its baseline, both compiled: ready to be measured, or why not."""
+
+    candidate: Candidate
+    baseline: Candidate
+    compiled: Compiled
+    ready: Ready | Outcome
+    ready_baseline: Ready | Outcome
+
+
 class RowSweep:
     """One run over a space."""
 
@@ -95,8 +108,10 @@ class RowSweep:
 
         Raises:
             DeviceError: the device can't be opened, or the baseline does not run on it any more.
-            InvalidInputError: the kernel doesn't compile.
+            InvalidInputError: the kernel doesn't compile, or isn't what it was; there are no points.
         """
+        if not space:
+            raise InvalidInputError("there is no configuration to measure")
         uncoarsened = [p.candidate for p in space if not p.candidate.coarsenings and p.violation is None]
         name = self._with.subjects.of(space[0].candidate.definitions).benchmark
         self._with.observer.planned(name, self._with.device, len(uncoarsened) + len(space) + 1)
@@ -160,45 +175,53 @@ class RowSweep:
         """The row of a configuration, from the store or measured now."""
         kept = self._kept(role, candidate, baseline)
         if kept is not None:
-            self._learn(kept)
-            self._with.observer.stored(kept, measured=False)
-            return kept
-        return self._store_new(self._measured(role, candidate, baseline))
-
-    def _measured(self, role: Role, candidate: Candidate, baseline: Candidate) -> Measurement:
+            return self._told(kept, measured=False)
         subject = self._with.subjects.of(candidate.definitions)
         self._with.observer.measuring(subject.benchmark, candidate)
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
-        compiled = self._with.codes.compiled(candidate)
-        outcome = self._outcome(candidate, compiled, baseline)
+        pair = self._pair(candidate, baseline)
+        with self._with.lock():
+            # Another sweep may have measured it while this one waited.
+            kept = self._kept(role, candidate, baseline)
+            if kept is not None:
+                return self._told(kept, measured=False)
+            return self._store_new(self._measured(subject, role, pair, started_at))
+
+    def _pair(self, candidate: Candidate, baseline: Candidate) -> _Pair:
+        """The codes of both; where compiling would disturb what another sweep measures, not while it does."""
+        with self._with.lock() if self._with.compile_first else nullcontext():
+            compiled = self._with.codes.compiled(candidate)
+            ready = self._ready(candidate, compiled)
+            ready_baseline = self._ready(baseline, self._with.codes.compiled(baseline))
+        return _Pair(candidate, baseline, compiled, ready, ready_baseline)
+
+    def _measured(self, subject: Subject, role: Role, pair: _Pair, started_at: str) -> Measurement:
+        outcome = self._outcome(pair)
         return Measurement(
             subject=subject,
             environment=self._with.environment,
             method=self._with.method,
             role=role,
-            candidate=candidate,
-            baseline=baseline,
+            candidate=pair.candidate,
+            baseline=pair.baseline,
             invalidity=outcome.invalidity,
             started_at=started_at,
             reason=outcome.reason,
             oracle=outcome.oracle,
             nanoseconds=outcome.nanoseconds,
             baseline_nanoseconds=outcome.baseline_nanoseconds,
-            compile_seconds=compiled.seconds,
+            compile_seconds=pair.compiled.seconds,
             measure_seconds=outcome.measure_seconds,
             timed_seconds=sum((*outcome.nanoseconds, *outcome.baseline_nanoseconds)) / 1e9,
-            code_hash=compiled.code.hash if compiled.code else "",
+            code_hash=pair.compiled.code.hash if pair.compiled.code else "",
         )
 
-    def _outcome(self, candidate: Candidate, compiled: Compiled, baseline: Candidate) -> Outcome:
-        ready = self._ready(candidate, compiled)
-        if isinstance(ready, Outcome):
-            return ready
-        ready_baseline = self._ready(baseline, self._with.codes.compiled(baseline))
-        if isinstance(ready_baseline, Outcome):
-            return ready_baseline
-        with self._with.lock():
-            return self._with.process.measure(ready, ready_baseline, self._limits)
+    def _outcome(self, pair: _Pair) -> Outcome:
+        for ready in (pair.ready, pair.ready_baseline):
+            if isinstance(ready, Outcome):
+                return ready
+        assert isinstance(pair.ready, Ready) and isinstance(pair.ready_baseline, Ready)
+        return self._with.process.measure(pair.ready, pair.ready_baseline, self._limits)
 
     def _ready(self, candidate: Candidate, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
@@ -211,8 +234,7 @@ class RowSweep:
     def _violation(self, candidate: Candidate, baseline: Candidate, violation: str) -> Measurement:
         kept = self._kept(Role.COMPARISON, candidate, baseline)
         if kept is not None:
-            self._with.observer.stored(kept, measured=False)
-            return kept
+            return self._told(kept, measured=False)
         row = Measurement(
             subject=self._with.subjects.of(candidate.definitions),
             environment=self._with.environment,
@@ -239,12 +261,16 @@ class RowSweep:
         return kept
 
     def _store_new(self, row: Measurement) -> Measurement:
-        if self._with.again is Again.NOTHING:
-            self._with.rows.add(row)
-        else:
+        """Store a row; where one of its key has come from elsewhere meanwhile, that one counts."""
+        if self._with.again is not Again.NOTHING:
             self._with.rows.replace(row)
+        elif not self._with.rows.add(row):
+            return self._told(self._with.rows.find(row.key) or row, measured=False)
+        return self._told(row, measured=True)
+
+    def _told(self, row: Measurement, *, measured: bool) -> Measurement:
         self._learn(row)
-        self._with.observer.stored(row, measured=True)
+        self._with.observer.stored(row, measured)
         return row
 
     def _learn(self, row: Measurement) -> None:
@@ -256,4 +282,4 @@ class RowSweep:
 
 
 def _speedup(row: Measurement) -> float:
-    return median(row.baseline_nanoseconds) / median(row.nanoseconds)
+    return median(row.baseline_nanoseconds) / max(median(row.nanoseconds), 1.0)

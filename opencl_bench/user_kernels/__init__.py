@@ -2,5 +2,5 @@
 
 init.py ── writes ─▶ kernel.toml ─ table.py ─▶ read.py ─▶ description.py ─ workload.py ─▶ Benchmark
                                                                 ▲
-                                   expressions, distributions, element_types
+                                   expressions, conditions, distributions, element_types
 """

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..benchmark import LocalSize
+from .conditions import Condition
 from .distributions import Distribution
 from .element_types import ElementType
 from .expressions import Expression
@@ -60,6 +63,7 @@ class Description:
     global_size: tuple[Expression, ...]
     local_size: LocalSize
     local_sizes: tuple[LocalSize, ...]
+    conditions: tuple[Condition, ...]
     tunables: Mapping[str, tuple[str, ...]]
     sizes: Mapping[str, Mapping[str, int]]
     relative_tolerance: float
@@ -76,6 +80,29 @@ class Description:
         """The first value of each macro."""
         return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
 
+    @property
+    def inputs_hash(self) -> str:
+        """A hash of what decides about inputs, launch and verification, sizes and the kernel itself apart."""
+        content = [
+            list(self.outputs),
+            [extent.text for extent in self.global_size],
+            [condition.text for condition in self.conditions],
+            [self.relative_tolerance, self.absolute_tolerance, self.integer_tolerance],
+            self.defaults,
+            [_content(argument) for argument in self.arguments],
+        ]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
     def place_of(self, index: int) -> str:
         """How a message names an argument."""
         return f"{self.path}: arguments[{index}] ({self.arguments[index].name})"
+
+
+def _content(argument: ArgumentDescription) -> list[object]:
+    """All that a file says of an argument, as JSON takes it."""
+    said: list[object] = [type(argument).__name__, argument.name, argument.type.name]
+    if isinstance(argument, BufferDescription):
+        return [*said, argument.elements.text, argument.values.text]
+    if isinstance(argument, LocalDescription):
+        return [*said, argument.count.text, argument.in_bytes]
+    return [*said, *(value.text if isinstance(value, Expression) else value for value in argument.value)]

@@ -26,7 +26,11 @@ _LOCAL_SIZES: tuple[tuple[LocalSize, ...], ...] = (
     ((16, 16), (8, 8), (32, 8), (64, 4), (4, 64)),
     ((8, 8, 4), (32, 4, 2), (16, 8, 2), (32, 2, 2)),
 )
-_EXTENTS = ({"test": 1024, "cpu": 1 << 20}, {"test": 64, "cpu": 1024}, {"test": 32, "cpu": 128})
+_EXTENTS = (
+    {"test": 1024, "cpu": 1 << 20, "gpu": 1 << 24},
+    {"test": 64, "cpu": 512, "gpu": 4096},
+    {"test": 32, "cpu": 128, "gpu": 256},
+)
 
 # A type with fewer bytes may not hold a size.
 _BYTES_OF_A_SIZE = 4

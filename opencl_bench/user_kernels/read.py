@@ -14,6 +14,7 @@ from coarsen.transform.configuration import DIMENSIONS
 from ..benchmark import Benchmark, Preset
 from .arguments import read_argument
 from .check_names import check_names
+from .conditions import Condition, parse_condition
 from .description import ArgumentDescription, BufferDescription, Description
 from .expressions import parse_expression
 from .table import Table, is_number
@@ -46,6 +47,7 @@ def read_benchmark(path: Path) -> Benchmark:
         make_launches=partial(make_launches, description),
         kernel_name=description.kernel,
         source_file=description.kernel_file,
+        inputs_hash=description.inputs_hash,
     )
 
 
@@ -60,7 +62,7 @@ def read_description(path: Path) -> Description:
     arguments = tuple(read_argument(entry, outputs) for entry in top.tables("arguments"))
     _check_outputs(top, arguments, outputs)
     ndrange = top.as_table("ndrange", top.required("ndrange"))
-    ndrange.check_names("global_size", "local_size", "local_sizes")
+    ndrange.check_names("global_size", "local_size", "local_sizes", "conditions")
     global_size = _parsed(ndrange, "global_size", parse_expression)
     local_size = _local_size(ndrange, "local_size", ndrange.required("local_size"))
     description = Description(
@@ -73,6 +75,7 @@ def read_description(path: Path) -> Description:
         global_size=global_size,
         local_size=local_size,
         local_sizes=_local_sizes(ndrange) or (local_size,),
+        conditions=_conditions(ndrange),
         tunables=_tunables(top.table("tunables")),
         sizes=_sizes(top),
         relative_tolerance=top.tolerance("relative_tolerance"),
@@ -158,6 +161,10 @@ def _local_size(ndrange: Table, name: str, value: object) -> tuple[int, ...]:
 def _local_sizes(ndrange: Table) -> tuple[tuple[int, ...], ...]:
     entries = ndrange.array("local_sizes", [])
     return tuple(_local_size(ndrange, f"local_sizes[{index}]", entry) for index, entry in enumerate(entries))
+
+
+def _conditions(ndrange: Table) -> tuple[Condition, ...]:
+    return tuple(ndrange.parse_text("conditions", parse_condition, text) for text in ndrange.texts("conditions"))
 
 
 def _tunables(table: Table) -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Argument, Kernel
@@ -18,14 +19,15 @@ _ADDRESS_SPACES = {0: "", 1: "global ", 2: "constant ", 3: "local "}
 _HEAD = """\
 # The kernel {kernel} as a benchmark. Written from its parameters; what they can't tell is marked CHECK.
 #
-# An extent is a whole number or an expression of the sizes below, local_size_0, local_size_1, local_size_2 and
-# whole-number macros: + - * // % and parentheses.
+# An extent is a whole number or an expression of the sizes below, of local_size_0, local_size_1, local_size_2 and
+# of the macros below that are whole numbers: + - * // % and parentheses.
 
 file = {file}
 kernel = {name}
 build_options = {options}
 
-# The buffers whose contents count after a run. They are compared with the uncoarsened kernel's:
+# The buffers whose contents count after a run. They are compared with those of the uncoarsened kernel, run with
+# the same local size and macros:
 # |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|, for whole numbers integer_tolerance.
 outputs = {outputs}  # CHECK
 relative_tolerance = 1e-5
@@ -39,12 +41,13 @@ global_size = {global_size}  # CHECK
 local_size = {local_size}
 # What a sweep tries:
 local_sizes = {local_sizes}
+# What the kernel asks of local sizes and macros; where it does not hold, nothing is measured:
+# conditions = ["local_size_0 == TILE", "local_size_1 <= 16"]
 
-# The values of -D macros that a sweep tries, the default first.
-# [tunables]
-# TILE = [16, 32]
-
-# The problem's sizes, by preset: `test` takes milliseconds, `cpu` tens of milliseconds on a few cores.
+{tunables}
+# The problem's sizes, one table for each --preset. A sweep runs the kernel thousands of times: choose them so that
+# a run takes milliseconds with `test`, and tens of milliseconds with `cpu` (the default) on a few cores and with
+# `gpu` on a large GPU.
 
 {sizes}
 # Buffers are filled from a seed: uniform(low, high), integers(low, high) below high, normal(mean, deviation),
@@ -52,13 +55,14 @@ local_sizes = {local_sizes}
 """
 
 
-def template(kernel: Kernel, file: str, options: Sequence[str]) -> str:
+def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mapping[str, str]) -> str:
     """The text of the TOML file.
 
     Args:
         kernel: the lowered kernel.
         file: the path of its source, as the TOML file is to name it.
-        options: the build options.
+        options: the build options, without those macros.
+        tunables: the values of macros of which a sweep may try others.
 
     Raises:
         InvalidInputError: a parameter that no benchmark can have, or no buffer to compare.
@@ -79,10 +83,22 @@ def template(kernel: Kernel, file: str, options: Sequence[str]) -> str:
         global_size=_array(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
-        sizes="\n".join(f"[sizes.{name}]\nn = {n}\n" for name, n in launch.extents.items()),
+        tunables=_tunables(tunables),
+        sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
     )
     entries = (_argument(entry, kinds[entry.name], launch, uses[entry.name]) for entry in kernel.arguments)
     return head + "".join(entries)
+
+
+def _tunables(values: Mapping[str, str]) -> str:
+    lines = [f"{name} = [{_macro(value)}]  # CHECK" for name, value in values.items()]
+    example = ["[tunables]", *lines] if lines else ["# [tunables]", "# TILE = [16, 32]"]
+    return "\n".join(["# The values of -D macros that a sweep tries, the default first.", *example, ""])
+
+
+def _macro(value: str) -> str:
+    """A macro's value as TOML has it; a number whose text isn't its usual one stays a text."""
+    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else _quoted(value)
 
 
 def _kind(kernel: Kernel, parameter: Argument) -> str:

@@ -41,7 +41,7 @@ def make_workload(
     }
     return Workload(
         buffers=buffers,
-        launches=make_launches(description, size, local_size),
+        launches=_launches(description, size, local_size),
         outputs=description.outputs,
         reference=None,
         relative_tolerance=description.relative_tolerance,
@@ -51,7 +51,19 @@ def make_workload(
 
 
 def make_launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
-    """The launch at these sizes. Raises InvalidInputError as `make_workload` does."""
+    """The launch at these sizes.
+
+    Raises:
+        InvalidInputError: as `make_workload` does, and where a condition of the kernel does not hold.
+    """
+    values = _values(description, size, local_size)
+    with _at(description, "ndrange.conditions"):
+        for condition in description.conditions:
+            condition.check(values)
+    return _launches(description, size, local_size)
+
+
+def _launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
     values = _values(description, size, local_size)
     with _at(description, "ndrange.global_size"):
         global_size = tuple(_positive(extent, values) for extent in description.global_size)

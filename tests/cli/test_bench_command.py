@@ -98,6 +98,14 @@ def test_refusals(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_is_no_file_to_write(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "rows.csv"
+    folder.mkdir()
+    outcome = run("bench", "mt", "-d", "intel", "-o", folder, "--store", tmp_path / "store")
+    assert (outcome.code, outcome.out, outcome.error) == (2, "", f"{folder}: can't be written: it is a folder")
+    assert not (tmp_path / "store").exists()
+
+
 def test_a_kernel_of_ones_own(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     body = "size_t item = get_global_id(0); out[item] = 2 * in[item];"

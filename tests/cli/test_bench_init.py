@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_the_suites_kernels(name: str, tmp_path: Path) -> None:
     assert read.kernel == name
     assert read.kernel_file.samefile(source)
     assert read.dimensions == SUITE[name].dimensions
-    assert list(read.presets) == ["test", "cpu"]
+    assert list(read.presets) == ["test", "cpu", "gpu"]
     workload, own = read.workload("test"), SUITE[name].workload("test")
     assert [output.rstrip("_0123456789") for output in own.outputs] == list(workload.outputs)
     assert len(workload.launches[0].arguments) == len(own.launches[0].arguments)
@@ -68,7 +69,7 @@ def test_the_suites_kernels(name: str, tmp_path: Path) -> None:
 
 def test_every_kind_of_parameter(mixed: Path) -> None:
     read = initialised(mixed, define=["OFFSET=4"])
-    assert read.build_options == ("-DOFFSET=4", "-cl-std=CL1.2")
+    assert (read.build_options, read.tunables) == (("-cl-std=CL1.2",), {"OFFSET": ("4",)})
     assert read.dimensions == (0, 1)
     workload = read.workload("test")
     assert workload.outputs == ("sums", "counters")
@@ -87,10 +88,31 @@ def test_every_kind_of_parameter(mixed: Path) -> None:
 def test_what_cannot_be_known_is_marked(mixed: Path) -> None:
     initialised(mixed, define=["OFFSET=4"])
     lines = mixed.with_suffix(".toml").read_text().splitlines()
-    for start in ("outputs =", "global_size =", "elements =", "value ="):
+    for start in ("outputs =", "global_size =", "n =", "OFFSET =", "elements =", "value ="):
         found = [line for line in lines if line.startswith(start)]
         assert found and all("# CHECK" in line for line in found if '"16 * ' not in line)
     assert "[[arguments]]  # global const int* indices" in lines
+
+
+def test_macros_and_include_folders_are_written_as_they_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    headers = tmp_path / "kernels" / "headers"
+    headers.mkdir(parents=True)
+    (headers / "scale.h").write_text("#define SCALED(x) (FACTOR * (x) + OFFSET)\n")
+    kernel = Path("kernels/scale.cl")
+    kernel.write_text(
+        '#include "scale.h"\n#ifndef FAST\n#error FAST\n#endif\n'
+        "kernel void scale(global int *o) { o[get_global_id(0)] = SCALED(3); }\n"
+    )
+    definitions = ["FACTOR=2", "OFFSET=(1 + 2)", "FAST"]
+    read = initialised(kernel, define=definitions, include=["kernels/headers", str(headers)])
+    assert read.tunables == {"FACTOR": ("2",)}
+    # The folder of the first is looked for beside the file, wherever the command is run from.
+    lines = kernel.with_suffix(".toml").read_text().splitlines()
+    options = ["-DOFFSET='(1 + 2)'", "-DFAST", "-Iheaders", f"-I{headers}", "-cl-std=CL1.2"]
+    assert f"build_options = {json.dumps(options)}" in lines
 
 
 def test_a_demanded_work_group_is_kept(tmp_path: Path) -> None:

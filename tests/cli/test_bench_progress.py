@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from coarsen.cli.bench_bar import Bar
-from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, watching
+from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, rows_per_minute, watching
 from coarsen.cli.messages import logging_to_stderr
 from coarsen.opencl_bench.candidate import Candidate
 from coarsen.opencl_bench.measurement import Invalidity
@@ -94,6 +94,13 @@ def test_rows_on_other_machines_are_counted() -> None:
     clock.seconds += 120
     tally.counted(8, 4)
     assert progress_line(tally) == "8 of 10 rows, 2 rows/min, about 1 min left, 0 sweeps finished"
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"), [(0.0, "0"), (0.714, "0.71"), (3.04, "3"), (9.97, "10"), (123.4, "123")]
+)
+def test_rates(rate: float, text: str) -> None:
+    assert rows_per_minute(rate) == f"{text} rows/min"
 
 
 def test_a_terminal_has_the_bar_and_a_file_has_lines(

@@ -167,3 +167,18 @@ def test_a_terminal_without_unicode(scale: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert coarsen_process("features", "--help", PYTHONIOENCODING="ascii").returncode == 0
     assert coarsen_process("devices", "--no-check", PYTHONIOENCODING="ascii").returncode == 0
+
+
+def test_without_the_command_lines_own_packages() -> None:
+    code = "import sys; sys.modules['typer'] = None; from coarsen.cli.console_script import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, "devices"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("coarsen: error: the command line needs typer: pip install coarsen; ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_console_script_runs_the_command_line() -> None:
+    code = "import sys; from coarsen.cli.console_script import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, "nothing"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("coarsen: error: no such command 'nothing'")

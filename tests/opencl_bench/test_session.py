@@ -54,6 +54,9 @@ class PretendedExecutor:
     def restore(self) -> None:
         self._results = {}
 
+    def reset(self) -> None:
+        self._results = {}
+
     def outputs(self) -> dict[str, Array]:
         return dict(self._results)
 
@@ -68,7 +71,7 @@ def small_benchmark(*, feasible: bool) -> Benchmark:
     """One output of four numbers; a preset `test`, and `large` whose reference may not be feasible."""
 
     def make_workload(*_arguments: object) -> Workload:
-        return Workload({}, (), ("result",), reference=lambda: {"result": np.arange(4)})
+        return Workload({"result": np.full(4, -1)}, (), ("result",), reference=lambda: {"result": np.arange(4)})
 
     presets = {"test": Preset({}, (32, 32)), "large": replace(Preset({}, (32, 32)), feasible=feasible)}
     return replace(benchmark("mt"), presets=presets, make_workload=make_workload)
@@ -116,3 +119,63 @@ def test_a_workload_is_placed_once_per_local_size() -> None:
     session.load(Slot.CANDIDATE, Candidate((8, 8)), ORIGINAL)
     assert len(machine.placed) == 2
     assert session.time(METHOD).candidate == session.time(METHOD).baseline == (7, 7, 7)
+
+
+class RememberingExecutor(PretendedExecutor):
+    """Computes in two steps, by way of a buffer that is no output; lazy code leaves out the first."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__(workload)
+        self._original = dict(workload.buffers)
+        self._now = dict(workload.buffers)
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        def job() -> int:
+            if "lazy" not in str(code.content):
+                self._now["between"] = np.arange(4)
+            if "idle" not in str(code.content):
+                self._now["result"] = self._now["between"]
+            return 7
+
+        return job
+
+    def restore(self) -> None:
+        self._now["result"] = self._original["result"]
+
+    def reset(self) -> None:
+        self._now = dict(self._original)
+
+    def outputs(self) -> dict[str, Array]:
+        return {"result": self._now["result"]}
+
+
+class RememberingMachine(PretendedMachine):
+    def place(self, workload: Workload) -> Executor:
+        return RememberingExecutor(workload)
+
+
+def two_steps(*, with_reference: bool) -> Session:
+    buffers = {"between": np.full(4, -2), "result": np.full(4, -1)}
+    reference = (lambda: {"result": np.arange(4)}) if with_reference else None
+
+    def make_workload(*_arguments: object) -> Workload:
+        return Workload(buffers, (), ("result",), reference)
+
+    made = replace(small_benchmark(feasible=True), make_workload=make_workload)
+    return Session(RememberingMachine(), made, "large", 0)
+
+
+@pytest.mark.parametrize("with_reference", [True, False])
+def test_what_one_kernel_left_behind_does_not_make_another_one_right(*, with_reference: bool) -> None:
+    session = two_steps(with_reference=with_reference)
+    for text, wrong in (("right", 0), ("lazy", 1), ("right", 0)):
+        session.load(Slot.CANDIDATE, COARSENED, replace(ORIGINAL, content=text))
+        session.expect(Slot.CANDIDATE, ORIGINAL)
+        assert len(session.try_out(Slot.CANDIDATE).wrong) == wrong
+
+
+def test_an_oracle_that_writes_nothing_is_none() -> None:
+    session = two_steps(with_reference=False)
+    session.load(Slot.CANDIDATE, COARSENED, ORIGINAL)
+    with pytest.raises(LaunchError, match="leaves all outputs as they were"):
+        session.expect(Slot.CANDIDATE, replace(ORIGINAL, content="idle"))

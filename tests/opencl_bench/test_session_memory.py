@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.opencl_bench.benchmark import Array, Workload
 from coarsen.opencl_bench.candidate import Candidate, Code
-from coarsen.opencl_bench.executor import Executor, Job
+from coarsen.opencl_bench.executor import Executor, Job, LaunchError
 from coarsen.opencl_bench.session import Session, Slot
 from coarsen.opencl_bench.suite import SUITE
 from coarsen.transform.configuration import Configuration
@@ -22,6 +22,9 @@ class CountingExecutor:
         return lambda: 1
 
     def restore(self) -> None:
+        raise NotImplementedError
+
+    def reset(self) -> None:
         raise NotImplementedError
 
     def outputs(self) -> dict[str, Array]:
@@ -61,3 +64,23 @@ def test_workloads_are_kept_as_far_as_they_fit(kept_bytes: int, placed: int) -> 
 
 def test_what_the_baseline_needs_is_always_kept() -> None:
     assert placed_by([SMALL, MIDDLE, SMALL], 0) == 2
+
+
+class FullMachine(CountingMachine):
+    """Takes a third workload only after it has refused it."""
+
+    def place(self, workload: Workload) -> Executor:
+        executor = super().place(workload)
+        if self.placed == 3:
+            raise LaunchError("MEM_OBJECT_ALLOCATION_FAILURE")
+        return executor
+
+
+def test_what_does_not_fit_beside_those_that_wait_is_tried_without_them() -> None:
+    machine = FullMachine()
+    session = Session(machine, SUITE["reduce"], "test", 0)
+    for candidate in (SMALL, MIDDLE, LARGE, LARGE):
+        assert session.place(Slot.CANDIDATE, candidate)
+    assert machine.placed == 4
+    session.place(Slot.CANDIDATE, SMALL)
+    assert machine.placed == 5, "it had to make room"

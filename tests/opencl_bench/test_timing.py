@@ -76,6 +76,9 @@ class Recorder:
     def restore(self) -> None:
         self.calls.append("restore")
 
+    def reset(self) -> None:
+        self.calls.append("reset")
+
     def outputs(self) -> dict[str, Array]:
         return {}
 

@@ -133,10 +133,17 @@ def test_the_best_rows() -> None:
 
 def test_the_geometric_mean_of_each_device() -> None:
     means = geometric_mean(best_rows(frame(ROWS)))
-    assert dict(means) == {
+    assert {place[:3]: mean for place, mean in means.items()} == {
         ("A", "Intel(R) OpenCL", "opencl_c"): pytest.approx(4.0),  # of 2 and 8
         ("B", "Intel(R) OpenCL", "opencl_c"): pytest.approx(3.0),
     }
+
+
+@pytest.mark.parametrize("other", [{"driver_version": "another"}, {"cold_cache": True}])
+def test_drivers_and_states_of_the_caches_are_kept_apart(other: dict[str, object]) -> None:
+    best = best_rows(frame([timed(2), timed(3, **other), timed(2, role=Role.CONFIRMATION)]))
+    assert sorted(zip(best["role"], best["speedup"], strict=True)) == [("comparison", 3.0), ("confirmation", 2.0)]
+    assert len(geometric_mean(best)) == 2
 
 
 def test_forms_of_code_are_kept_apart() -> None:

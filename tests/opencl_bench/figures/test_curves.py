@@ -152,9 +152,39 @@ def test_the_finding_by_stride() -> None:
         row("reduce", 2, 0.5, stride="8"),
     ]
     points = curve_points(frame_of(rows), "stride")
-    assert curves_finding(points, "stride") == "Coarsening helps 2 of 3 kernels: stride 1 is best for 2"
+    assert curves_finding(points, "stride") == (
+        "Coarsening helps 2 of 3 kernels on AMD EPYC (Intel): stride 1 is best for 2 (1 without any other)"
+    )
     nothing = points.assign(speedup=0.5, low=0.4)
-    assert curves_finding(nothing, "stride") == "Coarsening helps none of 3 kernels"
+    assert curves_finding(nothing, "stride") == "Coarsening helps none of 3 kernels on AMD EPYC (Intel)"
+
+
+def test_the_finding_says_how_many_gains_are_clear() -> None:
+    points = curve_points(frame_of([row("mt", 2, 2.0), row("nbody", 2, 1.04), row("reduce", 2, 0.5)]))
+    assert curves_finding(points, "device") == (
+        "Coarsening helps 2 of 3 kernels (1 by more than 5 %) on AMD EPYC (Intel)"
+    )
+
+
+def test_the_finding_at_the_baselines_local_size_says_so() -> None:
+    rows = frame_of([row("mt"), row("mt", 2, 0.5), row("mt", 2, 2.0, local_size="16"), row("nbody", 2, 2.0)])
+    points = curve_points(rows, choice="baseline")
+    assert curves_finding(points, "device", "baseline") == (
+        "At the baseline's local size coarsening helps 1 of 2 kernels on AMD EPYC (Intel)"
+    )
+
+
+def test_a_kernel_that_never_ran_on_a_device_counts_and_is_marked() -> None:
+    rows = [
+        *(row("mt", 2, 2.0, **place) for place in (INTEL, POCL)),
+        row("nbody", 2, 2.0, **INTEL),
+        row("nbody", 1, None, role="selection", invalidity="compile", **POCL),
+    ]
+    points = curve_points(frame_of(rows))
+    assert curves_finding(points, "device") == (
+        "Coarsening helps 2 of 2 kernels on AMD EPYC (Intel) and 1 of 2 (1 without a result) on AMD EPYC (PoCL)"
+    )
+    assert marks(panels(draw_curves(frame_of(rows)))[1], "none worked") == [1]
 
 
 def test_what_is_drawn() -> None:

@@ -123,6 +123,28 @@ def test_a_confirmation_that_failed_changes_nothing() -> None:
     assert list(comparisons(rows)["speedup"]) == [2.0]
 
 
+def test_a_kernel_without_baseline_is_its_failed_uncoarsened_rows() -> None:
+    refused = {"role": "selection", "invalidity": "compile"}
+    rows = comparisons(
+        frame_of(
+            [
+                row("mt", 2, 2.0),
+                row("mt", 1, 1.0, role="selection"),
+                row("nbody", 1, None, **refused),
+                row("nbody", 1, None, local_size="16", **refused),
+                # This one is not as far yet.
+                row("reduce", 1, 1.0, role="selection"),
+                row("reduce", 1, None, local_size="16", **refused),
+            ]
+        )
+    )
+    assert list(zip(rows["benchmark"], rows["factor"], rows["chosen"], strict=True)) == [
+        ("mt", 2, True),
+        ("nbody", 1, False),
+        ("nbody", 1, False),
+    ]
+
+
 def test_an_interval_that_reaches_1_is_no_help() -> None:
     assert not is_helped(best(comparisons(frame_of([row("mt", 2, 1.01)])))).any()
 

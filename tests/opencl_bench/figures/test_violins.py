@@ -65,8 +65,8 @@ def test_the_density() -> None:
 def test_the_finding() -> None:
     points = violin_points(frame_of([*FEW, row("mt", 2, 3.0, **POCL)]))
     assert violins_finding(points) == (
-        "33 % of the coarsened configurations on AMD EPYC (Intel) and 100 % on AMD EPYC (PoCL) are faster than "
-        "the baseline; speed-ups reach from 0.25 to 3"
+        "33 % of the measured coarsened configurations on AMD EPYC (Intel) and 100 % on AMD EPYC (PoCL) are "
+        "faster than the baseline; speed-ups reach from 0.25 to 3"
     )
     only = violin_points(frame_of([row("mt")]))
     assert violins_finding(only) == "No coarsened configuration was measured"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -10,10 +12,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from coarsen.opencl_bench.exchange.lines import read_lines
 from coarsen.opencl_bench.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.run_pack import main
 
-from .small_pack import command, make_pack, run
+from .small_pack import DEVICE, command, make_pack, run
 from .test_writing import SCALE, SCALE_FILE
 
 # What a machine that only measures doesn't have.
@@ -163,6 +168,39 @@ def test_bad_input_is_one_line(small_pack: Path, tmp_path: Path) -> None:
         assert finished.stderr == f"error: {message}\n" or message in finished.stderr.splitlines()[-1]
         assert len(finished.stderr.splitlines()) == 1, finished.stderr
     assert run(tmp_path / "nowhere", output).stderr.startswith("error: ")
+
+
+def test_a_pack_of_another_version_is_refused(small_pack: Path, tmp_path: Path) -> None:
+    """Its rows would say that the other version made the inputs."""
+    pack = Path(shutil.copytree(small_pack, tmp_path / "pack"))
+    plan = json.loads((pack / "plan.json").read_text())
+    plan["versions"]["coarsen"] = "0.0.1"
+    (pack / "plan.json").write_text(json.dumps(plan))
+    finished = run(pack, tmp_path / "results.jsonl")
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: the pack was made by coarsen 0.0.1, and this is ")
+
+
+def test_a_benchmark_that_was_changed_in_the_pack_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scale.cl").write_text(SCALE)
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    packed = tmp_path / "pack" / "benchmarks" / "0" / "scale.toml"
+    packed.write_text(packed.read_text().replace("uniform(-1, 1)", "uniform(-1, 2)"))
+    finished = run(tmp_path / "pack", tmp_path / "results.jsonl")
+    assert (finished.returncode, finished.stderr) == (2, "error: scale is not what the pack was made with\n")
+
+
+def test_a_full_disk_is_one_line(
+    small_pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("coarsen.opencl_bench.exchange.lines.os.fsync", fail)
+    output = str(tmp_path / "results.jsonl")
+    assert main([str(small_pack), "-o", output, "--device", DEVICE, "--benchmark", "reduce"]) == 2
+    assert capsys.readouterr().err == f"error: {output}: can't be written: No space left on device\n"
 
 
 def test_cuda_needs_no_opencl(small_pack: Path, tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.candidate import Candidate
 from coarsen.opencl_bench.measurement import Invalidity
-from coarsen.opencl_bench.pack.plan import PackedSweep
+from coarsen.opencl_bench.pack.plan import PackedCandidate, PackedSweep
 from coarsen.opencl_bench.pack.plan_json import plan_from_json, plan_to_json
 from coarsen.opencl_bench.pack.reading import Pack, PackedCodes
 from coarsen.opencl_bench.pack.writing import write_pack
+from coarsen.opencl_bench.space import Point
 from coarsen.transform.configuration import Coarsening
 
 from .small_pack import make_pack, request
@@ -71,6 +72,25 @@ def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) 
     assert broken.code is None
     assert broken.invalidity is Invalidity.CONSTRAINTS
     assert broken.failure.startswith("the stride 64 does not divide the coarsened local size")
+
+
+def test_an_original_that_fits_nowhere_still_vouches_for_what_was_made_of_it(small_pack: Path) -> None:
+    """A work-group of 2048 work-items, coarsened by 2, has as many as a device allows."""
+    pack = Pack(small_pack)
+    sweep = sweep_of(pack, "reduce")
+    original = Candidate((2048,))
+    refused = PackedCandidate(original, invalidity=Invalidity.CONSTRAINTS, failure="too large")
+    codes = PackedCodes(pack, replace(sweep, candidates=(*sweep.candidates, refused)))
+    assert codes.compiled(original).code == codes.compiled(Candidate((64,))).code
+    assert codes.with_limits_of_pack(Point(original, None)).violation == "too large"
+
+
+def test_files_are_included_however_that_is_written(tmp_path: Path) -> None:
+    (tmp_path / "nothing.h").write_text("")
+    (tmp_path / "scale.cl").write_text(f'  #  include "nothing.h"\n{SCALE}')
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    with pytest.raises(InvalidInputError, match="its source includes files, which a pack does not hold"):
+        write_pack(request(tmp_path / "scale.toml"), tmp_path / "pack")
 
 
 def test_the_plan_survives_json(small_pack: Path) -> None:

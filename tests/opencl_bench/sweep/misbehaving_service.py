@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -31,6 +32,22 @@ def crash(_request: Message) -> Message:
     return {}
 
 
+def flood(request: Message) -> Message:
+    for _ in range(request["megabytes"]):
+        sys.stderr.write("x" * (1 << 20) + "\n")
+    sys.stderr.flush()
+    return {"said": "after the flood"}
+
+
+def hang_at_the_end(_request: Message) -> Message:
+    atexit.register(time.sleep, 600)  # as a driver's destructor may
+    raise ValueError("said before it hung")
+
+
+def variable(request: Message) -> Message:
+    return {"value": os.environ.get(request["name"])}
+
+
 def leave(request: Message) -> Message:
     sys.exit(request["code"])
 
@@ -40,4 +57,6 @@ def fail(_request: Message) -> Message:
 
 
 if __name__ == "__main__":
-    serve({"echo": echo, "chatter": chatter, "hang": hang, "crash": crash, "leave": leave, "fail": fail})
+    print("a remark of a library that is loaded", flush=True)
+    handlers = {"echo": echo, "chatter": chatter, "hang": hang, "crash": crash, "leave": leave, "fail": fail}
+    serve({**handlers, "flood": flood, "variable": variable, "hang at the end": hang_at_the_end})

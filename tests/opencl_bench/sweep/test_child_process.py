@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,53 @@ def test_a_death_is_told_with_its_last_words(child: ChildProcess, request_: dict
     with pytest.raises(ChildDiedError, match=told):
         child.ask(request_, PATIENCE)
     assert child.ask({"do": "echo", "say": "back"}, PATIENCE)["said"] == "back"
+
+
+def test_megabytes_on_standard_error_are_read_and_forgotten(child: ChildProcess) -> None:
+    assert child.ask({"do": "flood", "megabytes": 20}, PATIENCE) == {"said": "after the flood"}
+    with pytest.raises(ChildDiedError, match="the last words"):
+        child.ask({"do": "crash"}, PATIENCE)
+
+
+def test_a_child_that_hangs_while_it_ends_is_not_waited_for(
+    child: ChildProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.child_process.DYING_SECONDS", 1.0)
+    with pytest.raises(ChildDiedError, match="hung when it was to end: ValueError: said before it hung"):
+        child.ask({"do": "hang at the end"}, PATIENCE)
+    assert not child.is_running
+
+
+def test_another_thread_can_end_it_for_good(child: ChildProcess) -> None:
+    process = child.ask({"do": "echo", "say": ""}, PATIENCE)["process"]
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(child.ask, {"do": "hang", "seconds": PATIENCE}, PATIENCE)
+        time.sleep(0.1)
+        child.end()
+        with pytest.raises(ChildDiedError, match="SIGKILL"):
+            waiting.result(PATIENCE / 2)
+    assert not is_alive(process)
+    with pytest.raises(ChildDiedError, match="no more processes are wanted"):
+        child.ask({"do": "echo", "say": ""}, PATIENCE)
+
+
+def test_a_module_in_the_current_folder_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise RuntimeError('this is not the json that was meant')")
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.chdir(tmp_path)
+    with ChildProcess(SERVICE) as process:
+        assert process.ask({"do": "echo", "say": "hello"}, PATIENCE)["said"] == "hello"
+
+
+def test_options_that_no_key_shows_do_not_reach_it(child: ChildProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-DN=1")
+    assert child.ask({"do": "variable", "name": "PYOPENCL_BUILD_OPTIONS"}, PATIENCE) == {"value": None}
+
+
+def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with ChildProcess(SERVICE) as process, pytest.raises(ChildDiedError, match="can't be started: No such file"):
+        process.ask({"do": "echo", "say": ""}, PATIENCE)
 
 
 def test_a_child_does_not_outlive_its_parent() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from coarsen.opencl_bench.benchmark import LocalArgument, ScalarArgument
 from coarsen.opencl_bench.space import DeviceLimits, points
 from coarsen.opencl_bench.suite import find_benchmark
 from coarsen.opencl_bench.sweep_plan import Space
+from coarsen.opencl_bench.user_kernels.conditions import parse_condition
 from coarsen.opencl_bench.user_kernels.read import read_benchmark
 
 from .conftest import BLEND_FILE, Write
@@ -91,6 +93,44 @@ def test_a_local_size_that_does_not_divide_is_a_violation(write: Write) -> None:
     assert "ndrange.global_size: the local size 128 does not divide the global size 1088" in str(found[(128,)])
 
 
+def test_a_condition_that_does_not_hold_is_a_violation(write: Write) -> None:
+    conditions = 'local_size = [64]\nconditions = ["local_size_0 <= 32 * WEIGHT", "n > 10"]'
+    read = read_benchmark(write(("local_size = [64]", conditions)))
+    found = points(read, "test", Space((1,)), replace(LIMITS, local_memory=4096))
+    assert {
+        (p.candidate.local_size, p.candidate.definitions): p.violation and p.violation.partition(": ")[2]
+        for p in found
+    } == {
+        ((64,), (("WEIGHT", "2"),)): None,
+        ((64,), (("WEIGHT", "3"),)): None,
+        ((32,), (("WEIGHT", "2"),)): None,
+        ((32,), (("WEIGHT", "3"),)): None,
+        ((128,), (("WEIGHT", "2"),)): "ndrange.conditions: 'local_size_0 <= 32 * WEIGHT' does not hold "
+        "for WEIGHT = 2, local_size_0 = 128",
+        ((128,), (("WEIGHT", "3"),)): "ndrange.conditions: 'local_size_0 <= 32 * WEIGHT' does not hold "
+        "for WEIGHT = 3, local_size_0 = 128",
+    }
+
+
+@pytest.mark.parametrize("sign", ["==", "!=", "<=", ">=", "<", ">"])
+@pytest.mark.parametrize("other", [63, 64, 65])
+def test_signs_of_conditions(sign: str, other: int) -> None:
+    condition = parse_condition(f"size {sign} {other}")
+    holds = {
+        "==": other == 64,
+        "!=": other != 64,
+        "<=": other >= 64,
+        ">=": other <= 64,
+        "<": other > 64,
+        ">": other < 64,
+    }
+    if holds[sign]:
+        condition.check({"size": 64})
+    else:
+        with pytest.raises(InvalidInputError, match=f"'size {sign} {other}' does not hold for size = 64"):
+            condition.check({"size": 64})
+
+
 def test_include_folders_start_at_the_file(write: Write) -> None:
     path = write(
         ('kernel = "blend"\n', 'kernel = "blend"\nbuild_options = ["-Iheaders", "-I/usr/include", "-Werror"]\n')
@@ -116,6 +156,21 @@ MISTAKES = [
     ("local_size = [64]", "local_size = [64, 1]", "ndrange.local_size: a local size is 1 positive"),
     ("local_size = [64]", "local_size = [0]", "ndrange.local_size: a local size is 1 positive"),
     ("local_size = [64]", "local_size = []", "ndrange.local_size: a local size is 1 positive"),
+    ("local_size = [64]", "local_size = [64]\nconditions = 3", "ndrange.conditions: it must be an array"),
+    ("local_size = [64]", 'local_size = [64]\nconditions = ["n"]', "ndrange.conditions: 'n' must compare two"),
+    ("local_size = [64]", 'local_size = [64]\nconditions = ["1 < n < 9"]', "ndrange.conditions: .* compare two"),
+    ("local_size = [64]", 'local_size = [64]\nconditions = ["n = 9"]', "ndrange.conditions: .* compare two"),
+    (
+        "local_size = [64]",
+        'local_size = [64]\nconditions = ["n == "]',
+        "ndrange.conditions: '.*' is no expression",
+    ),
+    ("local_size = [64]", 'local_size = [64]\nconditions = ["m > 1"]', "ndrange.conditions: there is no 'm'"),
+    (
+        "local_size = [64]",
+        'local_size = [64]\nconditions = ["local_size_0 == 32"]',
+        "ndrange.conditions: 'local_size_0 == 32' does not hold for local_size_0 = 64",
+    ),
     ("[32], [64]", "[32], 64", r"ndrange.local_sizes\[1\]: a local size is"),
     (
         '["(n + local_size_0 - 1) // local_size_0 * local_size_0"]',

@@ -1,0 +1,59 @@
+"""One sweep at a time measures on a device; a lock that can't be had costs no sweep."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from coarsen.opencl_bench.sweep.device_lock import named_lock
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path / "cache"
+
+
+def is_waited_for(held: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Whether the second lock can't be had while the first one is held."""
+    got = threading.Event()
+
+    def get() -> None:
+        with named_lock(*wanted):
+            got.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        with named_lock(*held):
+            future = pool.submit(get)
+            waited = not got.wait(0.2)
+        future.result(10)
+    return waited
+
+
+def test_a_device_has_one_lock_and_all_processors_share_one() -> None:
+    assert is_waited_for(("cuda", "H200", "0"), ("cuda", "H200", "0"))
+    assert not is_waited_for(("cuda", "H200", "0"), ("cuda", "H200", "1"))
+    assert is_waited_for(("cpu", "PoCL", "0:0"), ("cpu", "Intel", "1:0"))
+
+
+def test_where_the_cache_cannot_be_written_to_another_folder_serves(cache: Path) -> None:
+    cache.write_text("a file, where no folder can be made")
+    assert is_waited_for(("cpu",), ("cpu",))
+
+
+def test_where_nothing_can_be_written_to_there_is_no_lock(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.write_text("a file, where no folder can be made")
+    monkeypatch.setattr("tempfile.tempdir", str(cache))
+    with caplog.at_level(logging.WARNING, "coarsen"):
+        start = time.monotonic()
+        assert not is_waited_for(("cpu",), ("cpu",))
+        assert time.monotonic() - start < 5
+    assert "no lock keeps other sweeps from this device" in caplog.text
