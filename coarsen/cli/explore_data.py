@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.cli.history import without_history
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.exchange.files import read_results
 from coarsen.opencl_bench.measurement import Measurement
@@ -73,7 +74,7 @@ def _chosen(measurements: Iterable[Measurement], wanted: Wanted, place: str) -> 
     if not chosen:
         there = f"devices {_listed(devices)}; benchmarks {_listed(benchmarks)}; presets {_listed(presets)}"
         raise InvalidInputError(f"no measurement in {place} is of what was asked for; there are {there}")
-    return chosen
+    return without_history(chosen)
 
 
 def _listed(names: set[str]) -> str:

@@ -66,15 +66,17 @@ def ls(
     """List what is stored for each device, benchmark and preset.
 
     How many rows there are, how many failed and how, and the best configuration with its speed-up over the best
-    uncoarsened one; `coarsen results show KEY` shows that row in full.
+    uncoarsened one; `coarsen results show KEY` shows that row in full. Of a kernel that was edited, only the
+    rows of the version that was measured last count.
 
     Example: coarsen results ls --device intel
     """
     with _existing(store) as opened:
+        from coarsen.cli.history import without_history
         from coarsen.cli.results_text import print_summaries, summaries_as_data
         from coarsen.opencl_bench.exchange.summaries import summaries
 
-        found = summaries(_rows(opened, benchmark, device, preset))
+        found = summaries(without_history(_rows(opened, benchmark, device, preset)))
         if output_format is Format.JSON:
             print_json(summaries_as_data(found, opened.location))
         else:

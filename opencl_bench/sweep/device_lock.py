@@ -1,8 +1,8 @@
 """One measurement at a time per device, also between processes: an advisory lock on a file.
 
-All CPU devices share one lock: they are the same cores. `COARSEN_LOCK_FOLDER` names the folder of the locks, for users
-or containers that share a machine; it is in the user's cache folder otherwise. Where no folder can be written to, there is no lock: two
-sweeps at the same time would disturb each other, none would be as bad.
+All CPU devices share one lock: they are the same cores. `COARSEN_LOCK_FOLDER` names the folder of the locks, for
+users or containers that share a machine; it is in the user's cache folder otherwise. Where no folder can be
+written to, there is no lock: two sweeps at the same time would disturb each other, none would be as bad.
 """
 
 from __future__ import annotations

@@ -1,0 +1,17 @@
+"""Rows of kernels that were edited since are left out of what is shown, and that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from coarsen.cli.messages import note
+from coarsen.opencl_bench.exchange.versions import newest_versions
+from coarsen.opencl_bench.measurement import Measurement
+
+
+def without_history(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """The rows of each kernel's newest version; says how many others there are."""
+    rows, others = newest_versions(measurements)
+    if others:
+        note(f"{others} row{'' if others == 1 else 's'} of earlier versions of a kernel left out")
+    return rows
