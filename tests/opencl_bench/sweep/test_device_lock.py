@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.sweep.device_lock import named_lock
+from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE, named_lock
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv(FOLDER_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path / "cache"
@@ -45,6 +46,13 @@ def test_a_device_has_one_lock_and_all_processors_share_one() -> None:
 def test_where_the_cache_cannot_be_written_to_another_folder_serves(cache: Path) -> None:
     cache.write_text("a file, where no folder can be made")
     assert is_waited_for(("cpu",), ("cpu",))
+
+
+def test_the_folder_can_be_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "shared"))
+    assert is_waited_for(("cpu",), ("cpu",))
+    assert (tmp_path / "shared" / "cpu").exists()
+    assert not cache.exists()
 
 
 def test_where_nothing_can_be_written_to_there_is_no_lock(
