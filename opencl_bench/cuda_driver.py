@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,11 +67,6 @@ def describe_device(index: int) -> CudaDevice:
         return _described(index)
     except CudaError as error:
         raise DeviceError(f"NVIDIA's driver does not work: {error}") from None
-
-
-def bindings_version() -> str:
-    """The version of the package that reaches the driver."""
-    return importlib.metadata.version("cuda-bindings")
 
 
 class DeviceMemory:

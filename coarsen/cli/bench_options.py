@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.measurement import Method
     from coarsen.opencl_bench.sweep_plan import Space
 
-EXPORT_SUFFIXES = (".json", ".parquet", ".csv")
-
 
 class CodeForm(enum.StrEnum):
     """What the device is given."""
@@ -228,8 +226,11 @@ def checked_export(path: Path | None) -> Path | None:
     """The file to write, once it is known to be of a known kind: a sweep takes long. Raises InvalidInputError."""
     if path is None:
         return None
-    if path.suffix not in EXPORT_SUFFIXES:
-        raise InvalidInputError(f"{path}: the name must end with one of {', '.join(EXPORT_SUFFIXES)}")
+    # Imported late: it loads PyArrow.
+    from coarsen.opencl_bench.exchange.files import WRITERS
+
+    if path.suffix not in WRITERS:
+        raise InvalidInputError(f"{path}: the name must end with one of {', '.join(WRITERS)}")
     if not path.resolve().parent.is_dir():
         raise InvalidInputError(f"{path}: there is no such folder")
     if path.is_dir():

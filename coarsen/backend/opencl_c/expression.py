@@ -16,9 +16,7 @@ from coarsen.backend.opencl_c.c_types import (
     Scalar,
     Vector,
     declared,
-    is_signed,
     same_bits,
-    with_sign,
 )
 
 PRIMARY, POSTFIX, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY = 16, 15, 14, 13, 12, 11, 10, 9
@@ -215,8 +213,3 @@ def common_integer(left: Scalar, right: Scalar) -> Scalar:
     if first.size != second.size:
         return first if first.size > second.size else second
     return first if first.kind == "unsigned" else second
-
-
-def signed_of(operand: Expression) -> Expression:
-    """The operand as a signed integer of its size."""
-    return operand if is_signed(operand.type) else coerce(operand, with_sign(operand.type, signed=True))
