@@ -1,69 +1,187 @@
-"""From a device's name to its model, and from a kernel and a model to a prediction.
+"""From a kernel, a device and a model to a prediction.
 
-"tahiti", "Tesla K20c", "0:1" ─▶ model ─┐
-kernel ─▶ features at every factor ─────┴─▶ Prediction
+the default model of all devices, or the cascade of one ──┐
+kernel, dimension, local size ─▶ features at every factor ┼─▶ KernelPrediction, or the cascade's Prediction
+device ─▶ its figures, and what the model has seen of it ─┘
 """
 
 from __future__ import annotations
 
-import re
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from coarsen.errors import DeviceError
-from coarsen.features import feature_table
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.features import feature_table, feature_tables
 from coarsen.ir.kernel import Kernel
 from coarsen.models import CascadeModel, Prediction, available_models, load_model
-from coarsen.runtime.devices import discover_devices
-from coarsen.runtime.selection import find_device
-
-# The names that OpenCL drivers give the chips that models were trained for, and their close relatives.
-_CHIPS = (
-    (re.compile(r"\bcypress\b", re.IGNORECASE), "cypress"),
-    (re.compile(r"\btahiti\b", re.IGNORECASE), "tahiti"),
-    (re.compile(r"\b(?:GTX 4[678]0|(?:Tesla )?[CM]20[57][05])\b"), "fermi"),
-    (re.compile(r"\b(?:Tesla K(?:20|40)\w*|GTX (?:780|TITAN))\b", re.IGNORECASE), "kepler"),
-)
+from coarsen.models.default import CurvePrediction, DefaultModel, has_default, load_default
+from coarsen.models.default.joint import AVERSION
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
+from coarsen.runtime.targets import Target, target_of
 
 
-def predict_kernel(kernel: Kernel, model: CascadeModel, dimension: int = 0) -> Prediction:
-    """Predict the factor of a lowered kernel. Raises RefusalError if it can't be coarsened that way."""
+@dataclass(frozen=True)
+class KernelPrediction(CurvePrediction):
+    """What the default model says of a kernel on a device, for one launch.
+
+    Args:
+        local_size: of the launch before coarsening, in work-items; `local_size_is_assumed` where nobody gave it.
+        device_note: what the model has not seen of the device, in one sentence; empty where it learned from whole
+            curves that were measured on it.
+        aversion: what is subtracted for each unit of expected loss: a loss counts 1 + `aversion` times as much
+            as a gain of the same size (as logarithms).
+    """
+
+    local_size: tuple[int, ...] = ()
+    local_size_is_assumed: bool = False
+    device_note: str = ""
+    aversion: float = AVERSION
+
+
+def default_prediction(
+    kernel: Kernel, device: str, dimension: int = 0, local_size: Sequence[int] | None = None
+) -> KernelPrediction:
+    """`predict_kernel` by the shipped default model for a device that is called so. Raises as `target_of` does."""
+    target = target_of(device)
+    return predict_kernel(kernel, default_model(), target, dimension, local_size)
+
+
+def published_prediction(kernel: Kernel, device: str, dimension: int = 0) -> Prediction:
+    """`predict_by_cascade` by the shipped cascade of a device that is called so. Raises as `target_of` does."""
+    return predict_by_cascade(kernel, cascade_of(target_of(device)), dimension)
+
+
+def predict_kernel(
+    kernel: Kernel,
+    model: DefaultModel,
+    target: Target,
+    dimension: int = 0,
+    local_size: Sequence[int] | None = None,
+) -> KernelPrediction:
+    """Predict the whole curve of a lowered kernel.
+
+    Args:
+        kernel: what is launched.
+        model: a default model.
+        target: the device.
+        dimension: of the NDRange, along which it is coarsened: 0, 1 or 2.
+        local_size: of the launch before coarsening, one to three numbers of work-items; None where it isn't known.
+
+    Raises:
+        DeviceError: the model has seen no device of this kind.
+        InvalidInputError: a local size that the kernel can't be launched with, or without this dimension.
+        RefusalError: the kernel can't be coarsened along the dimension.
+    """
+    note = _device_note(model, target.descriptor)
+    launched = _checked_local_size(kernel, dimension, local_size)
+    table, mechanism = feature_tables(kernel, dimension, launched)
+    curve = model.predict(table, mechanism, target.descriptor)
+    return KernelPrediction(
+        **vars(curve),
+        local_size=launched or _without_ones(mechanism.local_size, dimension),
+        local_size_is_assumed=launched is None,
+        device_note=note,
+    )
+
+
+def predict_by_cascade(kernel: Kernel, model: CascadeModel, dimension: int = 0) -> Prediction:
+    """Predict the factor of a lowered kernel as published. Raises RefusalError if it can't be coarsened so."""
     return model.predict(feature_table(kernel, dimension))
 
 
-def model_for(device: str) -> CascadeModel:
-    """The model of a device.
+def default_model(folder: Path | None = None) -> DefaultModel:
+    """The default model: the shipped one, loaded once, or the one in a folder. Raises InvalidInputError."""
+    if folder is None:
+        return _shipped_default()
+    if not has_default(folder):
+        others = ", ".join(_cascades(folder))
+        hint = f"; --model cascade has: {others}" if others else ""
+        raise InvalidInputError(f"there is no default model in {folder}{hint}")
+    return load_default(folder)
 
-    Args:
-        device: a model's name in upper or lower case, a chip's name (`Tesla K20c`), or whatever names an
-            OpenCL device of this machine (see `coarsen.runtime.selection.find_device`).
+
+def cascade_of(target: Target, folder: Path | None = None) -> CascadeModel:
+    """The cascade of a device, a shipped one or one in a folder.
 
     Raises:
-        DeviceError: nothing is called so, or what is has no model; the message lists the models.
+        DeviceError: there is none; the message lists those that there are.
+        InvalidInputError: its files are damaged, or made for other features.
     """
-    wanted = device.strip()
-    if wanted.casefold() in available_models():
-        return load_model(wanted.casefold())
-    model = model_of_opencl_device(wanted) or _model_of_installed_device(wanted)
-    if model is None:
-        raise DeviceError(f"'{device}' is neither a model nor an OpenCL device; {_known_models()}")
-    return model
+    known = _cascades(folder)
+    if target.descriptor.name not in known:
+        where = f" in {folder}" if folder else ""
+        raise DeviceError(f"there is no cascade of {target}{where}; cascades: {', '.join(known) or 'none'}")
+    name = target.descriptor.name
+    return load_model(name) if folder is None else load_model(name, folder)
 
 
-def model_of_opencl_device(name: str) -> CascadeModel | None:
-    """The model of the chip that an OpenCL driver names, or None."""
-    found = next((model for chip, model in _CHIPS if chip.search(name)), None)
-    return load_model(found) if found in available_models() else None
+def _device_note(model: DefaultModel, device: DeviceDescriptor) -> str:
+    """What the model lacks of a device. Raises DeviceError where it has seen no CPU, or no GPU, at all."""
+    measured, published = _learned(model, "curves"), _learned(model, "best_factors")
+    if device.name in measured:
+        return ""
+    if device.name in published:
+        others = ", ".join(sorted(measured))
+        return (
+            f"no whole curve was measured on {device.name}: this one is that of other devices ({others}), "
+            f"adjusted to the best factors of {published[device.name]} kernels on {device.name}"
+        )
+    kind = "GPU" if device.is_gpu else "CPU"
+    # Best factors adjust the curve of the one device that they are of, so they tell nothing of another.
+    alike = sorted(name for name in measured if _is_gpu(name) == device.is_gpu)
+    if not alike:
+        raise DeviceError(
+            f"no kernel was measured on {device.full_name}, nor on any other {kind}, so nothing can be predicted"
+        )
+    return (
+        f"no kernel was measured on {device.full_name}: this is what the model expects of a device like it, "
+        f"from the {kind}s that it learned from ({', '.join(alike)})"
+    )
 
 
-def _model_of_installed_device(spec: str) -> CascadeModel | None:
-    """The model of an OpenCL device of this machine; None where none is called so."""
-    if not any(device.index == spec or device.is_called(spec) for device in discover_devices() if spec):
-        return None
-    description = find_device(spec)
-    model = model_of_opencl_device(description.name)
-    if model is None:
-        raise DeviceError(f"the OpenCL device {description} has no model; {_known_models()}")
-    return model
+def _is_gpu(name: str) -> bool | None:
+    """Whether a device that a model learned from is a GPU; None of one that this version has forgotten."""
+    return DEVICE_DESCRIPTORS[name].is_gpu if name in DEVICE_DESCRIPTORS else None
 
 
-def _known_models() -> str:
-    return f"models: {', '.join(available_models()) or 'none'}"
+def _learned(model: DefaultModel, kind: str) -> dict[str, int]:
+    """How many curves, or best factors, of each device the model learned from, as its card says."""
+    data = model.card.get("data")
+    counts = data.get(kind) if isinstance(data, dict) else None
+    return {str(name): int(count) for name, count in counts.items() if count} if isinstance(counts, dict) else {}
+
+
+def _checked_local_size(
+    kernel: Kernel, dimension: int, local_size: Sequence[int] | None
+) -> tuple[int, ...] | None:
+    """The local size, the kernel's own where it requires one; None where it is open."""
+    required = kernel.required_work_group_size
+    if local_size is None:
+        return _without_ones(required, dimension) if required else None
+    given = tuple(local_size)
+    named = "×".join(map(str, given))
+    if required and (*given, 1, 1)[:3] != required:
+        raise InvalidInputError(
+            f"the kernel {kernel.name} requires the local size {'×'.join(map(str, required))}, not {named}"
+        )
+    if 0 < len(given) <= dimension:
+        raise InvalidInputError(f"a launch with the local size {named} has no dimension {dimension}")
+    return given
+
+
+def _without_ones(local_size: tuple[int, int, int], dimension: int) -> tuple[int, ...]:
+    """The extents up to the coarsened dimension, and beyond it those that are not 1."""
+    used = max(index for index in range(3) if local_size[index] > 1 or index in (0, dimension))
+    return local_size[: used + 1]
+
+
+def _cascades(folder: Path | None) -> tuple[str, ...]:
+    names = available_models() if folder is None else available_models(folder)
+    return tuple(name for name in names if name != "default")
+
+
+@functools.cache
+def _shipped_default() -> DefaultModel:
+    return load_default()

@@ -38,16 +38,23 @@ def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
 
 def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
     """The features of a kernel at each factor, analysed once. Arguments and errors as for `extract`."""
-    wanted = sorted(set(factors))
+    wanted = checked_factors(factors)
+    analysed = analyse(kernel, dimension)
+    rows = {factor: features_at(analysed, factor, _blocks(analysed, factor)) for factor in wanted}
+    return FeatureTable(kernel.name, dimension, rows)
+
+
+def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
+    """The factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
+    wanted = tuple(sorted(set(factors)))
     if not wanted or wanted[0] < 1:
         named = ", ".join(map(str, wanted)) or "none"
         raise InvalidInputError(f"the factors must be at least 1, not {named}")
-    analysed = analyse(kernel, dimension)
-    return FeatureTable(kernel.name, dimension, {factor: _features(analysed, factor) for factor in wanted})
+    return wanted
 
 
-def _features(analysed: Analysed, factor: int) -> Features:
-    blocks = tuple(replicated_blocks(analysed, factor))
+def features_at(analysed: Analysed, factor: int, blocks: Sequence[BlockCopies]) -> Features:
+    """The features at a factor, from the blocks of the coarsened kernel (`replicated_blocks`)."""
     counts = _total(blocks)
     return Features(
         basic_blocks=sum(block.copies for block in blocks),
@@ -69,6 +76,10 @@ def _features(analysed: Analysed, factor: int) -> Features:
         uniform_loads=counts[Kind.UNIFORM_LOAD],
         barriers=counts[Kind.BARRIER],
     )
+
+
+def _blocks(analysed: Analysed, factor: int) -> tuple[BlockCopies, ...]:
+    return tuple(replicated_blocks(analysed, factor))
 
 
 def _total(blocks: Iterable[BlockCopies]) -> Counts:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.errors import InvalidInputError
-
+from .feature_values import RowsByFactor
 from .feature_vector import Features
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
-class FeatureTable:
+class FeatureTable(RowsByFactor[Features]):
     """The features of a kernel at each factor along one dimension.
 
     `kernel` is the kernel's name, `rows` the features by factor, in rising order of the factors.
@@ -26,28 +25,9 @@ class FeatureTable:
     dimension: int
     rows: Mapping[int, Features]
 
-    @property
-    def factors(self) -> tuple[int, ...]:
-        """The factors that the table covers."""
-        return tuple(self.rows)
-
-    def at(self, factor: int) -> Features:
-        """The features at one factor.
-
-        Raises:
-            InvalidInputError: the table does not cover the factor.
-        """
-        if factor not in self.rows:
-            raise InvalidInputError(f"{self.kernel}: there are no features at factor {factor}")
-        return self.rows[factor]
-
     def delta(self, before: int, after: int) -> NDArray[np.float64]:
         """How the features change, relatively, between two factors; shape (17,). Raises as `at` does."""
         return relative_delta(self.at(before).vector(), self.at(after).vector())
-
-    def matrix(self) -> NDArray[np.float64]:
-        """The features of shape (factors, 17)."""
-        return np.stack([row.vector() for row in self.rows.values()])
 
 
 def relative_delta(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,8 +32,12 @@ from .rewritten_ids import RewrittenIds, rewrite_ids
 
 @dataclass(frozen=True, slots=True)
 class BlockCopies:
-    """Equal blocks of the coarsened kernel: how many, and each one's instructions and parallelism."""
+    """Equal blocks of the coarsened kernel: how many, and each one's instructions and parallelism.
 
+    `origin` is the block of the kernel that they come from: one that runs as often as they do, for new blocks.
+    """
+
+    origin: str
     copies: int
     kinds: Counts
     instruction_parallelism: float
@@ -47,7 +51,8 @@ def replicated_blocks(analysed: Analysed, factor: int) -> Iterator[BlockCopies]:
     ids = rewrite_ids(analysed.kernel, coarsening) if factor > 1 else None
     for block in analysed.kernel.blocks:
         profile = _profile(analysed, block, ids)
-        yield _region_block(profile, factor) if block.name in inside else _shared_block(profile, factor)
+        counted = _region_block if block.name in inside else _shared_block
+        yield counted(block.name, profile, factor)
     if factor > 1:
         for region in analysed.regions:
             yield from _blocks_after(analysed, region, factor)
@@ -71,25 +76,24 @@ def _profile(analysed: Analysed, block: Block, ids: RewrittenIds | None) -> Bloc
     )
 
 
-def _shared_block(profile: BlockProfile, factor: int) -> BlockCopies:
+def _shared_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
     kinds = profile.once.kinds + _times(profile.divergent.kinds, factor)
     operations = profile.once.operations + factor * profile.divergent.operations
     accesses = profile.once.accesses + factor * profile.divergent.accesses
-    return _copies(1, kinds, operations, accesses, profile)
+    return BlockCopies(origin, 1, kinds, *_parallelism(operations, accesses, profile))
 
 
-def _region_block(profile: BlockProfile, factor: int) -> BlockCopies:
+def _region_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
     kinds = profile.once.kinds + profile.divergent.kinds
     kinds[Kind.IN_DIVERGENT_REGION] = kinds[Kind.INSTRUCTION]
     operations = profile.once.operations + profile.divergent.operations
     accesses = profile.once.accesses + profile.divergent.accesses
-    return _copies(factor, kinds, operations, accesses, profile)
+    return BlockCopies(origin, factor, kinds, *_parallelism(operations, accesses, profile))
 
 
-def _copies(copies: int, kinds: Counts, operations: int, accesses: int, profile: BlockProfile) -> BlockCopies:
-    return BlockCopies(
-        copies,
-        kinds,
+def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple[float, float]:
+    """How many operations, and how many accesses, there are per level of the block's dependences."""
+    return (
         operations / profile.depth.operations if operations else 0.0,
         accesses / profile.depth.accesses if accesses else 0.0,
     )
@@ -105,14 +109,14 @@ def _blocks_after(analysed: Analysed, region: Region, factor: int) -> Iterator[B
     entering = analysed.kernel.block[region.head].terminator
     kinds: Counts = Counter(kinds_of(entering) | {Kind.INSTRUCTION})
     kinds[Kind.DIVERGENT] = int(analysed.divergence.is_divergent(entering))
-    yield BlockCopies(factor - 1, kinds, 0.0, 0.0)
+    yield BlockCopies(region.head, factor - 1, kinds, 0.0, 0.0)
     sources = set(analysed.divergence.control_flow.predecessors(region.join))
     if not sources <= region.blocks | {region.head}:
         phis = analysed.kernel.block[region.join].phis
         divergent = sum(map(analysed.divergence.is_divergent, phis))
         instructions = 1 + factor * divergent + len(phis) - divergent
         kinds = Counter({Kind.INSTRUCTION: instructions, Kind.DIVERGENT: factor * divergent})
-        yield BlockCopies(1, kinds, 0.0, 0.0)
+        yield BlockCopies(region.head, 1, kinds, 0.0, 0.0)
 
 
 def _times(kinds: Counts, factor: int) -> Counts:

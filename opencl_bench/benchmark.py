@@ -110,10 +110,10 @@ class Benchmark:
     `tunables` the values worth trying of `-D` macros, the default first.
 
     `make_launches` gives the launches alone, for a driver whose launches depend on the problem's extents in more
-    than their number. `kernel_name` and `source_file` are set where the suite's own kernel of this name isn't
-    meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in the kernel nor the
-    sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the driver is part of
-    this package.
+    than their number. `kernel_name`, and `source_file` or `source_text`, are set where the suite's own kernel of
+    this name isn't meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in
+    the kernel nor the sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the
+    driver is part of this package.
     """
 
     name: str
@@ -127,6 +127,7 @@ class Benchmark:
     make_launches: Callable[[Size, LocalSize], tuple[Launch, ...]] | None = None
     kernel_name: str = ""
     source_file: Path | None = None
+    source_text: str = ""
     inputs_hash: str = ""
 
     @property
@@ -136,13 +137,20 @@ class Benchmark:
 
     @property
     def kernel_file(self) -> Path:
-        """The path of the kernel's source."""
+        """The path of the kernel's source. Raises InternalError where the source is a text."""
+        if self.source_text:
+            raise InternalError(f"the source of {self.name} is in no file")
         return self.source_file or KERNEL_FOLDER / f"{self.name}.cl"
+
+    @property
+    def code(self) -> Path | str:
+        """The kernel's source as the front end takes it: a file's path, or the text itself."""
+        return self.source_text or self.kernel_file
 
     @property
     def source(self) -> str:
         """The kernel's OpenCL C source."""
-        return self.kernel_file.read_text(encoding="utf-8")
+        return self.source_text or self.kernel_file.read_text(encoding="utf-8")
 
     def content_hash(self, preset: str) -> str:
         """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""

@@ -5,7 +5,8 @@ Three questions, each answered by ratios within this one run, since machines are
 1. for a kernel of about 60 IR instructions, do analysis, factor 4 and OpenCL C text together take no longer than
    `clang -O2 -S -emit-llvm` takes on the same kernel?
 2. does the cost grow linearly with instructions × factor, up to 2,000 instructions and factor 32?
-3. how long does `coarsen predict` take from a cold start?
+3. how long does a prediction take by each model: `coarsen predict` from a cold start, a call in a running process,
+   loading the model?
 """
 
 from __future__ import annotations
@@ -23,16 +24,22 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from coarsen.api import predict
 from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.features import feature_tables
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.models import load_model
+from coarsen.models.default import load_default
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.configuration import Coarsening
 
 from .suite import SUITE
 
 WANTED_INSTRUCTIONS = 60
+PREDICTED_DEVICE = "tahiti"
 STATEMENTS = (4, 12, 36, 72, 150)
 FACTORS = (1, 2, 4, 8, 16, 32)
 
@@ -50,7 +57,7 @@ def main() -> None:
 
 def compare_with_clang(console: Console, repetitions: int) -> None:
     """The benchmark nearest to 60 instructions: coarsening against clang -O2, interleaved."""
-    lowered = {name: lower(b.kernel_file, b.kernel, b.build_options) for name, b in SUITE.items()}
+    lowered = {name: lower(b.code, b.kernel, b.build_options) for name, b in SUITE.items()}
     name = min(lowered, key=lambda key: abs(count(lowered[key]) - WANTED_INSTRUCTIONS))
     clang_seconds, own_seconds = [], []
     for _ in range(repetitions + 1):
@@ -81,12 +88,35 @@ def show_growth(console: Console) -> None:
 
 
 def time_prediction(console: Console, repetitions: int) -> None:
-    """`coarsen predict` as a process of its own."""
+    """A prediction by each model, cold and warm, the two models in turn."""
     kernel = SUITE["sgemm"].kernel_file
+    table = Table(title=f"a prediction for {PREDICTED_DEVICE}: median (first) of {repetitions}, in milliseconds")
+    table.add_column("model")
+    for heading in ("command, start to end", "call, warm", "the model on features", "loading the model"):
+        table.add_column(heading, justify="right")
+    actions = {model: prediction_steps(model, kernel) for model in ("default", "cascade")}
+    times: dict[str, list[list[float]]] = {model: [[] for _ in steps] for model, steps in actions.items()}
+    for _ in range(repetitions):
+        for model, steps in actions.items():
+            for taken, step in zip(times[model], steps, strict=True):
+                taken.append(seconds(step) * 1e3)
+    for model, columns in times.items():
+        table.add_row(model, *(f"{median(taken):.1f} ({taken[0]:.1f})" for taken in columns))
+    console.print(table)
+
+
+def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
+    """A prediction by a model: the whole command, the call, the model's part of it, loading the model."""
     start = "import sys; from coarsen.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", start, "predict", str(kernel), "--device", "tahiti"]
-    times = [seconds(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(repetitions)]
-    console.print(f"coarsen predict, process start to end: first {times[0]:.2f} s, median {median(times):.2f} s")
+    words = ["predict", str(kernel), "--device", PREDICTED_DEVICE, "--model", model]
+    run = partial(subprocess.run, [sys.executable, "-c", start, *words], check=True, capture_output=True)
+    tables = feature_tables(lower(kernel))
+    if model == "cascade":
+        cascade = load_model(PREDICTED_DEVICE)
+        call = partial(predict, kernel, device=PREDICTED_DEVICE, model="cascade")
+        return [run, call, partial(cascade.predict, tables[0]), partial(load_model, PREDICTED_DEVICE)]
+    answer = partial(load_default().predict, *tables, DEVICE_DESCRIPTORS[PREDICTED_DEVICE])
+    return [run, partial(predict, kernel, device=PREDICTED_DEVICE), answer, load_default]
 
 
 def coarsen_to_text(kernel: Kernel, factor: int) -> str:

@@ -54,7 +54,7 @@ def main() -> int:
 def demonstrate(console: Console) -> None:
     """Show every step on `console`. Raises CoarsenError."""
     chosen = benchmark(KERNEL)
-    kernel = lower(chosen.kernel_file, chosen.kernel, chosen.build_options)
+    kernel = lower(chosen.code, chosen.kernel, chosen.build_options)
     _show_lowering(console, chosen, kernel)
     _show_divergence(console, kernel)
     factor = _show_prediction(console, chosen)
@@ -93,13 +93,13 @@ def _show_divergence(console: Console, kernel: Kernel) -> None:
 
 def _show_prediction(console: Console, chosen: Benchmark) -> int:
     console.rule(f"[bold]3. Predict for {ABSENT_DEVICE}, which is not in this machine")
-    prediction = predict(chosen.kernel_file, device=ABSENT_DEVICE, kernel=chosen.kernel)
+    prediction = predict(chosen.kernel_file, device=ABSENT_DEVICE, kernel=chosen.kernel, model="cascade")
     for step in prediction.steps:
         answer = "coarsen further" if step.coarsen_further else "stop"
         console.print(
             f"at factor {step.factor}: a further step helps with probability {step.probability:.2f}: {answer}"
         )
-    console.print(f"predicted factor: [bold]{prediction.factor}[/]")
+    console.print(f"factor predicted by the published cascade: [bold]{prediction.factor}[/]")
     console.print(f"({chosen.name} is among the kernels that the model learned from; see models/README.md)\n")
     return prediction.factor
 

@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             method=lambda packed: _method(options, packed),
             minutes=options.minutes,
             kept_bytes=round(options.keep * GIBIBYTE),
+            confirms=not options.no_confirmation,
         )
         with LineFile(options.output) as rows:
             print(f"{target}: rows go to {options.output}", flush=True)
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--benchmark", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
     add("--quick", action="store_true", help="few repetitions, for a first look")
     add("--repetitions", type=_positive, metavar="N", help="at most so many timed runs of a configuration")
+    add("--no-confirmation", action="store_true", help="don't time the best once more in a new process")
     add("--keep", type=float, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
     add("--minutes", type=float, metavar="M", help="stop after so long; benchmarks share the time evenly")
     return parser

@@ -37,15 +37,20 @@ def benchmark(name: str) -> Benchmark:
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """The suite's benchmark of this name, or the one that a TOML file describes.
+    """The suite's benchmark of this name, a synthetic one, or the one that a TOML file describes.
 
     Args:
-        name_or_path: a name of the suite; a path, or a text that ends with `.toml`, is that of a file.
+        name_or_path: a name of the suite, or `synthetic-<seed>-<index>`; a path, or a text that ends with `.toml`,
+            is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
     """
     if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
+        if name_or_path.startswith("synthetic-"):
+            from .synthetic.benchmark import benchmark_of_name
+
+            return benchmark_of_name(name_or_path)
         return benchmark(name_or_path)
     from .user_kernels.read import read_benchmark
 

@@ -33,7 +33,8 @@ class SweepPlan:
     """The sweep of one benchmark on one device.
 
     `benchmark` is a name of the suite, or the path of a TOML file that describes a user's kernel. `device` is what
-    a person calls it (see `coarsen.runtime.selection.find_device`).
+    a person calls it (see `coarsen.runtime.selection.find_device`). `confirms`: the best configuration is timed
+    once more, in a new process.
     """
 
     benchmark: str | Path
@@ -43,3 +44,4 @@ class SweepPlan:
     space: Space = field(default_factory=Space)
     method: Method = field(default_factory=Method)
     form: Form = "opencl_c"
+    confirms: bool = True

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from coarsen.analysis.builtins import Effect, builtin_name, effect_of, is_barrier
-from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
 from coarsen.analysis.private_memory import PrivateMemory
 from coarsen.analysis.uses import uses_of_values
 from coarsen.ir.details import is_atomic, is_volatile
@@ -41,7 +41,6 @@ class Divergence:
         self._uses = uses_of_values(kernel)
         self._values: set[str] = set()
         self._branches: set[str] = set()
-        self._influenced: set[str] = set()
         self._pending: list[str] = []
         self._run()
 
@@ -54,11 +53,6 @@ class Divergence:
     def branches(self) -> frozenset[str]:
         """The blocks whose branch the replicas may take differently."""
         return frozenset(self._branches)
-
-    @property
-    def influenced_blocks(self) -> frozenset[str]:
-        """The blocks that stand between a divergent branch and its immediate post-dominator."""
-        return frozenset(self._influenced)
 
     @cached_property
     def assumed_uniform(self) -> frozenset[str]:
@@ -76,6 +70,11 @@ class Divergence:
         if instruction.opcode == "call" and effect_of(instruction, self._declaration(instruction)) in _STANDS_ONCE:
             return False
         return self._has_divergent_operand(instruction) or self._has_item_effect(instruction)
+
+    def is_left_apart(self, loop: Loop) -> bool:
+        """Whether replicas may leave a loop in different iterations: one of its exits is a divergent branch."""
+        inside = loop.blocks & self._branches
+        return any(not loop.blocks.issuperset(self.control_flow.successors(block)) for block in inside)
 
     def _has_divergent_operand(self, instruction: Instruction) -> bool:
         return any(operand.text in self._values for operand in instruction.operands if operand.is_local)
@@ -147,7 +146,6 @@ class Divergence:
     def _spread_control(self, branch: str) -> None:
         join = self.control_flow.immediate_post_dominator.get(branch, EXIT)
         region = self.control_flow.between(branch, join)
-        self._influenced |= region
         for name in region:
             for instruction in self.kernel.block[name].instructions:
                 self._mark(self._private.written_by(instruction))

@@ -48,12 +48,13 @@ _NATIVE = {
 _BODIES = (work_item_body, integer_body, float_body, parts_body, conversion_body, vector_body, copy_body)
 
 
-def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE) -> str:
+def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, approximate: bool = False) -> str:
     """A kernel as PTX text.
 
     Args:
         kernel: the kernel, in normal form.
         architecture: NVIDIA's name of a compute capability, `sm_90` for one.
+        approximate: whether elementary functions may be approximated whatever the build options say.
 
     Raises:
         RefusalError: the kernel uses what PTX has no counterpart of.
@@ -62,7 +63,8 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE) -> str:
     if not _ARCHITECTURE.match(architecture):
         raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
     check_limits(kernel)
-    text = with_definitions(module_text(kernel), _library(relaxed_functions(kernel)), kernel.structures)
+    relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
+    text = with_definitions(module_text(kernel), _library(relaxed), kernel.structures)
     _check_defined(kernel, text)
     machine = target_machine(_TRIPLE, architecture)
     with own_module(retargeted(text, kernel)) as module:

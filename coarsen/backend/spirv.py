@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import kernel_module
+from coarsen.backend.processes import output_of_script
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
 from coarsen.backend.spirv_printf import text_without_variadic_calls
-from coarsen.backend.spirv_process import emit_in_process
 from coarsen.backend.spirv_widening import keep_widenings_apart
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
@@ -26,6 +27,7 @@ from coarsen.ir.modules import run_passes
 
 DEFAULT_VERSION = "1.2"
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
+_SCRIPT = Path(__file__).with_name("spirv_process.py")
 _VERSION = re.compile(r"SPIR-V_(\d+)\.(\d+)")
 
 _CLEAN_UP = ("always_inliner", "global_dead_code_eliminate", "strip_dead_prototype")
@@ -68,6 +70,19 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
         raise RefusalError("spirv-unsupported", f"LLVM's SPIR-V back end gave up: {error}") from None
     _check(kernel, code)
     return code
+
+
+def emit_in_process(assembly: str, triple: str) -> bytes:
+    """The SPIR-V words of a module.
+
+    Args:
+        assembly: LLVM IR text.
+        triple: the target, `spirv64v1.2-unknown-unknown` for one.
+
+    Raises:
+        ValueError: with the back end's last words, if it gave up.
+    """
+    return output_of_script(_SCRIPT, [triple], assembly)
 
 
 def supports_spirv(il_version: str, version: str = DEFAULT_VERSION) -> bool:

@@ -9,39 +9,9 @@ The optimisation level is 0: above it, LLVM 22 narrows an `and` of a truncated v
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from pathlib import Path
 
 import llvmlite.binding as llvm
-
-_TIME_LIMIT_SECONDS = 300
-
-
-def emit_in_process(assembly: str, triple: str) -> bytes:
-    """The SPIR-V words of a module.
-
-    Args:
-        assembly: LLVM IR text.
-        triple: the target, `spirv64v1.2-unknown-unknown` for one.
-
-    Raises:
-        ValueError: with the back end's last words, if it gave up.
-    """
-    # -P: the script's folder must not come before the standard library.
-    command = [sys.executable, "-P", str(Path(__file__)), triple]
-    result = subprocess.run(
-        command, input=assembly.encode(), capture_output=True, check=False, timeout=_TIME_LIMIT_SECONDS
-    )
-    if result.returncode != 0:
-        raise ValueError(_reason(result.stderr.decode(errors="replace")))
-    return result.stdout
-
-
-def _reason(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower()]
-    return next(iter(telling or lines[-1:]), "it stopped without a word")
 
 
 def _emit(triple: str) -> None:

@@ -169,9 +169,11 @@ def _factors(
     if len(dimensions) > 1:
         raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
     with naming_file(file):
-        predicted = api.predict(file, device=device, kernel=kernel, dim=dimensions[0], options=options).factor
-    note(f"predicted factor {predicted} along dimension {dimensions[0]} for {device}")
-    return [predicted]
+        predicted = api.predict(file, device=device, kernel=kernel, dim=dimensions[0], options=options)
+    for caution in filter(None, (predicted.reason, predicted.device_note)):
+        note(caution)
+    note(f"predicted factor {predicted.factor} along dimension {dimensions[0]} for {device}")
+    return [predicted.factor]
 
 
 def _show(text: str) -> None:

@@ -24,12 +24,15 @@ from coarsen.cli.bench_options import (
     FormOption,
     Kernels,
     LocalSizes,
+    NoConfirmation,
     PresetName,
     Quick,
     Repetitions,
     Scheduler,
     Seed,
     Strides,
+    Synthetic,
+    SyntheticSeed,
     TimeoutMultiple,
     Values,
     WantedSpace,
@@ -64,6 +67,8 @@ class Job:
 
 def bench(
     kernels: Kernels = None,
+    synthetic: Synthetic = None,
+    synthetic_seed: SyntheticSeed = None,
     device: Devices = None,
     preset: PresetName = "cpu",
     seed: Seed = 0,
@@ -75,6 +80,7 @@ def bench(
     form: FormOption = CodeForm.OPENCL_C,
     repetitions: Repetitions = None,
     quick: Quick = False,
+    no_confirmation: NoConfirmation = False,
     cold_cache: ColdCache = False,
     timeout_multiple: TimeoutMultiple = None,
     store: StoreUrl = None,
@@ -100,11 +106,12 @@ def bench(
 
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
     wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
-    benchmarks = benchmarks_of(kernels)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     places = places_of(device, form.value, scheduler is not None)
 
     def plan_of(benchmark: Benchmark, name: str | Path, place: str) -> SweepPlan:
-        return SweepPlan(name, place, preset, seed, wanted.of(benchmark, preset), method, form.value)
+        space = wanted.of(benchmark, preset)
+        return SweepPlan(name, place, preset, seed, space, method, form.value, not no_confirmation)
 
     expected = dict(plans_of(benchmarks, places, plan_of))
     results = _measure(Job(expected, store, again, scheduler), output_format)

@@ -13,6 +13,7 @@ from coarsen.opencl_bench.space import DeviceLimits, limits_of
 from coarsen.opencl_bench.suite import SUITE, find_benchmark
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.sweep_plan import SweepPlan
+from coarsen.opencl_bench.synthetic import synthetic_names
 from coarsen.opencl_bench.user_kernels.check_signature import check_kernel_of
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.selection import find_device, find_working_device
@@ -29,13 +30,24 @@ class Place:
     limits: DeviceLimits
 
 
-def benchmarks_of(words: Sequence[str] | None) -> list[tuple[Benchmark, str | Path]]:
-    """The benchmarks that words name, each with what a plan calls it; the whole suite where there are none.
+def benchmarks_of(
+    words: Sequence[str] | None, synthetic: int | None = None, synthetic_seed: int | None = None
+) -> list[tuple[Benchmark, str | Path]]:
+    """The benchmarks that are asked for, each with what a plan calls it; the whole suite where none are.
+
+    Args:
+        words: names and files.
+        synthetic: so many synthetic kernels beside them, from the first on.
+        synthetic_seed: what these are drawn from; 0 if None.
 
     Raises:
-        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's.
+        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's;
+            a seed without a number of kernels.
     """
-    names = dict.fromkeys(map(_name, words)) if words else SUITE
+    if synthetic is None and synthetic_seed is not None:
+        raise InvalidInputError("--synthetic-seed needs --synthetic: how many kernels to draw")
+    drawn = synthetic_names(synthetic_seed or 0, synthetic or 0)
+    names = dict.fromkeys((*map(_name, words or ()), *drawn)) or SUITE
     return [(_checked(name), name) for name in names]
 
 

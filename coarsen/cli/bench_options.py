@@ -38,7 +38,8 @@ Kernels = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KERNEL",
-        help="Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it.  [default: the whole suite]",
+        help="Names of the suite, synthetic-SEED-NUMBER, or files: KERNEL.toml, or KERNEL.cl beside it.  "
+        "[default: the whole suite]",
         show_default=False,
     ),
 ]
@@ -86,6 +87,28 @@ Repetitions = Annotated[
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
+Synthetic = Annotated[
+    int | None,
+    typer.Option(
+        "--synthetic",
+        metavar="COUNT",
+        min=1,
+        help="So many synthetic kernels, from synthetic-0-0 on; a KERNEL may be one of them, too.",
+    ),
+]
+SyntheticSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--synthetic-seed",
+        metavar="NUMBER",
+        min=0,
+        help="Seed that the synthetic kernels are drawn from.  [default: 0]",
+    ),
+]
+NoConfirmation = Annotated[
+    bool,
+    typer.Option("--no-confirmation", help="Don't time the best configuration once more in a new process."),
+]
 ColdCache = Annotated[bool, typer.Option("--cold-cache", help="Flush the caches before every timed run.")]
 TimeoutMultiple = Annotated[
     float | None,

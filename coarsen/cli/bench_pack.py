@@ -20,6 +20,8 @@ from coarsen.cli.bench_options import (
     Repetitions,
     Seed,
     Strides,
+    Synthetic,
+    SyntheticSeed,
     TimeoutMultiple,
     Values,
     WantedSpace,
@@ -63,6 +65,8 @@ LocalMemory = Annotated[
 def pack(
     output: Folder,
     kernels: Kernels = None,
+    synthetic: Synthetic = None,
+    synthetic_seed: SyntheticSeed = None,
     preset: PresetName = "gpu",
     seed: Seed = 0,
     factors: Factors = None,
@@ -90,8 +94,9 @@ def pack(
     from coarsen.opencl_bench.pack.writing import USUAL_LIMITS, PackRequest, write_pack
 
     wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     request = PackRequest(
-        benchmarks={name: wanted.of(benchmark, preset) for benchmark, name in benchmarks_of(kernels)},
+        benchmarks={name: wanted.of(benchmark, preset) for benchmark, name in benchmarks},
         preset=preset,
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,

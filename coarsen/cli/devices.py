@@ -11,8 +11,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import DeviceError
-from coarsen.models import available_models
-from coarsen.models.best_factors import DEVICES
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.runtime.devices import HOW_TO_GET_A_DEVICE, DeviceDescription, discover
 from coarsen.runtime.health import Health, check_health
 
@@ -47,7 +46,7 @@ def devices(no_check: NoCheck = False, output_format: OutputFormat = Format.TABL
         note(line)
     listed = [ListedDevice(found, None if no_check else check_health(found)) for found in discovery.devices]
     if output_format is Format.JSON:
-        print_json({"devices": [_as_data(device) for device in listed], "models": _models()})
+        print_json({"devices": [_as_data(device) for device in listed], "models": _by_model_only(listed)})
     else:
         _print(listed)
     _refuse_if_useless(listed)
@@ -60,9 +59,11 @@ def _refuse_if_useless(listed: list[ListedDevice]) -> None:
         raise DeviceError(f"no OpenCL device works; {HOW_TO_GET_A_DEVICE}")
 
 
-def _models() -> dict[str, str]:
-    """The devices known by model only, each with what it is."""
-    return {name: DEVICES.get(name, "") for name in available_models()}
+def _by_model_only(listed: list[ListedDevice]) -> dict[str, str]:
+    """The devices that something can be predicted for and that are not here, each with what it is."""
+    found = [device.description for device in listed]
+    here = {known_descriptor(device.name, device.platform_name) for device in found}
+    return {known.name: known.full_name for known in DEVICE_DESCRIPTORS.values() if known not in here}
 
 
 def _as_data(device: ListedDevice) -> object:
@@ -76,7 +77,7 @@ def _print(listed: list[ListedDevice]) -> None:
         print_table(headings, map(_row, listed), numbers=["units"])
         print_line()
     print_line("Known by model only:")
-    print_table(["model", "device"], ([name, what] for name, what in _models().items()))
+    print_table(["model", "device"], _by_model_only(listed).items())
 
 
 def _row(device: ListedDevice) -> list[str]:

@@ -153,8 +153,9 @@ def _torch() -> str:
 
 def _models() -> str:
     from coarsen.models import available_models
+    from coarsen.models.default import has_default
 
-    names = available_models()
+    names = [*(["default"] if has_default() else []), *available_models()]
     if not names:
         raise OSError("none")
     return ", ".join(names)

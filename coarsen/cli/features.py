@@ -7,6 +7,14 @@ from typing import Annotated
 
 import typer
 
+from coarsen.cli.features_mechanism import (
+    LocalSizeBefore,
+    Mechanism,
+    mechanism_as_data,
+    parsed_local_size,
+    print_mechanism,
+)
+from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
 from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.options import (
     BuildOptions,
@@ -22,7 +30,7 @@ from coarsen.cli.options import (
 )
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
+from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table, mechanism_table
 
 _ALL_FACTORS = ",".join(map(str, FACTORS))
 
@@ -34,6 +42,9 @@ def features(
     kernel: KernelName = None,
     dim: Dimension = 0,
     factors: Factors = _ALL_FACTORS,
+    mechanism: Mechanism = False,
+    local_size: LocalSizeBefore = None,
+    registers: RegistersOn = None,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -47,14 +58,23 @@ def features(
     Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
     """
     wanted = _parse_factors(factors)
+    size = parsed_local_size(local_size, mechanism)
     dimension = checked_dimension(dim)
     lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
     with naming_file(file):
         table = feature_table(lowered, dimension, wanted)
+        causes = mechanism_table(lowered, dimension, size, wanted) if mechanism else None
+        found = registers_by_factor(lowered, dimension, wanted, registers) if registers else {}
     if output_format is Format.JSON:
-        print_json(_as_data(table))
-    else:
-        _print(table)
+        further = mechanism_as_data(causes) if causes else {}
+        further |= {"registers": registers_as_data(found)} if registers else {}
+        print_json(_as_data(table) | further)
+        return
+    _print(table)
+    if causes:
+        print_mechanism(causes)
+    if registers:
+        print_registers(found, registers)
 
 
 def _parse_factors(text: str) -> tuple[int, ...]:
@@ -64,7 +84,7 @@ def _parse_factors(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in words}))
 
 
-def _as_data(table: FeatureTable) -> object:
+def _as_data(table: FeatureTable) -> dict[str, object]:
     return {
         "kernel": table.kernel,
         "dimension": table.dimension,

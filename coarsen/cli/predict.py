@@ -1,44 +1,84 @@
-"""`coarsen predict`: the factor for a device, the probability of each step of the cascade, and why."""
+"""`coarsen predict`: the factor for a device, what to expect of it, and why; `--measure` tries it out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from coarsen.cli.kernel_input import lower_file, naming_file
+from coarsen.cli.bench_options import PresetName
+from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
-    DeviceName,
     Dimension,
     IncludeFolders,
-    KernelFile,
     KernelName,
     OutputFormat,
     Standard,
+    StoreUrl,
     build_options,
     checked_dimension,
 )
-from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.errors import DeviceError
-from coarsen.models import CascadeModel, Contribution, Prediction, Step, available_models, load_model
-from coarsen.prediction import model_for, predict_kernel
+from coarsen.cli.output import Format
+from coarsen.cli.predict_cascade import print_cascade
+from coarsen.cli.predict_curve import print_curve, print_curve_as_json, print_measured_curve
+from coarsen.cli.predict_input import KernelInput, Wanted, parsed_local_size, read_input, read_measurable
+from coarsen.cli.predict_options import (
+    KernelOrBenchmark,
+    LocalSizeOption,
+    Measure,
+    Model,
+    ModelName,
+    Models,
+    PredictedDevice,
+)
+from coarsen.errors import InvalidInputError
+from coarsen.prediction import (
+    KernelPrediction,
+    cascade_of,
+    default_model,
+    predict_by_cascade,
+    predict_kernel,
+)
+from coarsen.runtime.targets import Target, installed_device, target_of
 
-Models = Annotated[
-    Path | None,
-    typer.Option("--models", metavar="FOLDER", help="Use a model that `coarsen train` stored there."),
-]
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a model; `models` is a folder of models, None for the shipped ones."""
+
+    target: Target
+    dimension: int
+    local_size: tuple[int, ...] | None
+    models: Path | None
+
+    def answer(self, given: KernelInput) -> KernelPrediction:
+        """The default model's answer for a kernel; a local size that was asked about goes before the kernel's."""
+        model, size = default_model(self.models), self.local_size or given.local_size
+        with naming_file(given.path):
+            return predict_kernel(given.kernel, model, self.target, self.dimension, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """How many factors to measure, on the device that is called so, into which store."""
+
+    device: str
+    count: int
+    store: str | None
 
 
 def predict(
-    file: KernelFile,
-    device: DeviceName,
+    file: KernelOrBenchmark,
+    device: PredictedDevice,
     kernel: KernelName = None,
     dim: Dimension = 0,
+    local_size: LocalSizeOption = None,
+    measure: Measure = None,
+    preset: PresetName = "cpu",
+    store: StoreUrl = None,
+    model: Model = ModelName.DEFAULT,
     models: Models = None,
     define: Definitions = None,
     include: IncludeFolders = None,
@@ -48,51 +88,49 @@ def predict(
 ) -> None:
     """Predict the best coarsening factor of a kernel on a device, which need not be there.
 
-    Example: coarsen predict sgemm.cl --device tahiti
+    It prints the speed-up over factor 1 that each factor can be expected to give, with an interval, the
+    probability that the next step helps, and why. Nothing is run, unless --measure asks for it.
+
+    Example: coarsen predict sgemm.cl --device tahiti --local-size 16x16
     """
-    dimension = checked_dimension(dim)
-    model = model_for(device) if models is None else _model_in(models, device)
-    lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
-    with naming_file(file):
-        prediction = predict_kernel(lowered, model, dimension)
-    if output_format is Format.JSON:
-        print_json({"kernel": lowered.name, "dimension": dimension, **asdict(prediction)})
+    size = parsed_local_size(local_size)
+    question = Question(target_of(device), checked_dimension(dim), size, models)
+    wanted = Wanted(file, kernel, build_options(define, include, cl_std, build_option), preset)
+    if model is ModelName.CASCADE:
+        _check_for_cascade(size is not None, measure is not None)
+        _ask_cascade(question, read_input(wanted), output_format)
+    elif measure is None:
+        show = print_curve_as_json if output_format is Format.JSON else print_curve
+        show(question.answer(read_input(wanted)), question.target)
     else:
-        _print(lowered.name, dimension, prediction)
+        _measure(question, wanted, Measuring(device, measure, store), output_format)
 
 
-def _model_in(folder: Path, name: str) -> CascadeModel:
-    known = available_models(folder)
-    if name.casefold() not in known:
-        raise DeviceError(f"there is no model of '{name}' in {folder}; models: {', '.join(known) or 'none'}")
-    return load_model(name.casefold(), folder)
+def _check_for_cascade(has_local_size: bool, measures: bool) -> None:
+    if has_local_size:
+        raise InvalidInputError("the cascade takes no --local-size: its features do not depend on it")
+    if measures:
+        raise InvalidInputError("--measure needs the default model: the cascade does not rank factors")
 
 
-def _print(kernel: str, dimension: int, prediction: Prediction) -> None:
-    print_line(f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}")
-    print_line()
-    headings = ["at factor", "coarsen further?", "probability", "learned from"]
-    print_table(headings, map(_row, prediction.steps), numbers=("at factor", "probability"))
-    print_line()
-    for sentence in _reasons(prediction):
-        print_line(sentence)
+def _ask_cascade(question: Question, given: KernelInput, output_format: Format) -> None:
+    cascade = cascade_of(question.target, question.models)
+    with naming_file(given.path):
+        prediction = predict_by_cascade(given.kernel, cascade, question.dimension)
+    print_cascade(given.kernel.name, question.dimension, prediction, output_format)
 
 
-def _row(step: Step) -> Sequence[str]:
-    answer = "yes" if step.coarsen_further else "no"
-    return str(step.factor), answer, f"{step.probability:.2f}", f"{step.examples} kernels"
+def _measure(question: Question, wanted: Wanted, measuring: Measuring, output_format: Format) -> None:
+    """Predict, try the most promising factors out, and print both."""
+    # Imported late: predicting does without the store's packages.
+    from coarsen.cli.predict_measured import check_packages, check_results, measure_promising
 
-
-def _reasons(prediction: Prediction) -> list[str]:
-    last = prediction.steps[-1]
-    reasons = prediction.reasons()
-    if not reasons:
-        few = "the kernels that it learned from leave no choice, so it is the same for all kernels"
-        return [f"Why the answer at factor {last.factor}: {few}."]
-    return [f"What moved the answer at factor {last.factor} most:", *map(_reason, reasons)]
-
-
-def _reason(contribution: Contribution) -> str:
-    name = contribution.feature.replace("_", " ")
-    direction = "for" if contribution.effect > 0 else "against"
-    return f"  {name} {contribution.value:.4g}: {direction} coarsening further ({contribution.effect:+.2f})"
+    check_packages()
+    place = installed_device(question.target, measuring.device)
+    described = read_measurable(wanted)
+    prediction = question.answer(described.input)
+    answer = measure_promising(prediction, described, place, measuring.count, wanted.preset, measuring.store)
+    show = print_curve_as_json if output_format is Format.JSON else print_measured_curve
+    show(prediction, question.target, answer.measured, answer.location)
+    sys.stdout.flush()
+    check_results(answer.measured, prediction.kernel)

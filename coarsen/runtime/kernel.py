@@ -90,7 +90,7 @@ class Kernel(pyopencl.Kernel):
             local = required
         if required is not None and required != local:
             return DividedLaunch(whole, local, ())
-        launch = divide_launch(whole, local, self._plan.chosen(self._name), _limits(device))
+        launch = divide_launch(whole, local, self._plan.chosen(self._name, local), _limits(device))
         return self._if_it_fits(device, whole, local, launch)
 
     def set_args(self, *args: Argument) -> None:

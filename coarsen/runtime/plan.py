@@ -17,6 +17,7 @@ import pyopencl
 from coarsen.errors import CoarsenError, DeviceError, RefusalError
 from coarsen.runtime.build_options import options_of_coarsened
 from coarsen.runtime.building import build_uncached
+from coarsen.runtime.devices import describe_device
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
@@ -63,14 +64,24 @@ class CoarseningPlan:
         self._toolchain = toolchain
         self._codes: dict[tuple[str, Configuration], Code] = {}
         self._programs: dict[tuple[str, Configuration], pyopencl.Program] = {}
-        self._configurations: dict[str, Configuration] = {}
+        self._refused: set[str] = set()
+        self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
         self._said: set[Hashable] = set()
 
-    def chosen(self, kernel: str) -> Configuration:
-        """What the kernel is coarsened by where the sizes allow; ORIGINAL for one that stays as it is."""
-        if kernel not in self._configurations:
-            self._configurations[kernel] = self._decide(kernel) if kernel in self._kernels else ORIGINAL
-        return self._configurations[kernel]
+    def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
+        """What the kernel is coarsened by where the sizes allow; ORIGINAL for one that stays as it is.
+
+        `local_size` is that of the launch, None where it is left to the implementation; a predicted factor is for
+        one local size.
+        """
+        if kernel not in self._kernels or kernel in self._refused:
+            return ORIGINAL
+        if self._requested is not None:
+            return self._requested
+        launch = kernel, local_size
+        if launch not in self._predicted:
+            self._predicted[launch] = self._predict(kernel, local_size)
+        return self._predicted[launch]
 
     def coarsen_requested(self, kernel: str) -> None:
         """Coarsens the kernel as asked for, now; raises RefusalError, and leaves it original, where that
@@ -81,7 +92,7 @@ class CoarseningPlan:
         try:
             self._coarsen(kernel, self._requested)
         except RefusalError:
-            self._configurations[kernel] = ORIGINAL
+            self._refused.add(kernel)
             raise
 
     def variant(self, kernel: str, wanted: Configuration) -> pyopencl.Kernel | None:
@@ -105,21 +116,23 @@ class CoarseningPlan:
             self._said.add(occasion)
             _log.warning(message)
 
-    def _decide(self, kernel: str) -> Configuration:
-        if self._requested is not None:
-            return self._requested
-        device_name = self._context.devices[0].name.strip()
+    def _predict(self, kernel: str, local_size: tuple[int, ...] | None) -> Configuration:
         try:
-            predicted = self._toolchain.predict(self._source, kernel, self._options, device_name)
-            if predicted is None:
-                self.say_once(
-                    device_name, f"there is no model of the device '{device_name}': kernels stay as they are"
-                )
-                return ORIGINAL
-            factor, dimension = predicted
-            decided = configuration([Coarsening(factor, dimension)])
+            predicted = self._toolchain.predict(
+                self._source,
+                device=describe_device(self._context.devices[0]).index,
+                kernel=kernel,
+                options=self._options,
+                local_size=local_size,
+            )
+            if predicted.device_note:
+                self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
+            decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
                 self._coarsen(kernel, decided)
+        except DeviceError as error:
+            self.say_once(str(error), f"kernels stay as they are: {error}")
+            return ORIGINAL
         except CoarsenError as error:
             # Nobody asked for a factor here: whatever stands against one, the program works as it did.
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")

@@ -30,9 +30,10 @@ class Program(pyopencl.Program):
     """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
 
     `factor` is the coarsening factor (1 or more), or one for each of several dimensions; None has it
-    predicted for the context's device. `dim` and `stride` go with it: one for all, or one each. `kernels`
-    names the kernels to coarsen, None means all. `form` is what the device is given of a coarsened kernel:
-    "opencl_c" or "spirv". Raises InvalidInputError for values out of range.
+    predicted, along dimension 0, for the context's device and the local size of each launch. `dim` and `stride`
+    go with it: one for all, or one each. `kernels` names the kernels to coarsen, None means all. `form` is what
+    the device is given of a coarsened kernel: "opencl_c" or "spirv". Raises InvalidInputError for values out of
+    range.
     """
 
     def __init__(

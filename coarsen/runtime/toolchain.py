@@ -49,14 +49,39 @@ class CoarsenFunction(Protocol):
         ...
 
 
+class PredictedFactor(Protocol):
+    """What is predicted for a kernel."""
+
+    @property
+    def factor(self) -> int:
+        """The factor, 1 where the kernel should stay as it is."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the NDRange that the factor goes with."""
+        ...
+
+    @property
+    def device_note(self) -> str:
+        """What is not known of the device, in one sentence; empty where it was learned from."""
+        ...
+
+
 class PredictFunction(Protocol):
-    """Predicts the factor and dimension of a kernel on a device; None where there is no model of the device."""
+    """Predicts the factor of a kernel on a device; raises DeviceError where nothing is known of such devices."""
 
     def __call__(
-        self, source: str, kernel: str, options: Sequence[str], device_name: str
-    ) -> tuple[int, int] | None:
-        """Factor and dimension for the kernel named `kernel` on the device with the OpenCL name
-        `device_name`.
+        self,
+        source: str,
+        *,
+        device: str,
+        kernel: str,
+        options: Sequence[str],
+        local_size: Sequence[int] | None,
+    ) -> PredictedFactor:
+        """The factor for the kernel named `kernel` along dimension 0, on the device with the index `device`,
+        launched with `local_size` work-items per group (None: left to the implementation).
         """
         ...
 
@@ -75,4 +100,4 @@ def package_toolchain() -> Toolchain:
     # compiler.
     from coarsen import api
 
-    return Toolchain(api.coarsen, api.predicted_coarsening)
+    return Toolchain(api.coarsen, api.predict)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -11,6 +9,7 @@ from .curves import By, Choice, best_points, series_order
 from .hinton import TOP, Against
 from .portability import MEASURED, NO_BEST, NOT_MEASURED
 from .rows import CLEAR_GAIN, is_helped, names_of
+from .text import listed
 
 
 def curves_finding(points: pd.DataFrame, by: By, choice: Choice = "best") -> str:
@@ -40,7 +39,7 @@ def _series_finding(points: pd.DataFrame) -> str:
     rivals = alternatives.groupby("benchmark")["series"].nunique()
     alone = helping.loc[helping["benchmark"].map(rivals) == 1, "series"].value_counts()
     shares = [f"{name} is best for {counts[name]}{_no_other(int(alone.get(name, 0)))}" for name in order]
-    return f"Coarsening helps {len(helping)} of {_kernels(total)} on {device}: {_listed(shares)}"
+    return f"Coarsening helps {len(helping)} of {_kernels(total)} on {device}: {listed(shares)}"
 
 
 def _no_other(count: int) -> str:
@@ -61,7 +60,7 @@ def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
         remarks += [f"{total - len(own)} without a result"] if len(own) < total else []
         remark = f" ({', '.join(remarks)})" if remarks else ""
         parts.append(f"{helped} of {total}{kernels}{remark} on {device}")
-    return "Coarsening helps " + _listed(parts)
+    return "Coarsening helps " + listed(parts)
 
 
 def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
@@ -69,12 +68,12 @@ def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
     helping = winners[is_helped(winners)]
     others = [name for name in names_of(points, "series") if name not in set(helping["series"])]
     if helping.empty:
-        return f"Coarsening does not help {kernel} on {_listed(others)}"
+        return f"Coarsening does not help {kernel} on {listed(others)}"
     gains = [
         f"{row.speedup:.2f} times faster on {row.series} (factor {row.factor})" for row in helping.itertuples()
     ]
-    without = f", and does not help on {_listed(others)}" if others else ""
-    return f"Coarsening makes {kernel} {_listed(gains)}{without}"
+    without = f", and does not help on {listed(others)}" if others else ""
+    return f"Coarsening makes {kernel} {listed(gains)}{without}"
 
 
 def violins_finding(points: pd.DataFrame) -> str:
@@ -94,7 +93,7 @@ def violins_finding(points: pd.DataFrame) -> str:
     parts = [f"{_percent(share)} on {label}" for share, label in zip(faster, labels, strict=True)]
     parts[0] = f"{_percent(faster[0])} of the measured coarsened configurations on {labels[0]}"
     low, high = coarsened["speedup"].min(), coarsened["speedup"].max()
-    return f"{_listed(parts)} are faster than the baseline; speed-ups reach from {low:.2g} to {high:.2g}"
+    return f"{listed(parts)} are faster than the baseline; speed-ups reach from {low:.2g} to {high:.2g}"
 
 
 def hinton_finding(shares: pd.DataFrame, against: Against, top: float = TOP) -> str:
@@ -108,7 +107,7 @@ def hinton_finding(shares: pd.DataFrame, against: Against, top: float = TOP) -> 
     parts = [
         f"{_peak(shares[shares['label'] == label], against)} on {label}" for label in names_of(shares, "label")
     ]
-    return f"The fastest {100 * top:g} % of the configurations lie most often " + _listed(parts)
+    return f"The fastest {100 * top:g} % of the configurations lie most often " + listed(parts)
 
 
 def _peak(shares: pd.DataFrame, against: Against) -> str:
@@ -140,15 +139,11 @@ def portability_finding(pairs: pd.DataFrame) -> str:
     failed = len(foreign) - len(usable) - unknown
     counts = [f"{failed} of {len(foreign)} failed there"] if failed else []
     counts += [f"{unknown} of {len(foreign)} could not be compared"] if unknown else []
-    without = f"; {_listed(counts)}" if counts else ""
+    without = f"; {listed(counts)}" if counts else ""
     return (
         f"Another device's best configuration keeps {_percent(mean)} of the own best speed-up (geometric mean), "
         f"at worst {_percent(worst['relative'])} ({worst['benchmark']}){without}"
     )
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _kernels(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
@@ -36,3 +37,8 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 def wrapped(label: str, width: int) -> str:
     """A label on several lines of at most so many characters; longer words are left whole."""
     return textwrap.fill(label, width, break_long_words=False)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """The parts as a sentence lists them: `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -32,13 +32,15 @@ class RunRequest:
 
     `benchmarks`: the names of those wanted, all if empty. `method` gives the method for the pack's. `minutes`: how
     long the run may take, without a limit if None; a benchmark whose share is used up is left where it is.
-    `kept_bytes`: of inputs and outputs that may be kept for later.
+    `kept_bytes`: of inputs and outputs that may be kept for later. `confirms`: the best configuration of each is
+    timed once more, in a new process.
     """
 
     benchmarks: tuple[str, ...] = ()
     method: Callable[[Method], Method] = lambda packed: packed
     minutes: float | None = None
     kept_bytes: int = KEPT_BYTES
+    confirms: bool = True
 
 
 class _TimeIsUpError(Exception):
@@ -114,6 +116,7 @@ def _run_sweep(
             rows=rows,
             lock=target.lock,
             observer=reporter,
+            confirms=request.confirms,
         )
         try:
             problem = RowSweep(surroundings).run([codes.with_limits_of_pack(point) for point in space])

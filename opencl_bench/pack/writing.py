@@ -8,7 +8,6 @@ A candidate that can't be compiled is part of the plan, with the reason; so are 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from ..measurement import Invalidity, Method, Subject
 from ..space import DeviceLimits, Point, points
 from ..suite import find_benchmark
 from ..sweep.compile_service import has_includes
-from ..sweep.compiler import Compiled, Compiler
+from ..sweep.compiler import Compiled, Compiler, Crew
 from ..sweep.subjects import CompiledSubjects
 from ..sweep_plan import Space
 from .plan import (
@@ -94,15 +93,16 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
         benchmark.preset(request.preset)
     writer = _Writer(folder)
     sweeps, left_out = [], []
-    for number, (name, benchmark) in enumerate(zip(request.benchmarks, benchmarks, strict=True)):
-        for form in request.forms:
-            progress(f"{benchmark.name}, {form}")
-            try:
-                sweep = _packed_sweep(request, name, benchmark, form, writer)
-            except InvalidInputError as error:
-                left_out.append(f"{benchmark.name} as {form}: {error}")
-                continue
-            sweeps.append(replace(sweep, benchmark=writer.add_benchmark(name, benchmark, number)))
+    with Crew() as crew:
+        for number, (name, benchmark) in enumerate(zip(request.benchmarks, benchmarks, strict=True)):
+            for form in request.forms:
+                progress(f"{benchmark.name}, {form}")
+                try:
+                    sweep = _packed_sweep(request, name, benchmark, form, writer, crew)
+                except InvalidInputError as error:
+                    left_out.append(f"{benchmark.name} as {form}: {error}")
+                    continue
+                sweeps.append(replace(sweep, benchmark=writer.add_benchmark(name, benchmark, number)))
     if not sweeps:
         raise InvalidInputError(f"there is nothing to pack: {'; '.join(left_out)}")
     writer.finish(PackPlan(installed_versions(PACKAGES), tuple(sweeps)))
@@ -110,13 +110,13 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
 
 
 def _packed_sweep(
-    request: PackRequest, name: str | Path, benchmark: Benchmark, form: Form, writer: _Writer
+    request: PackRequest, name: str | Path, benchmark: Benchmark, form: Form, writer: _Writer, crew: Crew
 ) -> PackedSweep:
     wanted = request.benchmarks[name]
     space = points(benchmark, request.preset, wanted, request.limits)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
-    with Compiler(str(name), form, None, request.method, max(1, os.cpu_count() or 1)) as compiler:
+    with Compiler(str(name), form, None, request.method, crew) as compiler:
         subjects = _subjects(request, benchmark, space, compiler)
         futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
         candidates = tuple(

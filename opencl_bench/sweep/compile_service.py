@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError
@@ -34,17 +33,30 @@ _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 
 
 class CompileService:
-    """Keeps lowered kernels, benchmarks and the device's context between requests."""
+    """Keeps lowered kernels, benchmarks and the device's context between requests.
+
+    Requests of another `number` are of another sweep: for these only the context is kept.
+    """
 
     def __init__(self) -> None:
+        self._machines: dict[str, OpenClMachine] = {}
+        self._number: object = None
+        self._forget()
+
+    def _forget(self) -> None:
         self._benchmark = lru_cache(maxsize=4)(find_benchmark)
         self._lowered = lru_cache(maxsize=16)(self._lower)
         # Kept like the IR, with which it must go together also when the file is changed.
         self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
-        self._machines: dict[str, OpenClMachine] = {}
+
+    def _begin(self, request: Message) -> None:
+        if request.get("number") != self._number:
+            self._number = request.get("number")
+            self._forget()
 
     def describe(self, request: Message) -> Message:
         """`benchmark`, `definitions`: the hash of the normalised IR, and of a user's inputs."""
+        self._begin(request)
         try:
             return {"ok": True, "ir_hash": self._hash(request["benchmark"], request["definitions"])}
         except CoarsenError as error:
@@ -56,6 +68,7 @@ class CompileService:
         `ir_hash` is what `describe` said, null where it failed; `changed` is the answer where it is another now.
         """
         start = time.perf_counter()
+        self._begin(request)
         name, candidate = request["benchmark"], candidate_from_json(request["candidate"])
         try:
             if request["ir_hash"] not in (None, self._hash(name, dict(candidate.definitions))):
@@ -81,7 +94,7 @@ class CompileService:
     def _lower(self, name: str, definitions: Definitions) -> Kernel:
         benchmark = self._benchmark(name)
         self._source(name)
-        return lower(benchmark.kernel_file, benchmark.kernel, build_options(benchmark, definitions))
+        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
 
     def _code(self, name: str, candidate: Candidate, form: Form) -> Code:
         benchmark = self._benchmark(name)
@@ -111,10 +124,14 @@ def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, 
 
 def original_code(benchmark: Benchmark, definitions: Definitions, source: str) -> Code:
     """A benchmark's kernel as it was written; its folder is where its own includes are looked for."""
-    folder = f"-I{shlex.quote(str(Path(benchmark.kernel_file).parent))}"
-    includes = (folder,) if has_includes(source) else ()
-    options = (*build_options(benchmark, definitions), *includes)
+    options = (*build_options(benchmark, definitions), *_include_options(benchmark, source))
     return Code("opencl_c", benchmark.kernel, source, options)
+
+
+def _include_options(benchmark: Benchmark, source: str) -> tuple[str, ...]:
+    if benchmark.source_text or not has_includes(source):
+        return ()
+    return (f"-I{shlex.quote(str(benchmark.kernel_file.parent))}",)
 
 
 def has_includes(source: str) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from coarsen.errors import InvalidInputError
 
 from ..candidate import Candidate, Code, Definitions, Form, code_from_json
 from ..measurement import Invalidity, Method
 from .child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+
+T = TypeVar("T")
 
 SERVICE = "coarsen.opencl_bench.sweep.compile_service"
 
@@ -28,32 +32,26 @@ class Compiled:
     failure: str = ""
 
 
-class Compiler:
-    """Compiles the candidates of one benchmark.
+class Crew:
+    """Processes that compile, started when they are needed; benchmarks one after the other can share them.
 
     Args:
-        benchmark: a name of the suite, or the path of a TOML file.
-        form: what the device takes.
-        machine: where the device's own compiler is tried; None where the device isn't here.
-        method: says how long a compilation may take.
-        workers: how many run at once.
+        workers: how many run at once; as many as there are processors if None.
+
+    Attributes:
+        numbers: one for each benchmark. A process forgets what it keeps of a kernel when the number is another,
+            since a user's file may have changed.
     """
 
-    def __init__(
-        self, benchmark: str, form: Form, machine: Mapping[str, Any] | None, method: Method, workers: int
-    ) -> None:
-        self._benchmark = benchmark
-        self._form = form
-        self._machine = machine
-        self._seconds = method.compile_seconds
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="compile")
+    def __init__(self, workers: int | None = None) -> None:
+        count = workers or max(1, os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="compile")
         self._here = threading.local()
         self._children: list[ChildProcess] = []
-        self._futures: dict[Candidate, Future[Compiled]] = {}
-        self._ir_hashes: dict[Definitions, str] = {}
         self._is_over = False
+        self.numbers = itertools.count()
 
-    def __enter__(self) -> Compiler:
+    def __enter__(self) -> Crew:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -66,11 +64,56 @@ class Compiler:
         for child in self._children:
             child.close()
 
+    def submit(self, task: Callable[[], T]) -> Future[T]:
+        """Have a task done by a thread that may ask a process."""
+        return self._pool.submit(task)
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer of this thread's process. Raises as `ChildProcess.ask` does."""
+        if not hasattr(self._here, "child"):
+            self._here.child = ChildProcess(SERVICE)
+            self._children.append(self._here.child)
+        child: ChildProcess = self._here.child
+        if self._is_over:
+            child.end()
+        return child.ask(request, seconds)
+
+
+class Compiler:
+    """Compiles the candidates of one benchmark.
+
+    Args:
+        benchmark: what `find_benchmark` takes.
+        form: what the device takes.
+        machine: where the device's own compiler is tried; None where the device isn't here.
+        method: says how long a compilation may take.
+        crew: who compiles; what has not begun when the context ends never does.
+    """
+
+    def __init__(
+        self, benchmark: str, form: Form, machine: Mapping[str, Any] | None, method: Method, crew: Crew
+    ) -> None:
+        self._benchmark = benchmark
+        self._form = form
+        self._machine = machine
+        self._seconds = method.compile_seconds
+        self._crew = crew
+        self._number = next(crew.numbers)
+        self._futures: dict[Candidate, Future[Compiled]] = {}
+        self._ir_hashes: dict[Definitions, str] = {}
+
+    def __enter__(self) -> Compiler:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for future in self._futures.values():
+            future.cancel()
+
     def ir_hash(self, definitions: Definitions) -> str:
         """The hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
         request = {"do": "describe", "benchmark": self._benchmark, "definitions": dict(definitions)}
         try:
-            answer = self._pool.submit(self._ask, request).result()
+            answer = self._crew.submit(lambda: self._ask(request)).result()
         except (ChildDiedError, ChildTimedOutError) as error:
             raise InvalidInputError(f"{self._benchmark} can't be compiled: {error}") from None
         if "failed" in answer:
@@ -81,7 +124,7 @@ class Compiler:
     def ahead(self, candidate: Candidate) -> Future[Compiled]:
         """Begin to compile a candidate, unless that was begun before."""
         if candidate not in self._futures:
-            self._futures[candidate] = self._pool.submit(self._compile, candidate)
+            self._futures[candidate] = self._crew.submit(lambda: self._compile(candidate))
         return self._futures[candidate]
 
     def compiled(self, candidate: Candidate) -> Compiled:
@@ -111,10 +154,4 @@ class Compiler:
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        if not hasattr(self._here, "child"):
-            self._here.child = ChildProcess(SERVICE)
-            self._children.append(self._here.child)
-        child: ChildProcess = self._here.child
-        if self._is_over:
-            child.end()
-        return child.ask(request, self._seconds)
+        return self._crew.ask({**request, "number": self._number}, self._seconds)

@@ -10,8 +10,8 @@ A row that the store has already is not measured again, so a sweep that was kill
 from __future__ import annotations
 
 import functools
-import os
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from ..space import limits_of, points
 from ..store.database import Store
 from ..suite import find_benchmark
 from ..sweep_plan import SweepPlan
-from .compiler import Compiler
+from .compiler import Compiler, Crew
 from .device_lock import device_lock
 from .measuring_process import MeasuringProcess
 from .observer import Again, CollectingObserver, SweepObserver, SweepSummary
@@ -32,7 +32,11 @@ from .subjects import CompiledSubjects
 
 
 def sweep(
-    plan: SweepPlan, store: Store, observer: SweepObserver | None = None, again: Again = Again.NOTHING
+    plan: SweepPlan,
+    store: Store,
+    observer: SweepObserver | None = None,
+    again: Again = Again.NOTHING,
+    crew: Crew | None = None,
 ) -> SweepSummary:
     """Measure every configuration of a benchmark that the store doesn't have yet.
 
@@ -41,6 +45,7 @@ def sweep(
         store: where the rows go, one committed transaction each.
         observer: sees rows as they come.
         again: which stored rows are measured once more.
+        crew: the processes that compile; some of its own if None.
 
     Returns:
         the sweep's rows and counts.
@@ -56,7 +61,8 @@ def sweep(
     space = points(benchmark, plan.preset, plan.space, limits_of(device))
     collector = CollectingObserver(observer or SweepObserver())
     with (
-        _compiler(plan, device) as compiler,
+        Crew() if crew is None else nullcontext(crew) as compiling,
+        _compiler(plan, device, compiling) as compiler,
         _process(plan, device, benchmark.content_hash(plan.preset)) as process,
     ):
         surroundings = Surroundings(
@@ -71,6 +77,7 @@ def sweep(
             observer=collector,
             again=again,
             compile_first="cpu" in device.device_types,
+            confirms=plan.confirms,
         )
         problem = RowSweep(surroundings).run(space)
     seconds = time.perf_counter() - start
@@ -82,10 +89,9 @@ def machine_to_json(device: DeviceDescription) -> dict[str, object]:
     return {"kind": "opencl", "device": asdict(device)}
 
 
-def _compiler(plan: SweepPlan, device: DeviceDescription) -> Compiler:
+def _compiler(plan: SweepPlan, device: DeviceDescription, crew: Crew) -> Compiler:
     machine = None if plan.form == "ptx" else machine_to_json(device)
-    workers = max(1, os.cpu_count() or 1)
-    return Compiler(_name(plan), plan.form, machine, plan.method, workers)
+    return Compiler(_name(plan), plan.form, machine, plan.method, crew)
 
 
 def _process(plan: SweepPlan, device: DeviceDescription, content_hash: str) -> MeasuringProcess:

@@ -69,7 +69,7 @@ class Surroundings:
     """All that a sweep works with.
 
     `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
-    compiling would disturb measuring.
+    compiling would disturb measuring; `confirms` that the best is timed once more.
     """
 
     device: str
@@ -83,6 +83,7 @@ class Surroundings:
     observer: SweepObserver = field(default_factory=SweepObserver)
     again: Again = Again.NOTHING
     compile_first: bool = False
+    confirms: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +115,14 @@ class RowSweep:
             raise InvalidInputError("there is no configuration to measure")
         uncoarsened = [p.candidate for p in space if not p.candidate.coarsenings and p.violation is None]
         name = self._with.subjects.of(space[0].candidate.definitions).benchmark
-        self._with.observer.planned(name, self._with.device, len(uncoarsened) + len(space) + 1)
+        self._with.observer.planned(name, self._with.device, len(uncoarsened) + len(space) + self._with.confirms)
         baseline, problem = self._best_uncoarsened(uncoarsened)
         if baseline is None:
             return problem
         self._compile_ahead(space, baseline)
-        self._confirm_best([self._compared(point, baseline) for point in space], baseline)
+        rows = [self._compared(point, baseline) for point in space]
+        if self._with.confirms:
+            self._confirm_best(rows, baseline)
         return ""
 
     def _compared(self, point: Point, baseline: Candidate) -> Measurement:

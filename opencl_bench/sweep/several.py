@@ -14,6 +14,7 @@ from ..measurement import Invalidity, Measurement
 from ..space import DeviceLimits, points
 from ..store.database import Store
 from ..sweep_plan import SweepPlan
+from .compiler import Crew
 from .engine import sweep
 from .observer import Again, CollectingObserver, SweepObserver
 
@@ -92,15 +93,22 @@ def sweep_all(
         InvalidInputError: the store has failed, so nothing would be kept.
     """
     results = []
-    for plan in plans:
-        result = sweep_one(plan, store, observer, again)
-        observer.finished(result)
-        results.append(result)
+    with Crew() as crew:
+        for plan in plans:
+            result = sweep_one(plan, store, observer, again, crew)
+            observer.finished(result)
+            results.append(result)
     return results
 
 
-def sweep_one(plan: SweepPlan, store: Store, observer: SweepObserver, again: Again = Again.NOTHING) -> SweepResult:
-    """Sweep a plan; whatever goes wrong is the result's problem.
+def sweep_one(
+    plan: SweepPlan,
+    store: Store,
+    observer: SweepObserver,
+    again: Again = Again.NOTHING,
+    crew: Crew | None = None,
+) -> SweepResult:
+    """Sweep a plan, with processes that compile or some of its own; whatever goes wrong is the result's problem.
 
     Raises:
         InvalidInputError: the store has failed.
@@ -109,7 +117,7 @@ def sweep_one(plan: SweepPlan, store: Store, observer: SweepObserver, again: Aga
     recorder = _Recorder(observer, plan)
     problem, exit_code = "", 0
     try:
-        problem = sweep(plan, store, recorder, again).problem
+        problem = sweep(plan, store, recorder, again, crew).problem
         exit_code = _exit_code(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
@@ -132,7 +140,7 @@ def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) ->
     space = points(benchmark, plan.preset, plan.space, limits)
     feasible = [point for point in space if point.violation is None]
     selected = [point for point in feasible if not point.candidate.coarsenings]
-    confirmed = 1 if feasible else 0
+    confirmed = 1 if feasible and plan.confirms else 0
     return len(selected) + len(feasible) + confirmed
 
 

@@ -22,7 +22,7 @@ from coarsen.backend.ptx_floats import float_body
 from coarsen.backend.ptx_integers import integer_body
 from coarsen.backend.ptx_parts import parts_body
 from coarsen.backend.ptx_vectors import vector_body
-from coarsen.backend.spirv_process import emit_in_process
+from coarsen.backend.spirv import emit_in_process
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes

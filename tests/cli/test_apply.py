@@ -16,6 +16,9 @@ import pytest
 from coarsen.api import coarsen
 from coarsen.cli.apply import Stage
 from coarsen.pipeline import STAGES
+from coarsen.prediction import default_model
+
+from .small_model import store_small_model
 
 Run = Callable[..., Any]
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
@@ -113,13 +116,19 @@ def test_assumptions_are_noted(halves: Path, run: Run) -> None:
     assert run("apply", halves, "--factor", 2, "-q").err == ""
 
 
-def test_the_factor_is_predicted_for_a_device(scale: Path, run: Run) -> None:
-    predicted = run("predict", scale, "--device", "tahiti", "-f", "json")
+def test_the_factor_is_predicted_for_a_device(
+    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = default_model(store_small_model(tmp_path, limit=1e9))
+    monkeypatch.setattr("coarsen.prediction._shipped_default", lambda: model)
+    predicted = run("predict", scale, "--device", "pocl", "-f", "json")
     factor = json.loads(predicted.out)["factor"]
-    outcome = run("apply", scale, "--device", "Tahiti")
-    assert outcome.code == 0
-    assert outcome.err == f"coarsen: note: predicted factor {factor} along dimension 0 for Tahiti\n"
-    assert outcome.out == coarsen(scale, factor=factor).opencl_c
+    assert factor > 1
+    outcome = run("apply", scale, "--device", "PoCL")
+    assert (outcome.code, outcome.out) == (0, coarsen(scale, factor=factor).opencl_c)
+    assert outcome.err == f"coarsen: note: predicted factor {factor} along dimension 0 for PoCL\n"
+    caution, _ = run("apply", scale, "--device", "tahiti").err.splitlines()
+    assert caution.startswith("coarsen: note: no whole curve was measured on tahiti")
 
 
 def test_prediction_takes_one_dimension(scale: Path, run: Run) -> None:

@@ -14,6 +14,7 @@ from coarsen.opencl_bench.candidate import Candidate
 from coarsen.opencl_bench.exchange.tables import read_table
 from coarsen.opencl_bench.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.store.database import Store, open_store
+from coarsen.opencl_bench.sweep.compiler import Crew
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep_plan import SweepPlan
 from coarsen.transform.configuration import Coarsening
@@ -142,7 +143,9 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
     """`sweeping({"mt": […]})` has a sweep of mt store these rows; an error among them is raised."""
 
     def arrange(endings: dict[str, Any]) -> None:
-        def sweep(plan: SweepPlan, store: Store, observer: SweepObserver, again: Again) -> SweepSummary:
+        def sweep(
+            plan: SweepPlan, store: Store, observer: SweepObserver, _again: Again, _crew: Crew
+        ) -> SweepSummary:
             observer.planned(str(plan.benchmark), "0:0 Some device", 10)
             for ending in endings[str(plan.benchmark)]:
                 if isinstance(ending, BaseException):

@@ -127,7 +127,7 @@ CASES = {
     "definition without name": (["plain.cl", "--factor", "2", "-D", "=3"], 2, "-D needs a name"),
     "missing include folder": (["plain.cl", "--factor", "2", "-I", "nowhere"], 2, "there is no such folder"),
     "no file": (["--factor", "2"], 2, "missing argument 'KERNEL.cl'"),
-    "unknown device": (["plain.cl", "--device", "gameboy"], 4, "models: cypress, fermi, kepler, tahiti"),
+    "unknown device": (["plain.cl", "--device", "gameboy"], 4, "known: fermi, kepler, cypress, tahiti, h200, "),
     "newer bitcode": (["newer.bc", "--factor", "2"], 2, "bitcode that LLVM"),
     "truncated bitcode": (["truncated.bc", "--factor", "2"], 2, "bitcode that LLVM"),
     "no bitcode": (["garbage.bc", "--factor", "2"], 2, "garbage.bc: not LLVM bitcode"),
@@ -192,14 +192,15 @@ def test_several_errors_of_clang_are_shown_whole(tmp_path: Path, run: Callable[.
 
 
 PREDICT = {
-    "unknown device": (["-d", "gameboy"], 4, "'gameboy' is neither a model nor an OpenCL device; models:"),
-    "unnamed device": (["-d", ""], 4, "'' is neither a model nor an OpenCL device; models:"),
+    "unknown device": (["-d", "gameboy"], 4, "'gameboy' is neither a known device nor an OpenCL device of this"),
+    "unnamed device": (["-d", ""], 4, "'' is neither a known device nor an OpenCL device of this machine"),
     "no device": ([], 2, "missing option '-d' / '--device'"),
     "dimension 3": (["-d", "tahiti", "--dim", "3"], 2, "the dimension must be 0, 1 or 2, not 3"),
-    "no such model": (
-        ["-d", "tahiti", "--models", "."],
+    "no such model": (["-d", "tahiti", "--models", "."], 2, "there is no default model in ."),
+    "no such cascade": (
+        ["-d", "tahiti", "--models", ".", "--model", "cascade"],
         4,
-        "there is no model of 'tahiti' in .; models: none",
+        "there is no cascade of tahiti (AMD Radeon HD 7970) in .; cascades: none",
     ),
     "several kernels": (["-d", "tahiti"], 2, "choose one with -k"),
     "unknown form": (["-d", "tahiti", "-f", "xml"], 2, "'xml' is not one of 'table', 'json'"),

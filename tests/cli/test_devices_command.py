@@ -12,10 +12,13 @@ from coarsen.cli import diagnosis
 from coarsen.cli.diagnosis import Finding, Need
 from coarsen.cli.doctor import Verdict, verdict_of
 from coarsen.models import available_models
+from coarsen.models.default import has_default
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.runtime.devices import DeviceDescription, Discovery, discover_devices
 from coarsen.runtime.health import Health
 
 Run = Callable[..., Any]
+PLATFORMS = {"pocl": "Portable Computing Language", "intel": "Intel(R) OpenCL"}
 
 
 def test_devices_are_listed_with_their_verdicts(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
@@ -26,7 +29,10 @@ def test_devices_are_listed_with_their_verdicts(working_devices: tuple[DeviceDes
     works = [device["index"] for device in found["devices"] if device["health"]["works"]]
     assert works == [device.index for device in working_devices]
     assert all(d["health"]["reason"] for d in found["devices"] if not d["health"]["works"])
-    assert found["models"].keys() == set(available_models())
+    named = {device["platform_name"] for device in found["devices"]}
+    here = {name for name, platform in PLATFORMS.items() if platform in named}
+    assert here
+    assert found["models"].keys() == DEVICE_DESCRIPTORS.keys() - here
 
 
 def test_the_table_has_a_row_per_device(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
@@ -80,7 +86,9 @@ def test_doctor_finds_everything_here(working_devices: tuple[DeviceDescription, 
         "OpenCL loader",
     } <= findings.keys()
     assert {finding["status"] for finding in findings.values()} == {"ok"}
-    assert findings["models"]["details"] == ", ".join(available_models())
+    models = findings["models"]["details"]
+    assert models.endswith(", ".join(available_models()))
+    assert models.startswith("default, ") == has_default()
     assert "libOpenCL" in findings["OpenCL loader"]["details"]
     rows = run("doctor").out.splitlines()
     assert rows[0].split() == ["part", "status", "details"]

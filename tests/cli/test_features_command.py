@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from coarsen.features import FACTORS, FEATURES, feature_table
+import pytest
+
+from coarsen.features import FACTORS, FEATURES, MECHANISM_FEATURES, feature_table, mechanism_table
 from coarsen.frontend.lower import lower
 
 Run = Callable[..., Any]
@@ -37,3 +39,36 @@ def test_the_table_has_a_row_per_feature(scale: Path, run: Run) -> None:
 def test_the_dimension_matters(scale: Path, run: Run) -> None:
     along = [json.loads(run("features", scale, "--dim", d, "-f", "json").out) for d in (0, 1)]
     assert [found["features"]["2"]["divergent_regions"] for found in along] == [2, 0]
+
+
+def test_json_has_the_mechanism_features_on_demand(scale: Path, run: Run) -> None:
+    words = ("features", scale, "--factors", "1,2", "--mechanism", "-f", "json")
+    found = json.loads(run(*words, "--local-size", "32x4").out)
+    table = mechanism_table(lower(scale), 0, (32, 4), (1, 2))
+    assert found["local_size"] == [32, 4, 1]
+    assert found["mechanism"] == {str(factor): dict(row.by_name()) for factor, row in table.rows.items()}
+    assert json.loads(run(*words).out)["local_size"] == [256, 1, 1]
+    assert list(found["features"]["1"]) == [feature.name for feature in FEATURES]
+
+
+def test_the_table_has_the_mechanism_features_behind_the_others(scale: Path, run: Run) -> None:
+    lines = run("features", scale, "--mechanism", "--local-size", "64").out.splitlines()
+    start = lines.index("for a local size of 64×1×1")
+    names = [feature.name.replace("_", " ") for feature in MECHANISM_FEATURES]
+    assert [line.split("  ")[0] for line in lines[start + 3 :]] == names
+    assert lines[: start - 1] == run("features", scale).out.splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--local-size", "64"), "--local-size is for --mechanism"),
+        (("--mechanism", "--local-size", "64x0"), "--local-size takes a size such as 64 or 16x16, not '64x0'"),
+        (("--mechanism", "--local-size", "1x1x1x1"), "a size such as 64 or 16x16, not '1x1x1x1'"),
+    ],
+)
+def test_local_sizes_that_are_refused(scale: Path, run: Run, words: tuple[str, ...], message: str) -> None:
+    outcome = run("features", scale, *words)
+    assert outcome.code != 0
+    assert message in outcome.error

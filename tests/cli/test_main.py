@@ -73,9 +73,16 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
             *("-I, --include FOLDER", "--cl-std STANDARD", "--build-option OPTION", "--print-after STAGE"),
             "--time-passes",
         ),
-        "predict": ("-d, --device NAME", "--dim DIMENSION", "--models FOLDER", "-f, --format <table|json>"),
+        "predict": (
+            *("-d, --device NAME", "--dim DIMENSION", "--local-size SIZE", "--measure NUMBER", "--preset NAME"),
+            *("--store URL|FILE", "--model <default|cascade>", "--models FOLDER", "-f, --format <table|json>"),
+        ),
         "features": ("--factors FACTOR,...", "--dim DIMENSION", "-f, --format <table|json>"),
-        "train": ("-d, --device NAME", "-o, --output FOLDER", "--seed NUMBER"),
+        "train": (
+            *("-d, --device NAME", "--model <default|cascade>", "--data FILE", "--best-factors FILE"),
+            *("--kernels FOLDER", "--evaluation FILE", "-o, --output FOLDER", "--seed NUMBER"),
+        ),
+        "loadings": ("-d, --device NAME", "--models FOLDER", "-o, --output FILE", "-f, --format <table|json>"),
         "bench": (
             *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
             *("--dims N,...", "--local-sizes SIZE,...", "-D, --define NAME=VALUE,...", "--form <opencl_c|spirv>"),

@@ -63,11 +63,12 @@ def test_help_is_light(words: list[str], code: int) -> None:
     assert loaded_by(MAIN.format(words=words, code=code)).isdisjoint((*HEAVY, *COMPILERS))
 
 
-def test_prediction_is_light() -> None:
-    kernel = str(SUITE["sgemm"].kernel_file)
-    loaded = loaded_by(MAIN.format(words=["predict", kernel, "--device", "tahiti"], code=0))
+@pytest.mark.parametrize("model", ["default", "cascade"])
+def test_prediction_is_light(model: str) -> None:
+    words = ["predict", str(SUITE["sgemm"].kernel_file), "--device", "tahiti", "--model", model]
+    loaded = loaded_by(MAIN.format(words=words, code=0))
     assert "numpy" in loaded
-    assert loaded.isdisjoint((*HEAVY, "pyopencl"))
+    assert loaded.isdisjoint((*HEAVY, "pyopencl", "sqlalchemy", "coarsen.opencl_bench.suite"))
 
 
 def test_coarsening_needs_no_models() -> None:
@@ -101,7 +102,7 @@ def test_a_machine_without_devices(tmp_path: Path) -> None:
 def test_an_unknown_device_on_a_machine_without_devices(scale: Path, tmp_path: Path) -> None:
     done = coarsen_process("predict", scale, "--device", "0:0", OCL_ICD_VENDORS=str(tmp_path / "nothing"))
     assert done.returncode == 4
-    assert done.stderr.startswith("coarsen: error: '0:0' is neither a model nor an OpenCL device; models: ")
+    assert done.stderr.startswith("coarsen: error: '0:0' is neither a known device nor an OpenCL device of this")
 
 
 def test_a_closed_pipe_is_quiet(scale: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from coarsen.models.storage import SHIPPED
+from coarsen.models.cascade.storage import SHIPPED
+from coarsen.opencl_bench.suite import SUITE
 
 Run = Callable[..., Any]
 
@@ -24,20 +25,24 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
     lines = outcome.out.splitlines()
     assert lines[0].startswith("tahiti (AMD Radeon HD 7970): best factor of each kernel")
     assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never", "published"]
-    assert len(lines[3:20]) == 17 and all(len(line.split()) == 6 for line in lines[3:20])
+    kernels = [line.split()[0] for line in lines[3:20]]
+    assert kernels == sorted(SUITE, key=str.casefold)
+    assert all(len(line.replace(" (", "(").split()) == 6 for line in lines[3:20])
     assert lines[-1] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
     assert "note: training on 17 kernels" in outcome.err
 
 
 def test_the_stored_model_predicts(scale: Path, tmp_path: Path, run: Run) -> None:
-    trained = run("train", "-d", "fermi", "-o", tmp_path / "models", "--seed", 7, "-f", "json", "-q")
+    folder = tmp_path / "models"
+    trained = run("train", "-d", "fermi", "-o", folder, "--seed", 7, "-f", "json", "-q")
     assert (trained.code, trained.err) == (0, "")
     found = json.loads(trained.out)
     assert found["device"] == "fermi"
     assert set(found["scores"]) == {"cascade", "unique", "never", "published"}
     assert len(found["best"]) == len(found["predicted"]["cascade"]) == 17
+    assert all(sum(seeds.values()) == found["seeds"] for seeds in found["predicted"]["cascade"].values())
     assert [Path(path).exists() for path in found["stored"]] == [True, True]
-    assert run("predict", scale, "-d", "fermi", "--models", tmp_path / "models").code == 0
+    assert run("predict", scale, "-d", "fermi", "--model", "cascade", "--models", folder).code == 0
 
 
 def test_the_model_goes_to_the_users_data_folder(
@@ -71,7 +76,17 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
             4,
             "no best factors are known for 'gameboy'; devices: cypress, fermi, kepler, tahiti",
         ),
-        ((), 2, "missing option '-d' / '--device'"),
+        ((), 2, "give the cascade's --device, or --model default"),
+        (("-d", "tahiti", "--data", "results.parquet"), 2, "--data is for --model default"),
+        (("-d", "tahiti", "--best-factors", "none"), 2, "--best-factors is for --model default"),
+        (("-d", "tahiti", "--kernels", "."), 2, "--kernels is for --model default"),
+        (("-d", "tahiti", "--evaluation", "evaluation.json"), 2, "--evaluation is for --model default"),
+        (("-d", "tahiti", "--model", "default"), 2, "--device is for the cascade"),
+        (
+            ("--model", "default", "--data", "missing.csv", "-o", ".", "-q"),
+            2,
+            "missing.csv: can't be read",
+        ),
         (("-d", "tahiti", "--seed", "-1"), 2, "invalid value for '--seed'"),
         (
             ("-d", "tahiti", "-o", "/dev/null/models"),

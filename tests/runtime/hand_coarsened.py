@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coarsen.errors import RefusalError
+from coarsen.errors import CoarsenError, RefusalError
 from coarsen.runtime.toolchain import Toolchain
 
 SOURCE = """
@@ -52,17 +52,26 @@ class HandCoarsened:
     opencl_c_standard: str = "-cl-std=CL1.2"
 
 
+@dataclass(frozen=True)
+class HandPredicted:
+    """What `coarsen.predict` would return."""
+
+    factor: int
+    dimension: int = 0
+    device_note: str = ""
+
+
 @dataclass
 class HandToolchain:
     """Stands in for the compiler and the models; remembers what it was asked."""
 
-    prediction: tuple[int, int] | None = None
+    prediction: HandPredicted | CoarsenError = field(default_factory=lambda: HandPredicted(1))
     refuses: frozenset[str] = frozenset({"refused"})
     refused_factors: frozenset[int] = frozenset()
     broken: bool = False
     attribute: str = ""
     coarsened: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
-    asked_models: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str, tuple[int, ...] | None]] = field(default_factory=list)
 
     def coarsen(
         self,
@@ -88,9 +97,17 @@ class HandToolchain:
         return HandCoarsened("this builds nowhere" if self.broken else text)
 
     def predict(
-        self, source: str, kernel: str, options: Sequence[str], device_name: str
-    ) -> tuple[int, int] | None:
-        self.asked_models.append(device_name)
+        self,
+        source: str,
+        *,
+        device: str,
+        kernel: str,
+        options: Sequence[str],
+        local_size: Sequence[int] | None,
+    ) -> HandPredicted:
+        self.asked.append((kernel, device, None if local_size is None else tuple(local_size)))
+        if isinstance(self.prediction, CoarsenError):
+            raise self.prediction
         return self.prediction
 
     @property

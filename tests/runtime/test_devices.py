@@ -14,22 +14,8 @@ from coarsen.runtime.health import Health, _verdict, check_health
 from coarsen.runtime.health_probe import _first_complaint
 from coarsen.runtime.selection import find_device, find_working_device, select_device
 
-TAHITI = DeviceDescription(
-    index="0:0",
-    vendor="Advanced Micro Devices, Inc.",
-    name="Tahiti",
-    driver_version="1.0",
-    platform_name="AMD Accelerated Parallel Processing",
-    platform_version="OpenCL 2.0",
-    opencl_c_version="OpenCL C 1.2",
-    il_version="",
-    device_types=("gpu",),
-    compute_units=32,
-    max_work_group_size=256,
-    max_work_item_sizes=(256, 256, 256),
-    local_memory=32768,
-    global_memory=3 << 30,
-)
+from .described_devices import TAHITI
+
 TAHITI_LE = dataclasses.replace(TAHITI, index="0:1", name="Tahiti LE")
 FERMI = dataclasses.replace(TAHITI, index="1:0", name="GTX 480", vendor="NVIDIA", platform_name="NVIDIA CUDA")
 THREE = (TAHITI, TAHITI_LE, FERMI)

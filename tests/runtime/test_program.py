@@ -9,12 +9,13 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
+from coarsen.runtime.devices import describe_device
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
 from coarsen.runtime.program import Program
 from coarsen.transform.configuration import Coarsening, configuration_of
 
-from .hand_coarsened import SOURCE, HandToolchain
+from .hand_coarsened import SOURCE, HandPredicted, HandToolchain
 
 SIZE = 96
 
@@ -292,37 +293,52 @@ def test_a_kernel_that_was_not_named_stays_as_it_is(context: cl.Context, queue: 
     assert ("refused", (4,)) not in hand.coarsened
 
 
-def test_the_factor_is_predicted_for_the_contexts_device(
+def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments
 ) -> None:
-    hand = HandToolchain(prediction=(2, 0))
+    hand = HandToolchain(prediction=HandPredicted(2))
     program = program_of(context, hand, factor=None).build()
-    assert hand.asked_models == [], "not before a launch needs it"
+    assert hand.asked == [], "not before a launch needs it"
     program.record(queue, (SIZE,), (16,), *arguments.all)
     program.record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 2
-    assert hand.asked_models == [context.devices[0].name.strip()]
+    device = describe_device(context.devices[0]).index
+    assert hand.asked == [("record", device, (16,))]
+    program.record(queue, (SIZE,), (8,), *arguments.all)
+    program.record(queue, (SIZE,), None, *arguments.all)
+    assert hand.asked[1:] == [("record", device, (8,)), ("record", device, None)]
 
 
-@pytest.mark.parametrize("prediction", [None, (1, 0)])
-def test_without_a_prediction_kernels_stay_as_they_are(
+@pytest.mark.parametrize(
+    ("prediction", "said"),
+    [
+        (DeviceError("the model has not learned from any GPU"), ["kernels stay as they are: the model has not"]),
+        (HandPredicted(1), []),
+        (HandPredicted(1, device_note="it was never seen"), ["predicted factors: it was never seen"]),
+    ],
+)
+def test_without_a_predicted_factor_kernels_stay_as_they_are(
     context: cl.Context,
     queue: cl.CommandQueue,
     arguments: Arguments,
     caplog: pytest.LogCaptureFixture,
-    prediction: tuple[int, int] | None,
+    prediction: HandPredicted | CoarsenError,
+    said: list[str],
 ) -> None:
-    program = program_of(context, HandToolchain(prediction=prediction), factor=None, kernels=None).build()
+    hand = HandToolchain(prediction=prediction)
+    program = program_of(context, hand, factor=None, kernels=None).build()
     program.record(queue, (SIZE,), (16,), *arguments.all)
+    assert arguments.factor(queue) == 1
     program.refused(queue, (SIZE,), None, arguments.merged)
-    said = [message for message in caplog.messages if "no model of the device" in message]
-    assert len(said) == (1 if prediction is None else 0)
+    assert len(hand.asked) == 2
+    assert len(caplog.messages) == len(said)
+    assert all(found.startswith(text) for found, text in zip(caplog.messages, said, strict=True))
 
 
 def test_a_predicted_factor_that_is_refused_leaves_the_original(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hand = HandToolchain(prediction=(2, 0), refused_factors=frozenset({2}))
+    hand = HandToolchain(prediction=HandPredicted(2), refused_factors=frozenset({2}))
     program_of(context, hand, factor=None).build().record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 1
     assert len([message for message in caplog.messages if "stays as it is" in message]) == 1

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
-from coarsen.errors import RefusalError
+from coarsen.errors import DeviceError, RefusalError
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.program import Program
-from coarsen.transform.configuration import Coarsening
+from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
 SOURCE = """
 kernel void scale(global const int *in, global int *out, int by) {
@@ -116,14 +116,26 @@ def test_spirv_form(context: cl.Context, queue: cl.CommandQueue, device: DeviceD
     np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
 
 
-def test_a_device_without_a_model_runs_the_original(
-    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+def predicted(device: DeviceDescription) -> tuple[Configuration, list[str]]:
+    """What `scale` is coarsened by where nobody says, and the warnings; oclgrind is neither a CPU nor a GPU."""
+    try:
+        found = coarsen.predict(SOURCE, device=device.index, kernel="scale", local_size=(24,))
+    except DeviceError as error:
+        return (), [f"kernels stay as they are: {error}"]
+    said = [f"predicted factors: {found.device_note}"] if found.device_note else []
+    return configuration([Coarsening(found.factor)]), said
+
+
+def test_a_factor_that_nobody_gives_is_predicted(
+    context: cl.Context, queue: cl.CommandQueue, device: DeviceDescription, caplog: pytest.LogCaptureFixture
 ) -> None:
     values, source, result = buffers(context)
-    with caplog.at_level(logging.INFO, "coarsen"):
-        Program(context, SOURCE).build().scale(queue, (ITEMS,), (24,), source, result, np.int32(3))
+    kernel = Program(context, SOURCE).build().scale
+    with caplog.at_level(logging.WARNING, "coarsen"):
+        kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))
     np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
-    assert any("model" in record.message for record in caplog.records)
+    chosen = kernel.divided(queue.device, (ITEMS,), (24,)).coarsenings
+    assert (chosen, caplog.messages) == predicted(device)
 
 
 @pytest.mark.compiled_devices

@@ -1,0 +1,88 @@
+"""Where the values of a kernel in SSA form are live: from their definition to their last use.
+
+A phi's result is live from the start of its block, each value that it takes until the end of the block that it
+comes from (Appel and Palsberg, Modern Compiler Implementation in Java, 2002, sections 10.1 and 19.6). Arguments
+are live from the kernel's start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.ir.kernel import Instruction, Kernel, Value
+
+Live = frozenset[str]
+
+
+class Liveness:
+    """The live values of a kernel, by name, at the borders of its blocks and between its instructions.
+
+    `at_start` names values that are taken to be computed at the kernel's very start instead of where they stand,
+    each with the name that it is then known by; several may share one.
+    """
+
+    def __init__(
+        self, kernel: Kernel, control_flow: ControlFlow, at_start: Mapping[str, str] | None = None
+    ) -> None:
+        self._kernel = kernel
+        self._flow = control_flow
+        self._at_start = at_start or {}
+        self.at_entry: Mapping[str, Live] = {}
+        self.at_exit: Mapping[str, Live] = {}
+        self._solve()
+
+    def points(self, block: str) -> Iterator[Live]:
+        """The values live at the end of a block, then before each of its instructions, up to behind its phis."""
+        live = self.at_exit[block]
+        yield live
+        for instruction in reversed(self._kernel.block[block].instructions):
+            if instruction.opcode == "phi":
+                return
+            live = self._before(instruction, live)
+            yield live
+
+    def _solve(self) -> None:
+        """Backwards to the least fixed point; `at_entry` holds what is live behind the phis."""
+        order = tuple(reversed(self._flow.reverse_postorder))
+        at_entry: dict[str, Live] = dict.fromkeys(order, frozenset())
+        at_exit: dict[str, Live] = dict.fromkeys(order, frozenset())
+        taken = {block: self._taken_by_phis(block) for block in order}
+        changed = True
+        while changed:
+            changed = False
+            for block in order:
+                following = self._flow.successors(block)
+                passed = (at_entry[name] - self._phis(name) for name in following)
+                at_exit[block] = taken[block].union(*passed)
+                entering = self._behind_phis(block, at_exit[block])
+                changed |= entering != at_entry[block]
+                at_entry[block] = entering
+        self.at_entry, self.at_exit = at_entry, at_exit
+
+    def _behind_phis(self, block: str, live: Live) -> Live:
+        for instruction in reversed(self._kernel.block[block].instructions):
+            if instruction.opcode != "phi":
+                live = self._before(instruction, live)
+        return live
+
+    def _before(self, instruction: Instruction, live: Live) -> Live:
+        if instruction.name in self._at_start:
+            return live
+        return (live - {instruction.name}) | self._names(instruction.operands)
+
+    def _taken_by_phis(self, block: str) -> Live:
+        """The values that phis take along the edges out of a block."""
+        return self._names(
+            value
+            for following in self._flow.successors(block)
+            for phi in self._kernel.block[following].phis
+            for value, source in zip(phi.operands, phi.incoming, strict=True)
+            if source == block
+        )
+
+    def _phis(self, block: str) -> Live:
+        return frozenset(phi.name for phi in self._kernel.block[block].phis)
+
+    def _names(self, values: Iterable[Value]) -> Live:
+        return frozenset(self._at_start.get(value.text, value.text) for value in values if value.is_local)

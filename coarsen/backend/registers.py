@@ -1,0 +1,102 @@
+"""The registers that a kernel takes on a GPU that need not be there, as the GPU's own compiler counts them.
+
+For AMD's GCN, LLVM's AMDGPU back end compiles the kernel; for NVIDIA, this package's PTX writer and `ptxas`.
+Approximate in both: elementary functions on floats are the hardware's (`amdgpu_builtins.py`), a driver's compiler
+is another than this, and there is no global offset. Exact is what the back end says of the code that it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from coarsen.backend.amdgpu import CHIPS, amdgpu_assembly
+from coarsen.backend.ptx import DEFAULT_ARCHITECTURE, write_ptx
+from coarsen.backend.ptxas import ptxas_report
+from coarsen.errors import DeviceError, InternalError, InvalidInputError
+from coarsen.ir.kernel import Kernel
+
+_AMD_COMMENT = re.compile(r"^; (NumVgprs|TotalNumSgprs|Occupancy|ScratchSize): (\d+)", re.MULTILINE)
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_MEMORY = re.compile(r"(\d+) bytes (stack frame|spill stores|spill loads)")
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterUse:
+    """What a kernel takes on a chip.
+
+    per_work_item: 32-bit registers of each work-item (AMD: VGPRs).
+    scalar: registers that a wavefront has in common (AMD: SGPRs); None where a chip has none, or does not tell.
+    occupancy: the most wavefronts that a SIMD unit can hold at once, local memory of arguments left out; None
+        where the compiler does not tell.
+    scratch_bytes: private memory of a work-item, for arrays and for what did not fit into registers.
+    """
+
+    chip: str
+    per_work_item: int
+    scalar: int | None
+    occupancy: int | None
+    scratch_bytes: int
+
+
+def amd_registers(kernel: Kernel, chip: str = "tahiti") -> RegisterUse:
+    """The registers of a kernel on one of AMD's GCN chips, as LLVM compiles it (-O2).
+
+    Args:
+        kernel: the kernel, in normal form, coarsened or not.
+        chip: LLVM's name, `tahiti` for one.
+
+    Raises:
+        RefusalError: `registers-unsupported`: the kernel uses what has no form here.
+        InvalidInputError: there is no such chip.
+    """
+    assembly = amdgpu_assembly(kernel, chip)
+    found = {name: int(number) for name, number in _AMD_COMMENT.findall(assembly)}
+    if len(found) < 4:
+        raise InternalError("LLVM's AMDGPU back end does not say how many registers there are")
+    return RegisterUse(
+        chip=chip,
+        per_work_item=found["NumVgprs"],
+        scalar=found["TotalNumSgprs"],
+        occupancy=found["Occupancy"],
+        scratch_bytes=found["ScratchSize"],
+    )
+
+
+def nvidia_registers(kernel: Kernel, target: str = DEFAULT_ARCHITECTURE) -> RegisterUse:
+    """The registers of a kernel on an NVIDIA GPU, as `ptxas` allocates them.
+
+    Elementary functions on floats are approximated by the hardware's, whatever the build options.
+
+    Args:
+        kernel: the kernel, in normal form, coarsened or not.
+        target: NVIDIA's name of a compute capability, `sm_75` for one.
+
+    Raises:
+        DeviceError: there is no `ptxas`, or it does not take the target or the kernel.
+        RefusalError: `ptx-unsupported`: the kernel uses what PTX has no counterpart of.
+        InvalidInputError: there is no such target.
+    """
+    report = ptxas_report(write_ptx(kernel, target, approximate=True), target)
+    registers = _REGISTERS.search(report)
+    if registers is None:
+        raise DeviceError("ptxas does not say how many registers there are")
+    memory = {what: int(number) for number, what in _MEMORY.findall(report)}
+    return RegisterUse(target, int(registers[1]), None, None, memory.get("stack frame", 0))
+
+
+def registers_on(kernel: Kernel, chip: str) -> RegisterUse:
+    """The registers of a kernel on a chip: a GCN chip by LLVM's name, an NVIDIA target, or `nvidia` for sm_75.
+
+    Raises:
+        RefusalError, DeviceError: as `amd_registers` and `nvidia_registers` do.
+        InvalidInputError: there is no such chip.
+    """
+    if chip in CHIPS:
+        return amd_registers(kernel, chip)
+    if chip == "nvidia":
+        return nvidia_registers(kernel)
+    if chip.startswith("sm_"):
+        return nvidia_registers(kernel, chip)
+    known = ", ".join(CHIPS)
+    raise InvalidInputError(f"no registers are known of '{chip}', only of nvidia, sm_75 and so on, {known}")

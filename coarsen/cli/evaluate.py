@@ -1,0 +1,135 @@
+"""`coarsen evaluate`: how good predictors are, on kernels that they have not seen."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.cli.evaluate_options import (
+    Data,
+    Details,
+    Devices,
+    Figures,
+    Kernels,
+    Models,
+    Preset,
+    Seeds,
+    Training,
+    Unseen,
+)
+from coarsen.cli.messages import note
+from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
+from coarsen.cli.output import Format, print_json
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.models.evaluation.evaluation import Plan
+
+DEFAULT_METHODS = ("never", "unique", "cascade", "default", "oracle")
+_PACKAGES = {"cascade": ("torch", "sklearn"), "default": ("sklearn", "scipy")}
+_SECONDS_BETWEEN_NOTES = 20.0
+
+
+def evaluate(
+    data: Data,
+    model: Models = None,
+    device: Devices = None,
+    dimension: Dimension = 0,
+    seeds: Seeds = 20,
+    training: Training = None,
+    unseen: Unseen = False,
+    preset: Preset = None,
+    kernels: Kernels = None,
+    figures: Figures = None,
+    details: Details = False,
+    output_format: OutputFormat = Format.TABLE,
+) -> None:
+    """Evaluate predictors on kernels that they have not seen.
+
+    Each kernel is held out in its turn, with its whole family, on all devices: what predicts it was fitted
+    without it, from scaling to thresholds. With --unseen nothing of the data is learned from.
+
+    Example: coarsen evaluate --data runtimes.csv --model unique --model cascade
+    """
+    plan = _plan(model, device, seeds, dimension, unseen)
+    _check_packages(plan)
+    if unseen and training == ["none"]:
+        raise InvalidInputError("--unseen with --training none leaves nothing to learn from")
+    if figures is not None:
+        _make_folder(figures)
+    from coarsen.cli.evaluate_data import Wanted, read_data
+    from coarsen.cli.evaluate_report import Report
+
+    needs_training = _needs_training(plan)
+    if training and not needs_training:
+        note("none of the methods learns from other data than its device's own; --training changes nothing")
+    wanted = Wanted(tuple(data), tuple(training or ()), preset, kernels)
+    report = Report.of(read_data(wanted, needs_training), plan, _Progress())
+    if output_format is Format.JSON:
+        from coarsen.cli.evaluate_json import as_data
+
+        print_json(as_data(report))
+    else:
+        from coarsen.cli.evaluate_text import print_report
+
+        print_report(report, details)
+    if figures is not None:
+        from coarsen.cli.evaluate_figures import write_figures
+
+        written = write_figures(report, figures)
+        note(f"written: {', '.join(map(str, written)) or 'no figure'}")
+
+
+def _plan(methods: list[str] | None, devices: list[str] | None, seeds: int, dimension: int, unseen: bool) -> Plan:
+    from coarsen.models.evaluation.entrants import entrant
+    from coarsen.models.evaluation.evaluation import Plan
+
+    names = tuple(entrant(name).name for name in methods or DEFAULT_METHODS)
+    along, processors = checked_dimension(dimension), len(os.sched_getaffinity(0))
+    return Plan(names, seeds, along, tuple(devices or ()), unseen, processors)
+
+
+def _check_packages(plan: Plan) -> None:
+    if _is_missing(("matplotlib", "pandas", "pyarrow", "sqlalchemy")):
+        raise InvalidInputError("evaluating needs more packages: pip install 'coarsen[bench]'")
+    for name in plan.methods:
+        if _is_missing(_PACKAGES.get(name, ())):
+            raise InvalidInputError(
+                f"{name} is fitted anew, which needs more packages: pip install 'coarsen[train]'"
+            )
+
+
+def _is_missing(packages: Iterable[str]) -> bool:
+    return any(importlib.util.find_spec(package) is None for package in packages)
+
+
+def _needs_training(plan: Plan) -> bool:
+    from coarsen.models.evaluation.entrants import entrant
+
+    fitted = [entrant(name) for name in plan.methods]
+    return any(each.pools or (plan.unseen and each.make is not None) for each in fitted)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of the figures: an evaluation takes long enough to find out first."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"{folder}: no folder can be made there: {error.strerror}") from None
+
+
+class _Progress:
+    """Says on standard error how far the fits are, now and then."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, method: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_NOTES:
+            self._last = now
+            note(f"{method}: {done} of {total} fits")

@@ -1,0 +1,93 @@
+"""What `coarsen evaluate` reads: the examples to evaluate on, and those to learn from besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.cli.messages import note
+from coarsen.cli.output import counted
+from coarsen.errors import InvalidInputError
+from coarsen.models.best_factors import PUBLISHED
+from coarsen.models.examples import Example
+from coarsen.opencl_bench.curve_files import read_curves
+from coarsen.opencl_bench.curve_tables import read_table
+from coarsen.opencl_bench.curves import CurveData, merged
+from coarsen.opencl_bench.kernel_features import examples_of
+
+NOTHING = "none"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be read: see the options of these names. No `training` means the synthetic kernels."""
+
+    data: tuple[str, ...]
+    training: tuple[str, ...]
+    preset: str | None = None
+    kernels: Path | None = None
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """Examples to evaluate on, examples to learn from besides, and others' predictions by kernel and device."""
+
+    data: tuple[Example, ...]
+    further: tuple[Example, ...]
+    published: Mapping[tuple[str, str], int]
+
+
+def read_data(wanted: Wanted, needs_training: bool) -> EvaluationData:
+    """Read everything, and say what was left out.
+
+    Args:
+        wanted: which files.
+        needs_training: whether any method would use the further training data.
+
+    Raises:
+        InvalidInputError: a file can't be read; a kernel is not known.
+    """
+    read = merged([read_curves(source, wanted.preset, wanted.kernels) for source in wanted.data])
+    further = _training(wanted) if needs_training else CurveData(())
+    _say([*read.notes, *further.notes])
+    note(
+        f"computing the features of {counted(len({c.kernel for c in (*read.curves, *further.curves)}), 'kernel')}"
+    )
+    data, more = (examples_of(found, wanted.kernels) for found in (read.curves, further.curves))
+    _say([*data.notes, *more.notes])
+    return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted})
+
+
+def _training(wanted: Wanted) -> CurveData:
+    sources = [source for source in wanted.training if source != NOTHING]
+    if not wanted.training:
+        sources = [str(path) for path in synthetic_files()]
+        if not sources:
+            note("there are no measurements of synthetic kernels to learn from besides")
+    elif len(sources) not in (0, len(wanted.training)):
+        raise InvalidInputError(f"--training {NOTHING} and --training FILE exclude each other")
+    return merged([read_curves(source, None, wanted.kernels) for source in sources])
+
+
+def synthetic_files() -> list[Path]:
+    """The measurements of synthetic kernels that come with the package."""
+    # Found from the package, since the folder may be installed elsewhere than this file.
+    import coarsen.opencl_bench as opencl_bench
+
+    return sorted((Path(opencl_bench.__path__[0]) / "data").glob("synthetic_*.parquet"))
+
+
+def _published() -> Mapping[tuple[str, str], int]:
+    table = read_table(PUBLISHED)
+    return table.predicted if table is not None else {}
+
+
+def _say(notes: Iterable[str]) -> None:
+    for text in dict.fromkeys(notes):
+        note(text)
+
+
+def kernel_count(examples: Sequence[Example]) -> int:
+    """How many kernels examples are of."""
+    return len({example.kernel for example in examples})

@@ -1,0 +1,71 @@
+"""The figures of `coarsen evaluate --figures FOLDER`, and beside them the table of factors as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from coarsen.cli.evaluate_report import Report
+from coarsen.cli.messages import note
+from coarsen.errors import InvalidInputError
+from coarsen.files import replace_file
+from coarsen.models.evaluation.evaluation import key_of
+from coarsen.models.examples import Example
+from coarsen.opencl_bench.figures.draw_calibration import draw_calibration
+from coarsen.opencl_bench.figures.draw_loadings import draw_loadings
+from coarsen.opencl_bench.figures.draw_predictions import draw_predictions
+from coarsen.opencl_bench.figures.draw_relevance import draw_relevance
+from coarsen.opencl_bench.figures.files import save
+from coarsen.opencl_bench.figures.predictions import choice_table, factor_table, markdown
+from coarsen.opencl_bench.figures.relevance import relevance_table, shared_projection
+
+NAMES = ("calibration", "predictions", "loadings", "relevance")
+_CASCADE = "cascade"
+
+
+def write_figures(report: Report, folder: Path) -> list[Path]:
+    """Write the figures that the evaluation has numbers for, and `factors.md`; says which it has none for.
+
+    Returns:
+        the files written.
+
+    Raises:
+        InvalidInputError: one can't be written.
+    """
+    paths = []
+    for name, figure in _figures(report):
+        paths.append(folder / f"{name}.svg")
+        save(figure, paths[-1])
+    paths.append(folder / "factors.md")
+    replace_file(markdown(factor_table(choice_table(report.evaluation))).encode(), paths[-1])
+    return paths
+
+
+def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
+    for name in NAMES:
+        if name in ("loadings", "relevance") and _CASCADE not in report.evaluation.outcomes:
+            continue
+        try:
+            yield name, _drawn(name, report)
+        except InvalidInputError as error:
+            note(f"no {name}: {error}")
+
+
+def _drawn(name: str, report: Report) -> Figure:
+    """A figure. Raises InvalidInputError where there is nothing to draw."""
+    if name == "calibration":
+        return draw_calibration(report.calibrations())
+    if name == "predictions":
+        return draw_predictions(choice_table(report.evaluation))
+    examples = _examples(report)
+    if name == "loadings":
+        return draw_loadings(shared_projection(examples))
+    return draw_relevance(relevance_table(examples))
+
+
+def _examples(report: Report) -> list[Example]:
+    """What was predicted, each example once."""
+    found = (outcome.example for outcomes in report.evaluation.outcomes.values() for outcome in outcomes)
+    return list({key_of(example): example for example in found}.values())

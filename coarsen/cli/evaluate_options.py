@@ -1,0 +1,67 @@
+"""The options of `coarsen evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    list[str],
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="What to evaluate on: runtimes (.csv: kernel,factor,DEVICE_ns,…), best factors (.csv: "
+        "kernel,device,best_factor), results (.parquet, .json, .csv, .jsonl) or a store. May be repeated.",
+        show_default=False,
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--model",
+        metavar="NAME",
+        help="never, unique, published, cascade, default or oracle. May be repeated.  "
+        "[default: all but published]",
+    ),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("-d", "--device", metavar="NAME", help="Only this device of the data. May be repeated."),
+]
+Seeds = Annotated[
+    int, typer.Option("--seeds", metavar="NUMBER", min=1, help="How often methods with randomness are fitted.")
+]
+Training = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--training",
+        metavar="FILE",
+        help="What to learn from besides, in a form that --data takes; none for nothing. May be repeated.  "
+        "[default: the synthetic kernels' measurements]",
+    ),
+]
+Unseen = Annotated[
+    bool, typer.Option("--unseen", help="Learn nothing from the data, from the training files alone.")
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help="The sizes; needed where results have several."),
+]
+Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        "--kernels", metavar="FOLDER", help="Descriptions (NAME.toml) of kernels that are not the suite's."
+    ),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures",
+        metavar="FOLDER",
+        help="Write figures there: calibration, predictions; of the cascade its loadings and their relevance.",
+    ),
+]
+Details = Annotated[bool, typer.Option("--details", help="Show what each method chose for each kernel.")]

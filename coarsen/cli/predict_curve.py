@@ -1,0 +1,232 @@
+"""What `coarsen predict` prints of the default model's answer: the factor, the curve, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from coarsen.cli.interval_bars import IntervalBars
+from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.models.default import FactorPrediction, Influence
+from coarsen.prediction import KernelPrediction
+from coarsen.runtime.targets import Target
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.measured_factors import MeasuredFactor, MeasuredFactors
+
+_CHOSEN = "◀ chosen"
+# Effects on the log speed-up below this are printed as a factor of 1.00.
+_NOTICEABLE = 0.005
+
+
+def print_curve(prediction: KernelPrediction, target: Target) -> None:
+    """Print what is predicted for a kernel on a device."""
+    print_line(f"{_what(prediction, target)}: factor {prediction.factor}")
+    for sentence in _verdict(prediction):
+        print_line(sentence)
+    print_line()
+    bars = IntervalBars.over([(math.exp(point.low), math.exp(point.high)) for point in prediction.curve])
+    headings = ["factor", "speed-up", "80 % interval", bars.heading, "next helps", ""]
+    numbers = ["factor", "speed-up", "next helps"]
+    print_table(headings, _rows(prediction, bars), numbers=numbers)
+    print_line()
+    _print_why(prediction)
+    _print_neighbours(prediction)
+    for sentence in _remarks(prediction):
+        print_line(sentence)
+
+
+def print_measured_curve(
+    prediction: KernelPrediction, target: Target, measured: MeasuredFactors, store: str
+) -> None:
+    """Print measured factors beside what was predicted; `store` says where the rows are."""
+    print_line(f"{_what(prediction, target)}: factor {measured.best.factor}, the best of those measured")
+    for sentence in _measured_verdict(prediction, measured.best):
+        print_line(sentence)
+    print_line()
+    headings = ["factor", "predicted", "80 % interval", "measured (95 % interval)", ""]
+    print_table(headings, _measured_rows(prediction, measured), numbers=["factor", "predicted"])
+    print_line()
+    _print_why(prediction)
+    _print_neighbours(prediction)
+    for sentence in _remarks(prediction):
+        print_line(sentence)
+    print_line(f"The rows are in {store}")
+
+
+def print_curve_as_json(
+    prediction: KernelPrediction, target: Target, measured: MeasuredFactors | None = None, store: str = ""
+) -> None:
+    """Print all of it as JSON; speed-ups and effects are ratios. Arguments as above."""
+    steps = {str(step): chance for step, chance in prediction.step_probability.items()}
+    found: dict[str, object] = {
+        "kernel": prediction.kernel,
+        "dimension": prediction.dimension,
+        "local_size": list(prediction.local_size),
+        "local_size_is_assumed": prediction.local_size_is_assumed,
+        "device": {"name": prediction.device, "full_name": target.descriptor.full_name},
+        "device_note": prediction.device_note,
+        "model": prediction.model,
+        "factor": prediction.factor,
+        "abstained": prediction.abstained,
+        "reason": prediction.reason,
+        "curve": [_point_as_data(point) for point in prediction.curve],
+        "step_probability": steps,
+        "explained_factor": prediction.explained_factor,
+        "influences": [_influence_as_data(influence) for influence in prediction.influences],
+        "nearest": [{"kernel": near.kernel, "distance": near.distance} for near in prediction.nearest],
+        "limit": prediction.limit if math.isfinite(prediction.limit) else None,
+        "aversion": prediction.aversion,
+    }
+    if measured is not None:
+        found["predicted_factor"], found["factor"] = prediction.factor, measured.best.factor
+        found["measured"] = [_measured_as_data(each) for each in measured.factors]
+        found["store"] = store
+    print_json(found)
+
+
+def _what(prediction: KernelPrediction, target: Target) -> str:
+    size = "×".join(map(str, prediction.local_size))
+    launch = f"along dimension {prediction.dimension}, local size {size}"
+    assumed = " (assumed)" if prediction.local_size_is_assumed else ""
+    return f"kernel {prediction.kernel} on {target}, {launch}{assumed}"
+
+
+def _verdict(prediction: KernelPrediction) -> Iterator[str]:
+    """The answer in words, most important first."""
+    chosen = next((point for point in prediction.curve if point.factor == prediction.factor), None)
+    if not any(point.possible for point in prediction.curve):
+        yield "No factor divides the local size along this dimension, so the kernel stays as it is"
+    elif prediction.abstained:
+        yield f"The model abstains, so the kernel stays as it is: {prediction.reason}"
+    elif chosen is None:
+        yield f"No factor is worth the risk, so the kernel stays as it is; {_most_promising(prediction)}"
+    else:
+        yield f"Expected speed-up {_ratio(chosen.speedup)}; in 8 of 10 such cases {_interval(chosen)}"
+    if prediction.device_note:
+        yield f"Caution: {prediction.device_note}"
+
+
+def _measured_verdict(prediction: KernelPrediction, best: MeasuredFactor) -> Iterator[str]:
+    agrees = "as predicted" if best.factor == prediction.factor else f"predicted was factor {prediction.factor}"
+    if best.factor == 1:
+        yield f"No measured factor is faster than the kernel as it is; {agrees}"
+    else:
+        yield f"Measured speed-up {_result(best)}; {agrees}"
+    if prediction.abstained:
+        yield f"The model abstained: {prediction.reason}"
+    if prediction.device_note:
+        yield f"Caution: {prediction.device_note}"
+
+
+def _most_promising(prediction: KernelPrediction) -> str:
+    point = next(point for point in prediction.curve if point.factor == prediction.explained_factor)
+    expected = f"{_ratio(point.speedup)} expected, in 8 of 10 such cases {_interval(point)}"
+    return f"the most promising is factor {point.factor}: {expected}"
+
+
+def _rows(prediction: KernelPrediction, bars: IntervalBars) -> Iterator[Sequence[str]]:
+    chances = {step: f"{chance:.0%}" for step, chance in prediction.step_probability.items()}
+    yield "1", "1.00", "", bars.drawn(1.0, 1.0, 1.0), chances.get(1, ""), _mark(1, prediction.factor)
+    for point in prediction.curve:
+        bar = bars.drawn(math.exp(point.low), point.speedup, math.exp(point.high))
+        chance = chances.get(point.factor, "")
+        mark = _mark(point.factor, prediction.factor) if point.possible else "can't divide"
+        yield str(point.factor), _ratio(point.speedup), _interval(point), bar, chance, mark
+
+
+def _measured_rows(prediction: KernelPrediction, measured: MeasuredFactors) -> Iterator[Sequence[str]]:
+    best = measured.best.factor
+    results = {each.factor: _result(each) for each in measured.factors}
+    yield "1", "1.00", "", results[1], _mark(1, best)
+    for point in prediction.curve:
+        result = results.get(point.factor, "" if point.possible else "can't divide")
+        yield str(point.factor), _ratio(point.speedup), _interval(point), result, _mark(point.factor, best)
+
+
+def _result(measured: MeasuredFactor) -> str:
+    if measured.speedup is None:
+        return f"{measured.invalidity.value}: {measured.reason}"
+    if measured.factor == 1:
+        return "1.00"
+    gain = measured.speedup
+    return f"{_ratio(gain.ratio)} ({_ratio(gain.low)} to {_ratio(gain.high)})"
+
+
+def _mark(factor: int, chosen: int) -> str:
+    return _CHOSEN if factor == chosen else ""
+
+
+def _interval(point: FactorPrediction) -> str:
+    return f"{_ratio(math.exp(point.low))} to {_ratio(math.exp(point.high))}"
+
+
+def _ratio(value: float) -> str:
+    """A speed-up to three digits: nobody measures more."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def _print_why(prediction: KernelPrediction) -> None:
+    factor, strongest = prediction.explained_factor, prediction.reasons(1)
+    if not strongest or abs(strongest[0].effect) < _NOTICEABLE:
+        print_line("Why: no feature moved it; on this device the model expects about the same of every kernel")
+        print_line()
+        return
+    print_line(f"Why: what moved the speed-up at factor {factor} most, compared with a median kernel")
+    headings = ["feature", "value", f"at factor {factor}", "effect"]
+    print_table(headings, map(_reason, prediction.reasons()), numbers=headings[1:])
+    print_line()
+
+
+def _reason(influence: Influence) -> Sequence[str]:
+    name = influence.feature.replace("_", " ")
+    return (
+        name,
+        f"{influence.value:.4g}",
+        f"{influence.value_at_factor:.4g}",
+        f"× {math.exp(influence.effect):.2f}",
+    )
+
+
+def _print_neighbours(prediction: KernelPrediction) -> None:
+    near = ", ".join(f"{each.kernel} ({each.distance:.2f})" for each in prediction.nearest)
+    bound = f"; it abstains beyond {prediction.limit:.2f}" if math.isfinite(prediction.limit) else ""
+    print_line(f"Nearest training kernels, with their distance: {near}{bound}")
+
+
+def _remarks(prediction: KernelPrediction) -> Iterator[str]:
+    if prediction.local_size_is_assumed:
+        yield "The launch's local size is not known: give it with --local-size"
+    yield f"A loss counts {1 + prediction.aversion:g} times as much as a gain of the same size"
+
+
+def _point_as_data(point: FactorPrediction) -> dict[str, object]:
+    return {
+        "factor": point.factor,
+        "speedup": point.speedup,
+        "low": math.exp(point.low),
+        "high": math.exp(point.high),
+        "utility": point.utility,
+        "possible": point.possible,
+    }
+
+
+def _influence_as_data(influence: Influence) -> dict[str, object]:
+    return {
+        "feature": influence.feature,
+        "value": influence.value,
+        "value_at_factor": influence.value_at_factor,
+        "effect": math.exp(influence.effect),
+    }
+
+
+def _measured_as_data(measured: MeasuredFactor) -> dict[str, object]:
+    gain = measured.speedup
+    return {
+        "factor": measured.factor,
+        "invalidity": measured.invalidity.value,
+        "reason": measured.reason,
+        "speedup": gain.ratio if gain else None,
+        "interval": [gain.low, gain.high] if gain else None,
+    }

@@ -1,0 +1,106 @@
+"""The kernel that `coarsen predict` is given: a file of its own, or one whose description tells of its launch too.
+
+kernel.cl, kernel.ll, kernel.bc   the kernel; its launch is unknown
+kernel.toml, sgemm                the kernel, its build options, its local size, its inputs
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.cli.kernel_input import lower_file, naming_file
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.benchmark import Benchmark
+
+LocalSize = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line says of a kernel: its word, the options that go with a plain file, the preset."""
+
+    word: str
+    kernel: str | None
+    options: str
+    preset: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInput:
+    """A lowered kernel and its file, and the local size of its launch where it is known."""
+
+    kernel: Kernel
+    path: Path
+    local_size: LocalSize | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedInput:
+    """A kernel that can be run: `benchmark` makes its inputs, `name` is what a plan calls it."""
+
+    input: KernelInput
+    benchmark: Benchmark
+    name: str | Path
+
+
+def read_input(wanted: Wanted) -> KernelInput:
+    """Find and lower a kernel that is not to be run.
+
+    Raises:
+        InvalidInputError: no such file or benchmark, a mistake in it, or options that it leaves no room for.
+        RefusalError: the kernel can't be read.
+    """
+    path = Path(wanted.word)
+    # What neither is a file nor looks like one is a name of the suite.
+    if path.suffix != ".toml" and (path.suffix or path.exists()):
+        return KernelInput(lower_file(path, wanted.kernel, wanted.options), path)
+    # Imported late: a plain kernel does without the suite.
+    from coarsen.opencl_bench.suite import find_benchmark
+
+    name = path.resolve() if path.suffix == ".toml" else wanted.word
+    return _described(wanted, find_benchmark(name), name).input
+
+
+def read_measurable(wanted: Wanted) -> DescribedInput:
+    """Find and lower a kernel that is to be run; of `kernel.cl` by the description beside it.
+
+    Raises:
+        InvalidInputError: as `read_input`; there is no description, or its arguments aren't the kernel's.
+        RefusalError: the kernel can't be read.
+    """
+    # Imported late: it loads the store's packages.
+    from coarsen.cli.bench_inputs import benchmarks_of
+
+    ((benchmark, name),) = benchmarks_of([wanted.word])
+    return _described(wanted, benchmark, name)
+
+
+def parsed_local_size(text: str | None) -> LocalSize | None:
+    """`16x16` as a local size; None where the option isn't given. Raises InvalidInputError."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,8}([x×][1-9][0-9]{0,8}){0,2}", text.strip()):
+        raise InvalidInputError(f"--local-size takes one to three sizes, such as 64 or 16x16, not '{text}'")
+    return tuple(int(extent) for extent in re.split("[x×]", text.strip()))
+
+
+def _described(wanted: Wanted, benchmark: Benchmark, name: str | Path) -> DescribedInput:
+    if wanted.kernel is not None or wanted.options:
+        raise InvalidInputError(
+            f"{wanted.word}: its description says which kernel it is and how it is built; leave out -k, -D, -I, "
+            "--cl-std and --build-option"
+        )
+    defaults = [f"-D{macro}={values[0]}" for macro, values in sorted(benchmark.tunables.items())]
+    options = [*benchmark.build_options, *defaults]
+    local_size = benchmark.preset(wanted.preset).local_size
+    path = benchmark.code if isinstance(benchmark.code, Path) else Path(wanted.word)
+    with naming_file(path):
+        kernel = lower(benchmark.code, benchmark.kernel, options)
+    return DescribedInput(KernelInput(kernel, path, local_size), benchmark, name)

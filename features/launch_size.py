@@ -1,0 +1,67 @@
+"""The local size of the launch that features are computed for, and the dimensions that a kernel uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coarsen.analysis.builtins import Effect, builtin_name, effect_of
+from coarsen.errors import InvalidInputError
+from coarsen.ir.kernel import Kernel, ValueKind
+
+DIMENSIONS = 3
+LINEAR_IDS = frozenset({"get_global_linear_id", "get_local_linear_id"})
+_IDENTIFYING = frozenset({"get_global_id", "get_local_id", "get_group_id"})
+# What launches of kernels that use so many dimensions commonly look like.
+_USUAL_SIZES = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
+
+LocalSize = tuple[int, int, int]
+
+
+def used_dimensions(kernel: Kernel) -> int:
+    """How many dimensions of the NDRange a kernel tells its work-items apart by: 1, 2 or 3."""
+    return 1 + max(_queried(kernel), default=0)
+
+
+def is_assumed(kernel: Kernel, local_size: Sequence[int] | None) -> bool:
+    """Whether `launch_size` makes a launch's local size up, since neither it nor the kernel says."""
+    return local_size is None and kernel.required_work_group_size is None
+
+
+def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int = 0) -> LocalSize:
+    """The three local sizes of a launch before coarsening.
+
+    Args:
+        kernel: the kernel that is launched.
+        local_size: one to three sizes, or None where they are not known: then those that the kernel requires,
+            else 256, 16×16 or 8×8×4 by the dimensions that it uses.
+        dimension: the dimension of the NDRange that is coarsened.
+
+    Raises:
+        InvalidInputError: not one to three sizes of at least 1, or none along the dimension.
+    """
+    if local_size is None:
+        return kernel.required_work_group_size or _USUAL_SIZES[used_dimensions(kernel)]
+    sizes = tuple(local_size)
+    named = "×".join(map(str, sizes)) or "nothing"
+    if not 1 <= len(sizes) <= DIMENSIONS or min(sizes) < 1:
+        raise InvalidInputError(f"a local size is one to three numbers of at least 1, not {named}")
+    if len(sizes) <= dimension:
+        raise InvalidInputError(f"a launch with the local size {named} has no dimension {dimension}")
+    padded = (*sizes, 1, 1)
+    return padded[0], padded[1], padded[2]
+
+
+def _queried(kernel: Kernel) -> Iterator[int]:
+    """The dimensions along which ids are asked for; one that is known only at run time is the last."""
+    for instruction in kernel.instructions():
+        if instruction.opcode != "call":
+            continue
+        if effect_of(instruction) not in (Effect.WORK_ITEM_ID, Effect.UNCHANGED):
+            continue
+        name = builtin_name(instruction.callee)
+        if name in LINEAR_IDS:
+            yield DIMENSIONS - 1
+        elif name in _IDENTIFYING:
+            queried = instruction.arguments[0]
+            known = queried.kind is ValueKind.CONSTANT and queried.text in ("0", "1", "2")
+            yield int(queried.text) if known else DIMENSIONS - 1

@@ -1,0 +1,194 @@
+"""An estimate of a coarsened kernel's register pressure: the most 32-bit words that are live at once.
+
+Nothing is coarsened. What is live between two instructions of the original kernel is counted as
+`transform/replicate.py` would have it, at factor F:
+
+    shared block        uniform values once, divergent values F times: the replicas are interleaved, and what an
+                        instruction uses up is live beside the results of its first F - 1 replicas
+    divergent region    its own values once: the replicas follow each other. Beside them, of the values from
+                        outside that it uses up, those of the replicas still to come; of its results, those of
+                        the replicas that are through; what lives across it, as in a shared block
+    ids, sizes          from the kernel's start, where `transform/ids.py` computes them
+    private arrays      all the time, by their size, F times if they are divergent
+
+What a device's compiler makes of it may be more or less: it reorders, spills, computes cheap values again, and
+keeps uniform ones apart. Not counted: constants, conditions (predicates or masks), addresses of variables, and
+what the computing of a linear id, or of an id along a dimension known only at run time, needs in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from coarsen.analysis.liveness import Live, Liveness
+from coarsen.analysis.regions import Region
+from coarsen.ir.kernel import Instruction
+from coarsen.transform.coarsen import Analysed
+from coarsen.transform.configuration import Coarsening
+from coarsen.transform.ids import IdRewriter
+from coarsen.transform.names import NameSupply
+
+from .value_sizes import array_words, value_words
+
+
+def maximum_live_words(analysed: Analysed, factor: int) -> int:
+    """The largest number of 32-bit words that are live at any point of a kernel coarsened by a factor.
+
+    Args:
+        analysed: the kernel, uncoarsened, with its divergence along the dimension.
+        factor: how many work-items are merged into one, at least 1.
+    """
+    return RegisterPressure(analysed, rescaled=factor > 1).maximum(factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words that stand once and words that stand once per replica."""
+
+    once: int
+    repeated: int
+
+    def at(self, factor: int) -> int:
+        """All of them at a factor."""
+        return self.once + factor * self.repeated
+
+
+@dataclass(frozen=True, slots=True)
+class InRegion:
+    """A point of a divergent region: words of its own, of what it uses up, of its results, of what passes it.
+
+    `left` is what the replica at this point still needs of `used_up`.
+    """
+
+    own: int
+    left: Words
+    used_up: Words
+    results: Words
+    passing: Words
+
+    def at(self, factor: int) -> int:
+        """The most words at this point of any replica's copy of the region."""
+        return self.own + self.passing.at(factor) + max(self._beside(k, factor) for k in range(factor))
+
+    def _beside(self, replica: int, factor: int) -> int:
+        to_come = factor - 1 - replica
+        inputs = self.used_up.at(to_come) if to_come else self.left.once
+        results = self.results.at(replica) if replica else 0
+        return inputs + self.left.repeated + results
+
+
+@dataclass(frozen=True)
+class RegisterPressure:
+    """What is live where in a kernel, by how often it stands in the coarsened kernel.
+
+    `rescaled` says whether ids and sizes are computed at the kernel's start, as at each factor above 1.
+    """
+
+    analysed: Analysed
+    rescaled: bool
+
+    def maximum(self, factor: int) -> int:
+        """The most words live at once at a factor; its result for 1 is the kernel's own unless `rescaled`."""
+        most = max(point.at(factor) for point in self._points)
+        return most + self._private.at(factor)
+
+    @cached_property
+    def _points(self) -> frozenset[Words | InRegion]:
+        region_of = {block: region for region in self.analysed.regions for block in region.blocks}
+        points: set[Words | InRegion] = set()
+        for block in self.analysed.divergence.control_flow.reverse_postorder:
+            region = region_of.get(block)
+            live = tuple(self._liveness.points(block))
+            points.update(self._in_shared(live) if region is None else self._in_region(region, live))
+        return frozenset(points)
+
+    def _in_shared(self, points: Sequence[Live]) -> Iterator[Words]:
+        """The points of a shared block, given from its end, and those before an instruction's last replica."""
+        yield from map(self._words, points)
+        for after, before in pairwise(points):
+            born, dying = self._words(after - before), self._words(before - after)
+            if born.repeated:
+                behind = self._words(after)
+                yield Words(behind.once + dying.once + dying.repeated - born.repeated, behind.repeated)
+
+    def _in_region(self, region: Region, points: Iterable[Live]) -> Iterator[InRegion]:
+        own = self._defined_in(region)
+        behind = self._liveness.at_entry[region.join]
+        passing = behind & self._liveness.at_exit[region.head]
+        used_up = self._liveness.at_exit[region.head] - behind - own
+        results = self._results(region, own)
+        for live in points:
+            yield InRegion(
+                own=sum(self._size[name] for name in live & own),
+                left=self._words(live & used_up),
+                used_up=self._words(used_up),
+                results=self._words(results - passing),
+                passing=self._words(passing),
+            )
+
+    def _defined_in(self, region: Region) -> Live:
+        """The values that a region computes; ids and sizes are computed at the start."""
+        blocks = self.analysed.kernel.block
+        names = {i.name for name in region.blocks for i in blocks[name].instructions}
+        return frozenset(names - self._at_start.keys())
+
+    def _results(self, region: Region, own: Live) -> Live:
+        """What a copy of a region leaves behind: the join's phis, and its own values that are used there."""
+        leaving = region.blocks | {region.head}
+        phis = self.analysed.kernel.block[region.join].phis
+        merged = frozenset(phi.name for phi in phis if not leaving.isdisjoint(phi.incoming))
+        return self._liveness.at_entry[region.join] & (own | merged)
+
+    def _words(self, names: Iterable[str]) -> Words:
+        once = repeated = 0
+        for name in names:
+            if name in self._divergent:
+                repeated += self._size[name]
+            else:
+                once += self._size[name]
+        return Words(once, repeated)
+
+    @cached_property
+    def _liveness(self) -> Liveness:
+        return Liveness(self.analysed.kernel, self.analysed.divergence.control_flow, self._at_start)
+
+    @cached_property
+    def _at_start(self) -> dict[str, str]:
+        """The values that the transform computes at the start, by the name of the first replica."""
+        kernel = self.analysed.kernel
+        if not self.rescaled:
+            return {}
+        # Which ones they are is the same at any factor above 1.
+        ids = IdRewriter(kernel, Coarsening(2, self.analysed.divergence.dimension), NameSupply(kernel))
+        answers = {i.name: ids.answered_at_start(i) for i in kernel.instructions()}
+        return {name: replicas[0].removeprefix("%") for name, replicas in answers.items() if replicas}
+
+    @cached_property
+    def _divergent(self) -> frozenset[str]:
+        divergent = self.analysed.divergence.values
+        return divergent | {new for name, new in self._at_start.items() if name in divergent}
+
+    @cached_property
+    def _size(self) -> dict[str, int]:
+        """The words of each argument and each instruction's result; an array's address is no value of its own."""
+        kernel = self.analysed.kernel
+        size = {argument.name: value_words(argument.type) for argument in kernel.arguments}
+        for name, instruction in kernel.definition.items():
+            size[name] = 0 if instruction.opcode == "alloca" else value_words(instruction.type)
+        return size | {new: size[name] for name, new in self._at_start.items()}
+
+    @cached_property
+    def _private(self) -> Words:
+        """The arrays and variables that stay in private memory."""
+        divergent = self.analysed.divergence.is_divergent
+        once = repeated = 0
+        for instruction in self._allocas():
+            words = array_words(instruction, self.analysed.kernel.structures)
+            once, repeated = (once, repeated + words) if divergent(instruction) else (once + words, repeated)
+        return Words(once, repeated)
+
+    def _allocas(self) -> Iterator[Instruction]:
+        return (i for i in self.analysed.kernel.instructions() if i.opcode == "alloca")

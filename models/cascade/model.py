@@ -1,0 +1,115 @@
+"""The cascade (Magni, Dubach, O'Boyle, PACT 2014, section 6): at each factor, coarsen further or stop.
+
+1 ──yes──▶ 2 ──yes──▶ 4 ──yes──▶ 8 ──yes──▶ 16 ──yes──▶ 32
+no         no         no         no         no
+▼          ▼          ▼          ▼          ▼
+1          2          4          8          16
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coarsen.features import FEATURES, FeatureTable
+
+from .network import StepModel
+from .projection import Projection
+from .step_inputs import Array, inputs_of_feature, step_inputs
+
+THRESHOLD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """How a feature moved a step's answer.
+
+    `value` is the feature at the step's factor; `effect` the probability minus what it would be if the
+    feature and its delta had their mean over the training kernels.
+    """
+
+    feature: str
+    value: float
+    effect: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The answer at one factor; `contributions` from the strongest on, none where the answer is constant."""
+
+    factor: int
+    probability: float
+    coarsen_further: bool
+    examples: int
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The factor that a model chooses, and the steps that led there; the last says no, or stands at 16."""
+
+    model: str
+    factor: int
+    steps: tuple[Step, ...]
+
+    def reasons(self, count: int = 3) -> tuple[Contribution, ...]:
+        """What moved the last answer most."""
+        return self.steps[-1].contributions[:count]
+
+
+@dataclass(frozen=True)
+class CascadeModel:
+    """A device's model: one `StepModel` per factor 1, 2, 4, 8, 16, for one coarsened dimension.
+
+    All steps look at the same components. `card` is the model card as it is stored.
+    """
+
+    name: str
+    dimension: int
+    projection: Projection
+    steps: tuple[StepModel, ...]
+    card: Mapping[str, object] = field(default_factory=dict, compare=False)
+
+    def predict(self, table: FeatureTable) -> Prediction:
+        """The factor for a kernel.
+
+        Args:
+            table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened.
+
+        Raises:
+            InvalidInputError: the table lacks a factor that is needed.
+        """
+        answers: list[Step] = []
+        factor = 1
+        for step in self.steps:
+            answers.append(self._answer(step, table))
+            if not answers[-1].coarsen_further:
+                break
+            factor = 2 * step.factor
+        return Prediction(self.name, factor, tuple(answers))
+
+    def step_probabilities(self, table: FeatureTable) -> Mapping[int, float]:
+        """At each factor, whether or not the cascade gets there, the probability that the next one is better."""
+        return {step.factor: self._probability(step, self._standardised(step, table)) for step in self.steps}
+
+    def _answer(self, step: StepModel, table: FeatureTable) -> Step:
+        probability = self._probability(step, self._standardised(step, table))
+        contributions = () if step.is_constant else self._contributions(step, table, probability)
+        return Step(step.factor, probability, probability > THRESHOLD, step.examples, contributions)
+
+    def _contributions(self, step: StepModel, table: FeatureTable, probability: float) -> tuple[Contribution, ...]:
+        values = table.at(step.factor).by_name()
+        standardised = self._standardised(step, table)
+        found = []
+        for index, feature in enumerate(FEATURES):
+            average = standardised.copy()
+            average[list(inputs_of_feature(index))] = 0.0
+            effect = probability - self._probability(step, average)
+            found.append(Contribution(feature.name, values[feature.name], effect))
+        return tuple(sorted(found, key=lambda contribution: -abs(contribution.effect)))
+
+    def _standardised(self, step: StepModel, table: FeatureTable) -> Array:
+        return self.projection.standardise(step_inputs(table, step.factor))
+
+    def _probability(self, step: StepModel, standardised: Array) -> float:
+        return step.probability(self.projection.scores(standardised))

@@ -1,0 +1,138 @@
+"""One step of the cascade as a scikit-learn classifier: rotated components, then a small network.
+
+inputs (n, i) ─▶ VarimaxComponents ─▶ scores (n, c) ─▶ network ─▶ probability of the second class (n,)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .network_training import NetworkSettings, Problem, train_networks
+from .step_inputs import Array
+from .varimax_components import VarimaxComponents
+
+
+class CascadeStepClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Answers a question with two answers, such as "coarsen further?", as each step of the cascade does.
+
+    Args:
+        components: an unfitted transformer of the inputs, `VarimaxComponents()` if left out. One that is fitted
+            already, on more samples than have an answer, is given as `sklearn.frozen.FrozenEstimator(fitted)`.
+        hidden_units: the network's hidden units.
+        iterations: steps of the optimiser, each over all samples.
+        learning_rate: of the optimiser (Adam).
+        weight_decay: the penalty on the squared weights.
+        random_state: the source of the first weights, as everywhere in scikit-learn.
+
+    Attributes:
+        classes_: the two answers, in rising order.
+        n_features_in_: the number of inputs.
+        components_: the fitted transformer.
+        network_: the trained `Network`, which gives the probability of the second answer.
+    """
+
+    def __init__(
+        self,
+        components: BaseEstimator | None = None,
+        hidden_units: int = 4,
+        iterations: int = 500,
+        learning_rate: float = 0.02,
+        weight_decay: float = 0.01,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.components = components
+        self.hidden_units = hidden_units
+        self.iterations = iterations
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
+        """Fit on samples of shape (n, i) and their answers (n,).
+
+        Raises:
+            ValueError: the samples are no numbers, or there are not exactly two answers.
+        """
+        fit_together([StepFit(self, X, y)])
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Array:  # noqa: N803 - scikit-learn's name
+        """The probabilities (n, 2) of the answers, for samples (n, i)."""
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=np.float64, reset=False)
+        second = self.network_.probability(self.components_.transform(samples))
+        return np.stack([1.0 - second, second], axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
+        """The more probable answers (n,), for samples (n, i); the first of two that are equally so."""
+        probabilities = self.predict_proba(X)
+        answers: NDArray[Any] = self.classes_[(probabilities[:, 1] > probabilities[:, 0]).astype(int)]
+        return answers
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - its type is scikit-learn's own
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+@dataclass(frozen=True)
+class StepFit:
+    """A classifier and what it is to be fitted on: `samples` (n, i) and `answers` (n,)."""
+
+    classifier: CascadeStepClassifier
+    samples: ArrayLike
+    answers: ArrayLike
+
+
+def fit_together(fits: Sequence[StepFit]) -> None:
+    """Fit classifiers, each as its `fit` does; all networks are trained as one batch, which is much faster.
+
+    Raises:
+        ValueError: see `CascadeStepClassifier.fit`; the classifiers' networks differ in more than their seeds.
+    """
+    if not fits:
+        return
+    settings = {_settings(fit.classifier) for fit in fits}
+    if len(settings) > 1:
+        raise ValueError("classifiers that are fitted together need the same settings")
+    problems = [_problem(fit) for fit in fits]
+    for fit, network in zip(fits, train_networks(problems, settings.pop()), strict=True):
+        fit.classifier.network_ = network
+
+
+def _settings(classifier: CascadeStepClassifier) -> NetworkSettings:
+    return NetworkSettings(
+        classifier.hidden_units, classifier.iterations, classifier.learning_rate, classifier.weight_decay
+    )
+
+
+def _problem(fit: StepFit) -> Problem:
+    """Check the samples, fit the components on them and state the network's problem."""
+    classifier = fit.classifier
+    samples, answers = validate_data(classifier, fit.samples, fit.answers, dtype=np.float64, ensure_min_samples=2)
+    classifier.classes_, targets = _encoded(answers)
+    components = VarimaxComponents() if classifier.components is None else clone(classifier.components)
+    classifier.components_ = components.fit(samples, answers)
+    seed = check_random_state(classifier.random_state).randint(2**31)
+    return Problem(classifier.components_.transform(samples), targets, (int(seed),))
+
+
+def _encoded(answers: NDArray[Any]) -> tuple[NDArray[Any], Array]:
+    """The two answers, and 1 for each sample (n,) that has the second, 0 for the others."""
+    check_classification_targets(answers)
+    classes, indices = np.unique(answers, return_inverse=True)
+    if len(classes) > 2:
+        kind = type_of_target(answers)
+        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+    if len(classes) < 2:
+        raise ValueError("there must be samples of two classes, not of one alone")
+    return classes, indices.astype(np.float64)

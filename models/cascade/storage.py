@@ -1,0 +1,107 @@
+"""Reading a device's cascade from its two files (`model_files.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coarsen.errors import InvalidInputError
+from coarsen.features import FEATURE_SET_VERSION, FEATURES
+
+from ..model_files import Tensors, check_features, check_format, model_names, read_card, read_tensors
+from .model import CascadeModel
+from .network import Network, StepModel
+from .projection import Projection
+from .step_inputs import INPUT_COUNT, STEP_FACTORS
+
+SHIPPED = Path(__file__).parent.parent / "data"
+FORMAT_VERSION = 2
+
+
+def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
+    """The names of the models in a folder, in alphabetical order."""
+    return model_names(folder)
+
+
+def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
+    """Load a model.
+
+    Args:
+        name: such as `tahiti`.
+        folder: where the model's two files are; the shipped models' folder if left out.
+
+    Raises:
+        InvalidInputError: no such model, a damaged file, or a model for another version of the features.
+    """
+    if name not in available_models(folder):
+        known = ", ".join(available_models(folder)) or "none"
+        raise InvalidInputError(f"there is no model '{name}'; there is: {known}")
+    card = read_card(name, folder)
+    check_format(name, card, FORMAT_VERSION)
+    check_features(name, card, "features", FEATURE_SET_VERSION, tuple(feature.name for feature in FEATURES))
+    tensors = read_tensors(name, folder, card)
+    try:
+        projection = _projection(tensors)
+        steps = _steps(card["steps"], tensors, projection.weights.shape[1])
+        return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
+
+
+def projection_names() -> Mapping[str, str]:
+    """What the arrays of the projection are called in the file, by what they are."""
+    return {part: f"projection.{part}" for part in ("mean", "scale", "loadings", "weights", "shares")}
+
+
+def network_names(factor: int) -> Mapping[str, str]:
+    """What the arrays of one step's network are called in the file, by what they are."""
+    parts = ("hidden_weights", "hidden_biases", "output_weights", "output_bias")
+    return {part: f"step{factor}.{part}" for part in parts}
+
+
+def _projection(tensors: Tensors) -> Projection:
+    part = {what: tensors[name] for what, name in projection_names().items()}
+    _, components = part["weights"].shape
+    both = (INPUT_COUNT, components)
+    shapes = {
+        "mean": (INPUT_COUNT,),
+        "scale": (INPUT_COUNT,),
+        "loadings": both,
+        "weights": both,
+        "shares": (components,),
+    }
+    _check_shapes("the projection", part, shapes)
+    return Projection(**part)
+
+
+def _steps(cards: list[Mapping[str, Any]], tensors: Tensors, components: int) -> tuple[StepModel, ...]:
+    steps = tuple(_step(card, tensors, components) for card in cards)
+    if tuple(step.factor for step in steps) != STEP_FACTORS:
+        raise ValueError(f"its steps are not those at the factors {', '.join(map(str, STEP_FACTORS))}")
+    return steps
+
+
+def _step(card: Mapping[str, Any], tensors: Tensors, components: int) -> StepModel:
+    factor, examples, further = int(card["factor"]), int(card["examples"]), int(card["further"])
+    if card["constant"]:
+        return StepModel(factor, examples, further)
+    part = {what: tensors[name] for what, name in network_names(factor).items()}
+    hidden = len(part["hidden_biases"])
+    shapes = {
+        "hidden_weights": (hidden, components),
+        "hidden_biases": (hidden,),
+        "output_weights": (hidden,),
+        "output_bias": (1,),
+    }
+    _check_shapes(f"the step at factor {factor}", part, shapes)
+    weights = part["hidden_weights"], part["hidden_biases"], part["output_weights"]
+    return StepModel(factor, examples, further, Network(*weights, float(part["output_bias"][0])))
+
+
+def _check_shapes(whose: str, part: Tensors, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for what, shape in shapes.items():
+        if part[what].shape != shape or part[what].dtype != np.float64 or not np.isfinite(part[what]).all():
+            raise ValueError(f"'{what}' of {whose} is not what it should be")

@@ -1,0 +1,59 @@
+"""A device's model as it is stored: fitted on all kernels of table 5, with its leave-one-out evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..evaluation.evaluation import Evaluation, Plan, evaluate
+from ..examples import Example
+from .model import CascadeModel
+from .training import fit_cascade
+
+# The cascade, and what to compare it with.
+METHODS = ("cascade", "unique", "never", "published")
+EVALUATION_SEEDS = 20
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model fitted on all of its device's kernels with one seed, and the evaluation with several."""
+
+    model: CascadeModel
+    evaluation: Evaluation
+    kernels: tuple[str, ...]
+    seed: int
+
+
+def train_device(
+    examples: Sequence[Example],
+    seed: int = 0,
+    published: Mapping[str, int] | None = None,
+    evaluation_seeds: int = EVALUATION_SEEDS,
+) -> TrainedModel:
+    """Train a device's model on all examples, and evaluate the method by leaving one family out.
+
+    Args:
+        examples: the kernels of one device along one dimension, of at least two families.
+        seed: of the networks' first weights.
+        published: the factors that others predicted by kernel, for comparison.
+        evaluation_seeds: how many seeds the evaluation is repeated with.
+
+    Raises:
+        InvalidInputError: see `fit_cascades`; a kernel is there twice.
+    """
+    model = fit_cascade(examples, seed)
+    methods = METHODS if published else METHODS[:-1]
+    factors = {(kernel, model.name): factor for kernel, factor in (published or {}).items()}
+    plan = Plan(methods, evaluation_seeds, model.dimension, published=factors)
+    kernels = tuple(example.kernel for example in examples)
+    return TrainedModel(model, evaluate(examples, (), plan), kernels, seed)
+
+
+def chosen_factors(evaluation: Evaluation, method: str) -> Mapping[str, Mapping[int, int]]:
+    """By kernel: the factors that a method chose with the kernel held out, and with how many seeds each."""
+    counts: dict[str, dict[int, int]] = {}
+    for outcome in evaluation.outcomes[method]:
+        kernel = counts.setdefault(outcome.example.kernel, {})
+        kernel[outcome.choice.factor] = kernel.get(outcome.choice.factor, 0) + 1
+    return {kernel: dict(sorted(factors.items())) for kernel, factors in counts.items()}

@@ -1,0 +1,97 @@
+"""Standardisation, principal components and varimax rotation as a scikit-learn transformer.
+
+Notation: n samples, i inputs, c components kept, R the varimax rotation (c, c).
+
+    Z = (X − mean) / scale                   (n, i)
+    Zᵀ Z / n = V Λ Vᵀ                        the correlations of the inputs; the first c eigenvectors are kept
+    A = V Λ^½ R                              (i, c)   rotated loadings: correlations of inputs with components
+    W = A (Aᵀ A)⁻¹ = V Λ^−½ R                (i, c)   weights
+    S = Z W                                  (n, c)   scores, uncorrelated, each of variance 1
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .projection import Projection
+from .rounding import on_grid, significant
+from .step_inputs import Array
+from .varimax import varimax_rotation
+
+VARIANCE = 0.95
+
+
+class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The fewest principal components that hold a part of the variance, rotated (PACT 2014, section 6).
+
+    Components stand in falling order of the variance that they hold after rotation; the sign is the one that makes
+    the largest loadings positive. An input that is the same in all samples contributes nothing.
+
+    Args:
+        variance: the part of the standardised inputs' variance that is kept, between 0 and 1.
+
+    Attributes:
+        projection_: the fitted `Projection`.
+        n_features_in_: the number of inputs.
+    """
+
+    def __init__(self, variance: float = VARIANCE) -> None:
+        self.variance = variance
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
+        """Fit on samples of shape (n, i), at least two; `y` is not used.
+
+        Raises:
+            ValueError: the samples are no numbers, fewer than two, or all alike.
+        """
+        samples = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        scaler = StandardScaler().fit(samples)
+        scale = significant(scaler.scale_)
+        mean = on_grid(scaler.mean_ / scale) * scale
+        self.projection_ = _rotated(mean, scale, (samples - mean) / scale, self.variance)
+        return self
+
+    def transform(self, X: ArrayLike) -> Array:  # noqa: N803 - scikit-learn's name
+        """The scores (n, c) of samples (n, i)."""
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.projection_.scores(self.projection_.standardise(samples))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.projection_.weights.shape[1])
+
+
+def _rotated(mean: Array, scale: Array, standardised: Array, variance: float) -> Projection:
+    """The projection of standardised samples (n, i)."""
+    total = float(standardised.var(axis=0).sum())
+    if total == 0.0:
+        raise ValueError("all samples are alike: there are no components to find")
+    kept = PCA(n_components=variance, svd_solver="full").fit(standardised)
+    # scikit-learn divides by n − 1, standardisation by n.
+    spread = np.sqrt(kept.explained_variance_ * (1 - 1 / len(standardised)))
+    unrotated: Array = kept.components_.T * spread
+    # In the order that a file keeps them in: products of other orders differ in their last bits.
+    loadings = np.ascontiguousarray(on_grid(_ordered(unrotated @ varimax_rotation(unrotated))))
+    weights = np.asarray(np.linalg.solve(loadings.T @ loadings, loadings.T).T, dtype=np.float64)
+    shares: Array = (loadings**2).sum(axis=0) / total
+    return Projection(mean, scale, loadings, np.ascontiguousarray(on_grid(weights)), on_grid(shares))
+
+
+def _ordered(loadings: Array) -> Array:
+    """The components in falling order of what they hold, with fixed signs.
+
+    The sign is that of a sum of cubes, in which the largest loadings decide. Its weights differ from input to
+    input, since equal and opposite loadings, of inputs that are perfectly correlated, must not cancel.
+    """
+    order = np.argsort(-on_grid((loadings**2).sum(axis=0)), kind="stable")
+    weights = 1.0 / (20.0 + np.arange(len(loadings)))
+    signs = np.where(weights @ loadings[:, order] ** 3 < 0.0, -1.0, 1.0)
+    return loadings[:, order] * signs

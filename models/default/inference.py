@@ -1,0 +1,85 @@
+"""A forest as flat arrays, and its answers in NumPy: all trees, and all rows, walk one level at a time.
+
+Nodes stand level by level, those of all trees in one sequence: first the roots, then their children, and so on.
+The children of the n-th inner node (counted from 0) are therefore the nodes T + 2n and T + 2n + 1, where T is the
+number of trees, and no pointers need storing:
+
+    feature  (nodes,)   the input that an inner node asks about, −1 at a leaf
+    number   (nodes,)   an inner node's threshold, a leaf's value
+
+A row goes to the first child where its input is at most the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .inputs import Array, Rows
+
+LEAF = -1
+
+
+@dataclass(frozen=True)
+class FlatForest:
+    """A forest's trees: `trees` of them, `feature` int16 and `number` float32, both of shape (nodes,)."""
+
+    trees: int
+    feature: NDArray[np.int16]
+    number: NDArray[np.float32]
+
+    @cached_property
+    def _first_child(self) -> NDArray[np.int32]:
+        """Each inner node's first child; at a leaf, something that is never used."""
+        inner = self.feature != LEAF
+        return (self.trees + 2 * (np.cumsum(inner) - 1)).astype(np.int32)
+
+    def values(self, rows: Rows) -> NDArray[np.float32]:
+        """Each tree's answer for each row of inputs (n, i), of shape (trees, n)."""
+        count = len(rows)
+        flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
+        node = np.repeat(np.arange(self.trees, dtype=np.int32), count)
+        start = np.tile(np.arange(count, dtype=np.int64) * rows.shape[1], self.trees)
+        walking = np.flatnonzero(self.feature[node] != LEAF)
+        while walking.size:
+            at = node[walking]
+            beyond = flat[start[walking] + self.feature[at]] > self.number[at]
+            reached = self._first_child[at] + beyond
+            node[walking] = reached
+            walking = walking[self.feature[reached] != LEAF]
+        return self.number[node].reshape(self.trees, count)
+
+    def predict(self, rows: Rows) -> tuple[Array, Array]:
+        """The trees' mean for each row, and the variance between trees; both (n,)."""
+        values = self.values(rows).astype(np.float64)
+        return values.mean(axis=0), values.var(axis=0)
+
+    def in_half_precision(self) -> FlatForest:
+        """The same forest with numbers that half precision can hold.
+
+        Thresholds are rounded down: of inputs in half precision, the same are at most them. Leaves are rounded to
+        the nearest number, by at most one part in two thousand.
+        """
+        nearest = self.number.astype(np.float16)
+        below = np.nextafter(nearest, np.float16(-np.inf))
+        is_too_large = (self.feature != LEAF) & (nearest > self.number)
+        return replace(self, number=np.where(is_too_large, below, nearest).astype(np.float32))
+
+    def check(self, inputs: int) -> None:
+        """Raise ValueError where the arrays are no forest over that many inputs."""
+        inner = int(np.count_nonzero(self.feature != LEAF))
+        if self.feature.ndim != 1 or self.feature.shape != self.number.shape:
+            raise ValueError("the arrays of its trees differ in shape")
+        if self.feature.dtype != np.int16 or self.number.dtype != np.float32:
+            raise ValueError("the arrays of its trees are of another type")
+        if self.trees < 1 or self.feature.size != self.trees + 2 * inner:
+            raise ValueError("its trees have too many or too few nodes")
+        if self.feature.min() < LEAF or self.feature.max() >= inputs:
+            raise ValueError("its trees ask about inputs that are not there")
+        if not np.isfinite(self.number).all():
+            raise ValueError("its trees hold numbers that are not finite")
+        if (self._first_child <= np.arange(self.feature.size))[self.feature != LEAF].any():
+            raise ValueError("its trees go round in circles")

@@ -1,0 +1,77 @@
+"""What the default model says of a kernel on a device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .novelty import Neighbour
+
+
+@dataclass(frozen=True, slots=True)
+class FactorPrediction:
+    """One factor of the curve, as natural logarithms of the speed-up over factor 1.
+
+    `low` and `high` bound an 80 % interval, `utility` is the mean less three times the expected loss, `possible`
+    says whether the factor divides the launch's local size, so far as that is known.
+    """
+
+    factor: int
+    log_speedup: float
+    low: float
+    high: float
+    utility: float
+    possible: bool
+
+    @property
+    def speedup(self) -> float:
+        """The predicted speed-up, the exponential of its mean logarithm."""
+        return math.exp(self.log_speedup)
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """How a feature moved the prediction at the explained factor.
+
+    `value` is the feature at factor 1, `value_at_factor` at the explained factor, `effect` the predicted log
+    speed-up less what it would be if the feature had its median over the training kernels at that factor.
+    """
+
+    feature: str
+    value: float
+    value_at_factor: float
+    effect: float
+
+
+@dataclass(frozen=True)
+class CurvePrediction:
+    """The curve of a kernel on a device, and the factor to choose.
+
+    Args:
+        model: the model's name; `kernel`, `device`, `dimension` say what was predicted.
+        factor: the choice; 1 where the model `abstained`, and then `reason` says why, else it is empty.
+        curve: the factors 2 to 32.
+        step_probability: at a factor f, the probability that 2f is faster than f.
+        explained_factor: the chosen factor, or the one of the largest utility where the choice is 1.
+        influences: all features, from the one that moved the prediction at that factor most.
+        nearest: the nearest training kernels; the model abstains where the first is farther than `limit`.
+    """
+
+    model: str
+    kernel: str
+    device: str
+    dimension: int
+    factor: int
+    abstained: bool
+    reason: str
+    curve: tuple[FactorPrediction, ...]
+    step_probability: Mapping[int, float]
+    explained_factor: int
+    influences: tuple[Influence, ...]
+    nearest: tuple[Neighbour, ...]
+    limit: float
+
+    def reasons(self, count: int = 3) -> tuple[Influence, ...]:
+        """The features that moved the prediction at the explained factor most."""
+        return self.influences[:count]

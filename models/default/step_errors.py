@@ -1,0 +1,76 @@
+"""The probability that a step helps, calibrated on out-of-bag curves.
+
+A step from f to 2f adds d, of which the joint distribution knows the mean m and the deviation s (`joint.py`).
+
+    P(d > 0) = 1 − F(−κ m / s)
+
+F is the distribution of (d − m) / s over the steps of the training kernels, predicted by trees that had not seen
+them. Forests predict too little of what is large: κ, which is above 1 then, is the number of a fixed grid that
+makes the answers of these steps likeliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .inputs import Array
+from .joint import CurveDistribution
+from .quantiles import weighted_quantiles
+
+LEVELS = 200
+_SHARPNESS = np.geomspace(0.25, 4.0, 81)
+
+
+@dataclass(frozen=True)
+class StepErrors:
+    """The distribution of a step's standardised error.
+
+    Args:
+        quantiles: F's, at the levels (k + ½) / K, shape (K,).
+        sharpness: κ.
+    """
+
+    quantiles: Array
+    sharpness: float
+
+    def probability(self, curve: CurveDistribution, factor: int) -> float:
+        """The probability that twice a factor is faster than the factor."""
+        mean, deviation = curve.step(factor)
+        if deviation == 0.0:
+            return 1.0 if mean > 0.0 else 0.0
+        return float(_above_zero(np.array(mean / deviation), self.quantiles, self.sharpness))
+
+
+def fit_step_errors(curves: Sequence[CurveDistribution], observed: Array, weights: Array) -> StepErrors:
+    """Fit the distribution of a step's error.
+
+    Args:
+        curves: what trees that had not seen the kernel say of n curves, over all F factors.
+        observed: the curves' log speed-ups, (n, F), NaN where not measured.
+        weights: each curve's weight, (n,).
+    """
+    steps = np.array([[curve.step(factor) for factor in curve.steps()] for curve in curves])
+    added = np.diff(observed, axis=1, prepend=0.0)
+    known = np.isfinite(added) & np.isfinite(steps).all(axis=2) & (steps[:, :, 1] > 0.0)
+    mean, deviation = steps[known].T
+    weight = np.broadcast_to(weights[:, np.newaxis], added.shape)[known]
+    levels = (np.arange(LEVELS) + 0.5) / LEVELS
+    quantiles = weighted_quantiles((added[known] - mean) / deviation, weight, levels)
+    return StepErrors(quantiles, _sharpness(mean / deviation, added[known], weight, quantiles))
+
+
+def _sharpness(ratio: Array, added: Array, weight: Array, quantiles: Array) -> float:
+    decided = np.where(added == 0.0, 0.0, weight)
+    losses = []
+    for sharpness in _SHARPNESS:
+        helps = _above_zero(ratio, quantiles, sharpness)
+        losses.append(-(decided * np.log(np.where(added > 0.0, helps, 1.0 - helps))).sum())
+    return float(_SHARPNESS[int(np.argmin(losses))])
+
+
+def _above_zero(ratio: Array, quantiles: Array, sharpness: float) -> Array:
+    levels = (np.arange(quantiles.size) + 0.5) / quantiles.size
+    return np.asarray(1.0 - np.interp(-sharpness * ratio, quantiles, levels))

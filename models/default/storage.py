@@ -1,0 +1,157 @@
+"""Reading and writing the default model: `default.safetensors` with the numbers, `default.json` the card.
+
+forest.feature   uint8    255 at a leaf
+forest.number    float16  thresholds and leaves, which are rounded so when the model is fitted
+the rest         as it is
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.features import FEATURE_SET_VERSION, MECHANISM_FEATURE_SET_VERSION
+
+from ..model_files import Card, Tensors, check_features, check_format, read_card, read_tensors, write_model
+from .adjustment import Adjustment
+from .card import FORMAT_VERSION, Provenance, model_card
+from .device_scales import KINDS, DeviceScales
+from .error_model import ErrorModel
+from .inference import LEAF, FlatForest
+from .inputs import COARSENED, FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES, POINT_NAMES
+from .model import NAME, DefaultModel
+from .novelty import Neighbourhood
+from .step_errors import LEVELS, StepErrors
+
+SHIPPED = Path(__file__).parent / "data"
+_STORED_LEAF = 255
+_ERROR_ARRAYS = tuple(field.name for field in fields(ErrorModel) if field.name not in ("ratio", "scales"))
+_POINT_ARRAYS = ("points", "mean", "scale")
+
+
+def has_default(folder: Path = SHIPPED) -> bool:
+    """Whether a folder holds a default model."""
+    return (folder / f"{NAME}.safetensors").exists()
+
+
+def load_default(folder: Path = SHIPPED) -> DefaultModel:
+    """Load the default model from a folder, the shipped one's if left out.
+
+    Raises:
+        InvalidInputError: there is none, its files are damaged, or it was made for other features.
+    """
+    if not has_default(folder):
+        raise InvalidInputError(
+            f"there is no model '{NAME}' in {folder}: `coarsen train --model default` makes one"
+        )
+    card = read_card(NAME, folder)
+    check_format(NAME, card, FORMAT_VERSION)
+    check_features(NAME, card, "features", FEATURE_SET_VERSION, FEATURE_NAMES)
+    check_features(NAME, card, "mechanism features", MECHANISM_FEATURE_SET_VERSION, MECHANISM_NAMES)
+    tensors = read_tensors(NAME, folder, card)
+    try:
+        return _model(card, tensors)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"the model '{NAME}' is damaged: {error}") from None
+
+
+def save_default(model: DefaultModel, provenance: Provenance, folder: Path = SHIPPED) -> tuple[Path, Path]:
+    """Write the default model's two files, and say where.
+
+    Args:
+        model: the model.
+        provenance: what its card says of where it comes from and how good it is.
+        folder: made if it is not there.
+
+    Raises:
+        InvalidInputError: the folder can't be written.
+    """
+    return write_model(NAME, folder, _tensors(model), lambda sha256: model_card(model, provenance, sha256))
+
+
+def _tensors(model: DefaultModel) -> Tensors:
+    is_leaf = model.forest.feature == LEAF
+    return {
+        "forest.feature": np.where(is_leaf, _STORED_LEAF, model.forest.feature).astype(np.uint8),
+        "forest.number": model.forest.number.astype(np.float16),
+        **{f"errors.{name}": getattr(model.errors, name) for name in _ERROR_ARRAYS},
+        "steps.quantiles": model.steps.quantiles,
+        **{f"neighbourhood.{name}": getattr(model.neighbourhood, name) for name in _POINT_ARRAYS},
+        "medians": model.medians,
+    }
+
+
+def _model(card: Card, tensors: Tensors) -> DefaultModel:
+    if card["inputs"] != list(INPUT_NAMES):
+        raise ValueError("its inputs are not those of this version")
+    return DefaultModel(
+        forest=_forest(int(card["settings"]["trees"]), tensors),
+        errors=_errors(card["error_model"], tensors),
+        steps=_steps(float(card["error_model"]["sharpness"]), tensors),
+        neighbourhood=_neighbourhood(card["neighbourhood"], tensors),
+        medians=_checked(tensors, "medians", (len(COARSENED), len(INPUT_NAMES)), np.float32),
+        adjustments={
+            str(device): Adjustment(float(numbers["scale"]), float(numbers["slope"]))
+            for device, numbers in card["adjustments"].items()
+        },
+        card=card,
+    )
+
+
+def _forest(trees: int, tensors: Tensors) -> FlatForest:
+    feature, number = tensors["forest.feature"], tensors["forest.number"]
+    if feature.dtype != np.uint8 or number.dtype != np.float16:
+        raise ValueError("the arrays of its trees are of another type")
+    wide = feature.astype(np.int16)
+    wide[wide == _STORED_LEAF] = LEAF
+    forest = FlatForest(trees, wide, number.astype(np.float32))
+    forest.check(len(INPUT_NAMES))
+    return forest
+
+
+def _errors(card: Card, tensors: Tensors) -> ErrorModel:
+    factors = len(COARSENED)
+    shapes = {"variance": (factors,), "correlation": (factors, factors), "interval": (2,)}
+    return ErrorModel(
+        ratio=float(card["ratio"]),
+        scales=DeviceScales(
+            devices={str(name): _scale(scale) for name, scale in card["device_scales"].items()},
+            kinds={kind: _scale(card["kind_scales"][kind]) for kind in KINDS if kind in card["kind_scales"]},
+        ),
+        **{name: _checked(tensors, f"errors.{name}", shapes[name], np.float64) for name in _ERROR_ARRAYS},
+    )
+
+
+def _scale(written: float) -> float:
+    scale = float(written)
+    if not 0.0 < scale < math.inf:
+        raise ValueError(f"the error of a device can't be scaled by {scale}")
+    return scale
+
+
+def _steps(sharpness: float, tensors: Tensors) -> StepErrors:
+    return StepErrors(_checked(tensors, "steps.quantiles", (LEVELS,), np.float64), sharpness)
+
+
+def _neighbourhood(card: Card, tensors: Tensors) -> Neighbourhood:
+    kernels, inputs = tuple(map(str, card["kernels"])), len(POINT_NAMES)
+    return Neighbourhood(
+        kernels=kernels,
+        points=_checked(tensors, "neighbourhood.points", (len(kernels), inputs), np.float32),
+        mean=_checked(tensors, "neighbourhood.mean", (inputs,), np.float64),
+        scale=_checked(tensors, "neighbourhood.scale", (inputs,), np.float64),
+        limit=float(card["limit"]),
+    )
+
+
+def _checked(tensors: Tensors, name: str, shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
+    array = tensors[name]
+    if array.shape != shape or array.dtype != kind or not np.isfinite(array).all() or not array.size:
+        raise ValueError(f"'{name}' is not what it should be")
+    return array

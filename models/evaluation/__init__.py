@@ -1,0 +1,1 @@
+"""How good a predictor is, on kernels that it has not seen."""

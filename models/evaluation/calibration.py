@@ -1,0 +1,108 @@
+"""Whether probabilities mean what they say: of the steps called 80 % likely to help, how many did?
+
+Each forecast is of one step f ─▶ 2f of a held-out kernel on a device; it came true where 2f is faster than f. A
+step counts once, however many seeds there are: each seed's forecast has its share of the weight. Steps of which
+a factor was not measured, or neither has a duration, are left out.
+
+Brier score: the mean of (p − outcome)² (Brier 1950); expected calibration error: the mean over bins, by their
+weight, of |mean p − share that helped|. Intervals: Wilson's (1927); they take steps for independent, which those
+of one kernel are not, so they are somewhat too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bootstrap import Interval
+from .outcome import GIVEN_UP_SPEEDUP, Outcome
+
+BINS = 10
+# The quantile of the normal distribution for an interval of 95 %.
+_DEVIATIONS = 1.959964
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A probability that a step helps, whether it did, and how much the forecast counts."""
+
+    probability: float
+    helped: bool
+    weight: float
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The forecasts between two probabilities: how many steps, their mean probability, the share that helped."""
+
+    low: float
+    high: float
+    steps: float
+    mean_probability: float
+    helped: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The bins that have forecasts, and what they come to; `steps` in all."""
+
+    bins: tuple[Bin, ...]
+    steps: float
+    expected_calibration_error: float
+    brier: float
+
+
+def forecasts(outcomes: Iterable[Outcome]) -> list[Forecast]:
+    """The forecasts among a method's outcomes."""
+    found = list(outcomes)
+    weight = 1 / max(1, len({outcome.seed for outcome in found}))
+    return [
+        Forecast(probability, helped, weight)
+        for outcome in found
+        for factor, probability in outcome.choice.step_probability.items()
+        if (helped := _helped(outcome, factor)) is not None
+    ]
+
+
+def calibration(forecasts: Sequence[Forecast], bins: int = BINS) -> Calibration | None:
+    """The reliability of forecasts in bins of equal width; None where there are none."""
+    if not forecasts:
+        return None
+    index = [min(int(forecast.probability * bins), bins - 1) for forecast in forecasts]
+    groups = [[f for f, place in zip(forecasts, index, strict=True) if place == each] for each in range(bins)]
+    found = tuple(_bin(each / bins, (each + 1) / bins, group) for each, group in enumerate(groups) if group)
+    steps = sum(each.steps for each in found)
+    return Calibration(
+        found,
+        steps,
+        sum(each.steps * abs(each.mean_probability - each.helped) for each in found) / steps,
+        sum(f.weight * (f.probability - f.helped) ** 2 for f in forecasts) / steps,
+    )
+
+
+def wilson_interval(share: float, count: float) -> Interval:
+    """Wilson's interval of 95 % of a share among so many."""
+    square = _DEVIATIONS**2 / count
+    middle = (share + square / 2) / (1 + square)
+    half = _DEVIATIONS * math.sqrt(share * (1 - share) / count + square / (4 * count)) / (1 + square)
+    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+
+
+def _helped(outcome: Outcome, factor: int) -> bool | None:
+    speedup = {1: 1.0, **outcome.example.speedup}
+    before, after = speedup.get(factor), speedup.get(2 * factor)
+    if not outcome.is_measured or before is None or after is None or before == after == GIVEN_UP_SPEEDUP:
+        return None
+    return after > before
+
+
+def _bin(low: float, high: float, group: Sequence[Forecast]) -> Bin:
+    weights = np.array([forecast.weight for forecast in group])
+    steps = float(weights.sum())
+    helped = float(np.average([forecast.helped for forecast in group], weights=weights))
+    mean = float(np.average([forecast.probability for forecast in group], weights=weights))
+    return Bin(low, high, steps, mean, helped, wilson_interval(helped, steps))

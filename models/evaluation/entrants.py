@@ -1,0 +1,65 @@
+"""The methods that can be evaluated, by name, and how each is to be fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from coarsen.errors import InvalidInputError
+
+from .method import Method
+from .simple_methods import Never, Unique
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method in the evaluation.
+
+    `description` is for a reader of the table. `make` is None for those that are no predictors, since they look
+    at the answer or at a table. `is_random`: the seed matters. `pools`: it can use what was measured on any
+    device, so that further training data is of use to it.
+    """
+
+    name: str
+    description: str
+    make: Callable[[], Method] | None
+    is_random: bool = False
+    pools: bool = False
+
+
+def _cascade() -> Method:
+    # Imported late: it loads PyTorch.
+    from ..cascade.method import Cascade
+
+    return Cascade()
+
+
+def _default() -> Method:
+    # Imported late: it loads scikit-learn.
+    from ..default.method import Default
+
+    return Default()
+
+
+NEVER, UNIQUE, ORACLE, PUBLISHED = "never", "unique", "oracle", "published"
+ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
+    {
+        entrant.name: entrant
+        for entrant in (
+            Entrant(NEVER, "no coarsening", Never),
+            Entrant(UNIQUE, "one factor for all kernels, the best for those it learned from", Unique),
+            Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
+            Entrant("cascade", "the published model, of one device", _cascade, is_random=True),
+            Entrant("default", "the default model", _default, is_random=True, pools=True),
+            Entrant(ORACLE, "the best factor, known afterwards", None),
+        )
+    }
+)
+
+
+def entrant(name: str) -> Entrant:
+    """The entrant of this name. Raises InvalidInputError where there is none; the message lists the names."""
+    if name not in ENTRANTS:
+        raise InvalidInputError(f"no method '{name}'; there are {', '.join(ENTRANTS)}")
+    return ENTRANTS[name]

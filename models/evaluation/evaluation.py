@@ -1,0 +1,182 @@
+"""All methods on all kernels held out: what each chose, and what came of it.
+
+examples ─▶ folds ─▶ choices of each method ─▶ outcomes ─▶ scores by device (`scores`), calibration (`calibration`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coarsen.errors import InvalidInputError
+
+from ..examples import Example
+from .entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
+from .folds import leave_one_family_out
+from .method import Choice
+from .outcome import Outcome
+from .runner import run_method
+from .scores import HitScore, SpeedupScore, case_of, hit_score, speedup_score
+
+# A kernel on a device along a dimension.
+Key = tuple[str, str, int]
+# Told a method's name and how many of how many fits are done.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to evaluate, and how.
+
+    `unseen`: nothing of the data is learned from, the further training data alone. `dimension` and `devices`
+    (all if none is named) say what is predicted; what is learned from may be along any dimension, on any device.
+    `published` holds the factors that others predicted, by kernel and device.
+    """
+
+    methods: tuple[str, ...]
+    seeds: int = 20
+    dimension: int = 0
+    devices: tuple[str, ...] = ()
+    unseen: bool = False
+    processes: int = 1
+    published: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The outcomes of each method, by its name."""
+
+    outcomes: Mapping[str, tuple[Outcome, ...]]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices, in the order of the data."""
+        found = (outcome.example.device for outcomes in self.outcomes.values() for outcome in outcomes)
+        return tuple(dict.fromkeys(found))
+
+    def on(self, *devices: str) -> Mapping[str, tuple[Outcome, ...]]:
+        """The outcomes on some devices, of the methods that have any there."""
+        chosen = {
+            name: tuple(outcome for outcome in outcomes if outcome.example.device in devices)
+            for name, outcomes in self.outcomes.items()
+        }
+        return {name: outcomes for name, outcomes in chosen.items() if outcomes}
+
+    def is_measured(self, device: str) -> bool:
+        """Whether more than best factors is known of a device."""
+        return any(outcome.is_measured for outcomes in self.on(device).values() for outcome in outcomes)
+
+    def speedup_scores(self, *devices: str) -> Mapping[str, SpeedupScore]:
+        """The score of each method on measured devices, together; beside those of `never` and `unique`."""
+        outcomes = self.on(*devices)
+        simple = {name: outcomes[name] for name in (NEVER, UNIQUE) if name in outcomes}
+        return {name: speedup_score(found, _same_cases(simple, found)) for name, found in outcomes.items()}
+
+    def hit_scores(self, *devices: str) -> Mapping[str, HitScore]:
+        """How near each method's choices are to the best factors of devices."""
+        return {name: hit_score(found) for name, found in self.on(*devices).items()}
+
+
+def evaluate(
+    data: Sequence[Example], further: Sequence[Example], plan: Plan, progress: Progress = lambda *_: None
+) -> Evaluation:
+    """Evaluate methods on data.
+
+    Args:
+        data: to be evaluated on, each kernel held out in its turn, and to be learned from unless `plan.unseen`.
+        further: to be learned from only: by methods that pool devices, and by all with `plan.unseen`.
+        plan: what to do.
+        progress: told after each fit.
+
+    Raises:
+        InvalidInputError: nothing to evaluate along the dimension or on a device; an example is there twice; no
+        such
+            method.
+    """
+    entrants = [entrant(name) for name in dict.fromkeys(plan.methods)]
+    evaluated = _evaluated(data, plan)
+    answers = _answers(evaluated)
+    return Evaluation(
+        {
+            each.name: tuple(
+                Outcome(answers[key], seed, choice)
+                for seed, key, choice in _choices(each, data, evaluated, further, plan, progress)
+            )
+            for each in entrants
+        }
+    )
+
+
+def _evaluated(data: Sequence[Example], plan: Plan) -> list[Example]:
+    known = dict.fromkeys(example.device for example in data)
+    for device in plan.devices:
+        if device not in known:
+            raise InvalidInputError(f"the data has nothing of a device '{device}'; it has {', '.join(known)}")
+    chosen = [example for example in data if not plan.devices or example.device in plan.devices]
+    evaluated = [example for example in chosen if example.dimension == plan.dimension]
+    if not evaluated:
+        raise InvalidInputError(f"no kernel of the data was coarsened along dimension {plan.dimension}")
+    return evaluated
+
+
+def _choices(
+    chosen: Entrant,
+    data: Sequence[Example],
+    evaluated: Sequence[Example],
+    further: Sequence[Example],
+    plan: Plan,
+    progress: Progress,
+) -> Iterator[tuple[int, Key, Choice]]:
+    if chosen.make is None:
+        yield from _looked_up(chosen.name, evaluated, plan.published)
+        return
+    training = _training(chosen, data, further, plan)
+    seeds = range(plan.seeds) if chosen.is_random else range(1)
+    processes = plan.processes if chosen.is_random else 1
+    folds = leave_one_family_out(evaluated, training)
+    for done in run_method(
+        chosen.make(), folds, seeds, processes, lambda count, total: progress(chosen.name, count, total)
+    ):
+        for example, choice in zip(done.fold.held_out, done.choices, strict=True):
+            yield done.seed, key_of(example), choice
+
+
+def _training(chosen: Entrant, data: Sequence[Example], further: Sequence[Example], plan: Plan) -> list[Example]:
+    """What a method may learn from, but for the kernel held out. What the data has too is taken from the data."""
+    if plan.unseen:
+        return list(further)
+    known = set(map(key_of, data))
+    return [*data, *(example for example in further if chosen.pools and key_of(example) not in known)]
+
+
+def _looked_up(
+    name: str, evaluated: Iterable[Example], published: Mapping[tuple[str, str], int]
+) -> Iterator[tuple[int, Key, Choice]]:
+    for example in evaluated:
+        place = example.kernel, example.device
+        if name == ORACLE:
+            yield 0, key_of(example), Choice(example.best_factor)
+        elif name == PUBLISHED and place in published:
+            yield 0, key_of(example), Choice(published[place])
+
+
+def key_of(example: Example) -> Key:
+    """What tells examples apart."""
+    return example.kernel, example.device, example.dimension
+
+
+def _answers(evaluated: Sequence[Example]) -> dict[Key, Example]:
+    answers: dict[Key, Example] = {}
+    for example in evaluated:
+        if key_of(example) in answers:
+            raise InvalidInputError(f"{example.kernel} on {example.device} is in the data twice")
+        answers[key_of(example)] = example
+    return answers
+
+
+def _same_cases(
+    others: Mapping[str, Sequence[Outcome]], outcomes: Sequence[Outcome]
+) -> Mapping[str, Sequence[Outcome]]:
+    """The others' outcomes in the cases that a method has outcomes in."""
+    cases = {case_of(outcome) for outcome in outcomes}
+    return {name: [outcome for outcome in found if case_of(outcome) in cases] for name, found in others.items()}

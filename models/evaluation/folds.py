@@ -1,0 +1,53 @@
+"""What is learned from, for each kernel that is held out.
+
+Strict: a held-out family is unseen on every device, at every factor and along every dimension. Versions of one
+algorithm (mt and mtLocal) are one family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coarsen.errors import InternalError
+
+from ..examples import Example
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Examples to learn from, and others to predict: of other families, and without their answers."""
+
+    training: tuple[Example, ...]
+    held_out: tuple[Example, ...]
+
+    def __post_init__(self) -> None:
+        seen = {example.family for example in self.training} & {example.family for example in self.held_out}
+        if seen:
+            raise InternalError(f"held out and learned from at once: {', '.join(sorted(seen))}")
+        if any(example.speedup for example in self.held_out):
+            raise InternalError("the answers of held-out kernels are visible")
+
+
+def leave_one_family_out(evaluated: Sequence[Example], training: Sequence[Example]) -> tuple[Fold, ...]:
+    """A fold for each family that is evaluated; those that nothing could be learned of anyway share one.
+
+    Args:
+        evaluated: to be predicted.
+        training: to be learned from, but for the family that is held out.
+
+    Returns:
+        folds in which every evaluated example is held out once, in the order of the families.
+    """
+    learned = {example.family for example in training}
+    families = dict.fromkeys(example.family for example in evaluated)
+    unknown = frozenset(family for family in families if family not in learned)
+    groups = [frozenset([family]) for family in families if family in learned]
+    return tuple(_fold(group, evaluated, training) for group in ([unknown] if unknown else []) + groups)
+
+
+def _fold(families: frozenset[str], evaluated: Sequence[Example], training: Sequence[Example]) -> Fold:
+    return Fold(
+        tuple(example for example in training if example.family not in families),
+        tuple(example.blind() for example in evaluated if example.family in families),
+    )

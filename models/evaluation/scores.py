@@ -1,0 +1,187 @@
+"""How good a method's choices are, on one device or over several.
+
+Notation: a case k is a kernel on a device. L(k, s) is the logarithm of the speed-up that the choice gave it at
+seed s, over the uncoarsened kernel; O(k) that of the best factor, 0 at the least. L(k) is the mean of L(k, s)
+over seeds.
+
+    geometric mean          exp(mean over k of L(k)): over cases and seeds alike
+    share of the oracle     the geometric mean over the oracle's
+    share of its gain       mean of L(k) over mean of O(k): 0 is never coarsening, 1 the oracle
+    spread over seeds       of the geometric means exp(mean over k of L(k, s)), one per seed
+    worst case              the smallest exp L(k, s), over cases and seeds
+    counts                  cases per seed, the mean over seeds
+
+Intervals are over kernels and of L(k): they say how much another choice of kernels might have changed the mean,
+the choices being what they are. A family is drawn with all its kernels, on all devices. Where speed-ups are
+noisy the oracle is a little too good: it takes the largest of several noisy numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coarsen.errors import InternalError
+
+from .bootstrap import Interval, mean_interval
+from .outcome import Outcome, oracle_log_speedup
+
+# A kernel and a device.
+Case = tuple[str, str]
+# A speed-up below this is a loss that can't be noise.
+LOSS = 0.95
+
+
+@dataclass(frozen=True)
+class SeedSpread:
+    """A number over several seeds."""
+
+    seeds: int
+    low: float
+    high: float
+    standard_deviation: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two methods' geometric means, with the paired bootstrap interval."""
+
+    value: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class HitScore:
+    """How near to the best factors the choices are.
+
+    `exact` and `within_one_doubling` are cases per seed, `mean_error` is the mean |log₂ error|, `spread` that of
+    the mean error over seeds, None with one seed.
+    """
+
+    cases: int
+    exact: float
+    within_one_doubling: float
+    mean_error: float
+    interval: Interval
+    spread: SeedSpread | None
+    abstentions: float
+
+
+@dataclass(frozen=True)
+class SpeedupScore:
+    """What the choices gain; see the module's notation.
+
+    `share_of_gain` is None where the oracle gains nothing. `fallbacks`: the chosen factor can't run; `given_up`:
+    it was given up when it was measured. `over` holds the ratio to other methods by name. `spread` is None with
+    one seed.
+    """
+
+    cases: int
+    geometric_mean: float
+    interval: Interval
+    spread: SeedSpread | None
+    share_of_oracle: float
+    share_of_gain: float | None
+    worst: float
+    worst_case: Case
+    losses: float
+    abstentions: float
+    fallbacks: float
+    given_up: float
+    over: Mapping[str, Ratio] = field(default_factory=dict)
+
+
+def speedup_score(outcomes: Sequence[Outcome], others: Mapping[str, Sequence[Outcome]]) -> SpeedupScore:
+    """The score of a method's choices along one dimension.
+
+    Args:
+        outcomes: the same cases at each seed, with their curves.
+        others: the outcomes of other methods in the same cases, to compare with, by their names.
+    """
+    logs = log_speedups(outcomes)
+    families = families_of(outcomes)
+    mean = _mean(logs.values())
+    oracle = _mean({case_of(o): oracle_log_speedup(o.example) for o in outcomes}.values())
+    worst = min(outcomes, key=lambda outcome: outcome.log_speedup)
+    return SpeedupScore(
+        cases=len(logs),
+        geometric_mean=math.exp(mean),
+        interval=mean_interval(list(logs.values()), families).exponential(),
+        spread=_spread(outcomes, lambda outcome: outcome.log_speedup, math.exp),
+        share_of_oracle=math.exp(mean - oracle),
+        share_of_gain=mean / oracle if oracle > 0 else None,
+        worst=math.exp(worst.log_speedup),
+        worst_case=case_of(worst),
+        losses=per_seed(outcomes, lambda outcome: outcome.log_speedup < math.log(LOSS)),
+        abstentions=per_seed(outcomes, lambda outcome: outcome.choice.abstained),
+        fallbacks=per_seed(outcomes, lambda outcome: outcome.fell_back),
+        given_up=per_seed(outcomes, lambda outcome: outcome.was_given_up),
+        over={name: _ratio(logs, log_speedups(other), families) for name, other in others.items()},
+    )
+
+
+def hit_score(outcomes: Sequence[Outcome]) -> HitScore:
+    """The score against the best factors alone, of one method along one dimension."""
+    errors = _by_case(outcomes, lambda outcome: abs(outcome.log2_error))
+    return HitScore(
+        cases=len(errors),
+        exact=per_seed(outcomes, lambda outcome: outcome.log2_error == 0),
+        within_one_doubling=per_seed(outcomes, lambda outcome: abs(outcome.log2_error) <= 1),
+        mean_error=_mean(errors.values()),
+        interval=mean_interval(list(errors.values()), families_of(outcomes)),
+        spread=_spread(outcomes, lambda outcome: abs(outcome.log2_error), float),
+        abstentions=per_seed(outcomes, lambda outcome: outcome.choice.abstained),
+    )
+
+
+def case_of(outcome: Outcome) -> Case:
+    """The kernel and the device that an outcome is of."""
+    return outcome.example.kernel, outcome.example.device
+
+
+def log_speedups(outcomes: Sequence[Outcome]) -> dict[Case, float]:
+    """The logarithm of each case's speed-up, the mean over seeds."""
+    return _by_case(outcomes, lambda outcome: outcome.log_speedup)
+
+
+def families_of(outcomes: Sequence[Outcome]) -> list[str]:
+    """Each case's family, in the order of `log_speedups`."""
+    return list({case_of(outcome): outcome.example.family for outcome in outcomes}.values())
+
+
+def per_seed(outcomes: Sequence[Outcome], counts: Callable[[Outcome], bool]) -> float:
+    """In how many cases something is true: the mean over seeds."""
+    return sum(map(counts, outcomes)) / len({outcome.seed for outcome in outcomes})
+
+
+def _ratio(logs: Mapping[Case, float], others: Mapping[Case, float], families: Sequence[str]) -> Ratio:
+    if logs.keys() != others.keys():
+        raise InternalError("methods were evaluated on different cases")
+    differences = [logs[case] - others[case] for case in logs]
+    return Ratio(math.exp(_mean(differences)), mean_interval(differences, families).exponential())
+
+
+def _spread(
+    outcomes: Sequence[Outcome], value: Callable[[Outcome], float], shown: Callable[[float], float]
+) -> SeedSpread | None:
+    seeds: dict[int, list[float]] = {}
+    for outcome in outcomes:
+        seeds.setdefault(outcome.seed, []).append(value(outcome))
+    if len(seeds) < 2:
+        return None
+    means = [shown(_mean(values)) for values in seeds.values()]
+    return SeedSpread(len(means), min(means), max(means), float(np.std(means, ddof=1)))
+
+
+def _by_case(outcomes: Sequence[Outcome], value: Callable[[Outcome], float]) -> dict[Case, float]:
+    values: dict[Case, list[float]] = {}
+    for outcome in outcomes:
+        values.setdefault(case_of(outcome), []).append(value(outcome))
+    return {case: _mean(found) for case, found in values.items()}
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))

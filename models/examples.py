@@ -1,0 +1,55 @@
+"""What a predictor learns from and is judged by: one kernel on one device, along one dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from coarsen.features import FeatureTable, MechanismTable
+
+LocalSize = tuple[int, ...]
+
+# Two versions of one algorithm are one family: neither may teach about the other.
+_FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A kernel's features, and what coarsening it does on a device.
+
+    `family` is shared by kernels that must be held out together. `device` is a name of `device_descriptors.py`.
+    `local_size` is that of the uncoarsened launch, None where unknown. `speedup` holds the measured factors above
+    1, each over the same launch uncoarsened; a factor that is missing could not run. It is empty where only the
+    best factor is known.
+    """
+
+    kernel: str
+    family: str
+    device: str
+    dimension: int
+    local_size: LocalSize | None
+    speedup: Mapping[int, float]
+    best_factor: int
+    table: FeatureTable
+    mechanism: MechanismTable
+
+    def log_speedup(self, factor: int) -> float:
+        """The natural logarithm of the speed-up at a factor: 0 at 1, NaN where it was not measured."""
+        if factor == 1:
+            return 0.0
+        return math.log(self.speedup[factor]) if factor in self.speedup else math.nan
+
+    def blind(self) -> Example:
+        """The same without the answers, as a predictor may see it."""
+        return replace(self, speedup={}, best_factor=1)
+
+
+def family_of(kernel: str) -> str:
+    """The name that related kernels of the suite share."""
+    return _FAMILIES.get(kernel, kernel)
+
+
+def best_factor_of(speedup: Mapping[int, float]) -> int:
+    """The fastest factor, 1 where none is faster; the smaller of two that are equal."""
+    return min((1, *speedup), key=lambda factor: (-speedup.get(factor, 1.0), factor))

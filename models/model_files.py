@@ -1,0 +1,121 @@
+"""A model's two files: `<name>.safetensors` holds the numbers, `<name>.json` the model card.
+
+Reading refuses, in one line, a file that is missing or damaged, and a card that was made for another version.
+Writing gives the same bytes for the same numbers and card.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as parse_tensors
+from safetensors.numpy import save as format_tensors
+
+from coarsen.errors import InvalidInputError
+
+Tensors = Mapping[str, NDArray[Any]]
+Card = Mapping[str, Any]
+
+
+def model_names(folder: Path) -> tuple[str, ...]:
+    """The names of the models in a folder, in alphabetical order."""
+    return tuple(sorted(path.stem for path in folder.glob("*.safetensors")))
+
+
+def read_card(name: str, folder: Path) -> Card:
+    """A model's card.
+
+    Raises:
+        InvalidInputError: there is none, or it is damaged.
+    """
+    path = folder / f"{name}.json"
+    try:
+        card = json.loads(_read(path))
+    except ValueError as error:
+        raise InvalidInputError(f"{path}: the model card is damaged ({error})") from None
+    if not isinstance(card, dict):
+        raise InvalidInputError(f"{path}: the model card is damaged (it is not an object)")
+    return card
+
+
+def read_tensors(name: str, folder: Path, card: Card) -> Tensors:
+    """A model's numbers.
+
+    Raises:
+        InvalidInputError: there are none, or they are not those that the card describes.
+    """
+    content = _read(folder / f"{name}.safetensors")
+    if hashlib.sha256(content).hexdigest() != card.get("sha256"):
+        raise InvalidInputError(f"the model '{name}' is damaged: the card describes other numbers")
+    try:
+        tensors: Tensors = parse_tensors(content)
+    except SafetensorError as error:
+        raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
+    return tensors
+
+
+def check_format(name: str, card: Card, version: int) -> None:
+    """Refuse another format of the files. Raises InvalidInputError."""
+    written = card.get("format_version")
+    if written != version:
+        raise InvalidInputError(f"the model '{name}' is in format {written}; this version reads {version}")
+
+
+def check_features(name: str, card: Card, what: str, version: int, names: tuple[str, ...]) -> None:
+    """Refuse a model that was made for other features.
+
+    Args:
+        name: the model's.
+        card: its card.
+        what: the features, such as "features": the card has them under this name with underscores, and their
+            version under the same in the singular with `_set_version`.
+        version: the version that this package computes; `names` are those of its features, in their order.
+
+    Raises:
+        InvalidInputError: the version or the names differ.
+    """
+    key = what.replace(" ", "_")
+    written = card.get(f"{key.removesuffix('s')}_set_version")
+    if written != version or card.get(key) != list(names):
+        raise InvalidInputError(
+            f"the model '{name}' was made for version {written} of the {what}, this is version {version}; "
+            "train it again"
+        )
+
+
+def write_model(name: str, folder: Path, tensors: Tensors, card: Callable[[str], Card]) -> tuple[Path, Path]:
+    """Write a model's two files, and say where.
+
+    Args:
+        name: the model's.
+        folder: made if it is not there.
+        tensors: the numbers by name.
+        card: gives the card for the SHA-256 of the file with the numbers, which it has to hold as `sha256`.
+
+    Raises:
+        InvalidInputError: the folder can't be written.
+    """
+    numbers = format_tensors({key: np.ascontiguousarray(array) for key, array in tensors.items()})
+    text = json.dumps(card(hashlib.sha256(numbers).hexdigest()), indent=2, ensure_ascii=False) + "\n"
+    paths = folder / f"{name}.safetensors", folder / f"{name}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths[0].write_bytes(numbers)
+        paths[1].write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InvalidInputError(f"{folder}: the model can't be written ({error.strerror})") from None
+    return paths
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,54 @@
+"""Curves from files, whose kind the name and the first line tell.
+
+kind                                                                 read by
+-------------------------------------------------------------------  ----------------
+a table of runtimes (.csv): kernel,factor,DEVICE_ns,...              `curve_tables`
+a table of best factors (.csv): kernel,device,best_factor,...        `curve_tables`
+results (.parquet, .json, .csv, .jsonl), or a store of them          `measured_curves`
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coarsen.errors import InvalidInputError
+
+from .curve_tables import read_table
+from .curves import CurveData
+from .measured_curves import curves_of_results
+from .measurement import Measurement
+
+_STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+
+
+def read_curves(source: str, preset: str | None = None, kernels: Path | None = None) -> CurveData:
+    """The curves of a file or store.
+
+    Args:
+        source: a CSV table of runtimes or best factors; a file of results; a store (an SQLite file or a URL).
+        preset: of results, those at this preset only.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+
+    Raises:
+        InvalidInputError: it can't be read, or has no curve. The message names it, and the line where it can.
+    """
+    data = read_table(Path(source)) if source.lower().endswith(".csv") else None
+    if data is None:
+        data = curves_of_results(_results(source), preset, kernels)
+    if not data.curves:
+        reasons = "".join(f"; {note}" for note in data.notes)
+        raise InvalidInputError(f"{source}: no kernel was measured uncoarsened and coarsened{reasons}")
+    return data
+
+
+def _results(source: str) -> list[Measurement]:
+    # Imported late: they load PyArrow, which tables do without, and SQLAlchemy, which files do without.
+    if "://" not in source and not source.lower().endswith(_STORE_SUFFIXES):
+        from .exchange.files import read_results
+
+        return read_results(Path(source))
+    from .store.database import open_existing_store
+    from .store.filters import Filter
+
+    with open_existing_store(source) as store:
+        return list(store.measurements(Filter()))

@@ -1,0 +1,58 @@
+"""What the cascade's components load on (Magni, Dubach, O'Boyle, PACT 2014, figure 9): the numbers."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from coarsen.features import FEATURES
+from coarsen.models.cascade.labels import component_labels
+from coarsen.models.cascade.projection import Projection
+
+VALUE, GROWTH = "value", "growth"
+
+
+def loading_table(projection: Projection) -> pd.DataFrame:
+    """One row for each component and input.
+
+    Args:
+        projection: of a cascade, with c components of 34 inputs.
+
+    Returns:
+        columns `component` (from 1 on), `label`, `share` (of the inputs' variance), `feature`, `input` ("value" of
+        the feature at a factor, or its "growth" to the next one), `loading` (the correlation of input and
+        component).
+    """
+    labels = component_labels(projection.loadings)
+    inputs = [(feature.name, kind) for kind in (VALUE, GROWTH) for feature in FEATURES]
+    rows = [
+        {
+            "component": number,
+            "label": label,
+            "share": float(share),
+            "feature": feature.replace("_", " "),
+            "input": kind,
+            "loading": float(loading),
+        }
+        for number, (label, share, loadings) in enumerate(
+            zip(labels, projection.shares, projection.loadings.T, strict=True), 1
+        )
+        for (feature, kind), loading in zip(inputs, loadings, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def components_of(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each component: columns `component`, `label`, `share`."""
+    return table[["component", "label", "share"]].drop_duplicates().reset_index(drop=True)
+
+
+def loadings_finding(table: pd.DataFrame) -> str:
+    """How many components hold how much, and what the largest is about."""
+    components = components_of(table)
+    inputs = len(table) // len(components)
+    first = components.iloc[0]
+    held = 100 * components["share"].sum()
+    return (
+        f"{len(components)} components hold {held:.0f} % of the variance of {inputs} inputs; "
+        f"the largest, with {100 * first['share']:.0f} %, is: {first['label']}"
+    )

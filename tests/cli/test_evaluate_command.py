@@ -1,0 +1,214 @@
+"""`coarsen evaluate`: its tables, its JSON, its figures, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.opencl_bench.exchange.files import write_results
+
+from ..opencl_bench.test_measured_curves import row
+
+Run = Callable[..., Any]
+RUNTIMES = """\
+kernel,factor,fermi_ns,cypress_ns
+sgemm,1,800,800
+sgemm,2,400,400
+sgemm,4,200,
+nbody,1,100,100
+nbody,2,80,125
+spmv,1,100,100
+spmv,2,200,200
+spmv,4,1000,1000
+mt,1,100,100
+mt,2,80,80
+mtLocal,1,100,100
+mtLocal,2,100,80
+"""
+BEST = """\
+kernel,device,predicted_factor,best_factor
+sgemm,kepler,8,16
+nbody,kepler,2,2
+spmv,kepler,1,1
+"""
+SIMPLE = ("--model", "never", "--model", "unique", "--model", "oracle")
+
+
+@pytest.fixture
+def runtimes(tmp_path: Path) -> Path:
+    """A table of runtimes of five kernels on two devices."""
+    path = tmp_path / "runtimes.csv"
+    path.write_text(RUNTIMES)
+    return path
+
+
+@pytest.fixture
+def best(tmp_path: Path) -> Path:
+    """A table of best factors of three kernels on another device."""
+    path = tmp_path / "best.csv"
+    path.write_text(BEST)
+    return path
+
+
+def rows_of(text: str, heading: str) -> dict[str, list[str]]:
+    """The cells of the first table after a line that begins so, by their first cell."""
+    lines = iter(text.splitlines())
+    next(line for line in lines if line.startswith(heading))
+    next(lines)
+    rows: dict[str, list[str]] = {}
+    for line in lines:
+        cells = [cell.strip() for cell in line.split("  ") if cell.strip()]
+        if len(cells) < 2:
+            break
+        rows[cells[0]] = cells[1:]
+    return rows
+
+
+def test_the_scores_of_each_device_and_of_all(runtimes: Path, run: Run) -> None:
+    outcome = run("evaluate", "--data", runtimes, *SIMPLE)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[0].startswith("Each kernel was predicted by models that had not seen it")
+    fermi = rows_of(outcome.out, "fermi: 5 kernels")
+    # (4 · 1.25 · 1 · 1.25 · 1) to the power of one fifth.
+    assert fermi["oracle"][0].startswith("1.443 (1.")
+    assert fermi["never"][:3] == ["1.000", "69 %", "0 %"]
+    # Without sgemm or spmv, it is factor 2 or 4 that is best for the others.
+    assert fermi["unique"][-3:] == ["1", "0.10 spmv", "0"]
+    assert set(rows_of(outcome.out, "all 2 devices: 10 cases")) == {"never", "unique", "oracle"}
+    assert max(map(len, outcome.out.splitlines())) <= 100
+
+
+def test_numbers_for_programs(runtimes: Path, run: Run) -> None:
+    found = json.loads(run("evaluate", "--data", runtimes, *SIMPLE, "-f", "json").out)
+    assert (found["methods"], found["dimension"], found["unseen"]) == (["never", "unique", "oracle"], 0, False)
+    fermi = found["devices"]["fermi"]
+    assert fermi["measured"] is True
+    assert fermi["speedups"]["oracle"]["geometric_mean"] == pytest.approx((4 * 1.25 * 1.25) ** 0.2)
+    assert fermi["hits"]["oracle"]["exact"] == 5
+    sgemm = next(entry for entry in fermi["kernels"] if entry["kernel"] == "sgemm")
+    assert (sgemm["best_factor"], sgemm["best_speedup"]) == (4, pytest.approx(4.0))
+    assert sgemm["speedup"] == pytest.approx({"2": 2.0, "4": 4.0})
+    assert sgemm["choices"]["never"] == [
+        {"seed": 0, "factor": 1, "ran": 1, "speedup": 1.0, "abstained": False, "step_probability": {}}
+    ]
+    assert found["all_measured"]["oracle"]["cases"] == 10
+
+
+def test_details(runtimes: Path, run: Run) -> None:
+    outcome = run("evaluate", "--data", runtimes, *SIMPLE, "--details", "--device", "cypress")
+    details = rows_of(outcome.out, "kernel")
+    assert "fermi" not in outcome.out
+    rest = outcome.out[outcome.out.index("kernel   best") :]
+    lines = {line.split()[0]: line.split()[1:] for line in rest.splitlines() if line}
+    assert lines["sgemm"][:4] == ["2:", "2.00", "1:", "1.00"]
+    assert lines["spmv"][:4] == ["1:", "1.00", "1:", "1.00"]
+    assert details
+
+
+def test_best_factors_print_hits(best: Path, run: Run) -> None:
+    outcome = run("evaluate", "--data", best, *SIMPLE, "--model", "published", "--details")
+    hits = rows_of(outcome.out, "kepler (best factors alone): 3 kernels")
+    assert hits["oracle"][:2] == ["3/3", "3/3"]
+    assert hits["published"][:3] == ["2/3", "3/3", "0.33 (0.00–1.00)"]
+    assert hits["never"][:2] == ["1/3", "2/3"]
+    assert "sgemm   16    1" in outcome.out
+    assert "Speed-ups" not in outcome.out
+
+
+def test_several_files(runtimes: Path, best: Path, run: Run) -> None:
+    outcome = run("evaluate", "--data", runtimes, "--data", best, *SIMPLE, "-f", "json")
+    devices = json.loads(outcome.out)["devices"]
+    assert {name: entry["measured"] for name, entry in devices.items()} == {
+        "fermi": True,
+        "cypress": True,
+        "kepler": False,
+    }
+
+
+def test_the_projects_own_measurements(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "rows.parquet"
+    write_results([row(1.0), row(1.5, 2), row(1.2, 2, 1), row(1.8, 4, 1)], path)
+    along = {}
+    for dimension in (0, 1):
+        out = run("evaluate", "--data", path, "--model", "oracle", "--dim", dimension, "-f", "json").out
+        along[dimension] = json.loads(out)["devices"]["intel"]["speedups"]["oracle"]["geometric_mean"]
+    assert along == {0: pytest.approx(1.5), 1: pytest.approx(1.8)}
+
+
+def test_a_model_fitted_anew_with_several_seeds(runtimes: Path, tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "figures"
+    words = ("--data", runtimes, "--device", "fermi", "--model", "cascade", "--seeds", 2, "--figures", folder)
+    outcome = run("evaluate", *words)
+    assert outcome.code == 0
+    assert "cascade: geometric mean " in outcome.out and " over 2 seeds, standard deviation " in outcome.out
+    assert "cascade: of the steps that it called so likely to help, so many did" in outcome.out
+    assert (folder / "calibration.svg").read_bytes().startswith(b"<?xml")
+    assert (folder / "factors.md").read_text().startswith("| kernel | fermi best | fermi cascade |")
+
+
+def test_unseen_data_is_predicted_from_the_training_files(runtimes: Path, tmp_path: Path, run: Run) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("kernel,factor,fermi_ns\nreduce,1,100\nreduce,2,50\nsobel,1,100\nsobel,2,50\n")
+    words = ("evaluate", "--data", runtimes, "--device", "fermi", "--model", "unique", "-f", "json")
+    seen = json.loads(run(*words, "--training", other).out)
+    unseen = json.loads(run(*words, "--unseen", "--training", other).out)
+
+    def factors(found: dict[str, Any]) -> set[int]:
+        kernels = found["devices"]["fermi"]["kernels"]
+        return {entry["choices"]["unique"][0]["factor"] for entry in kernels}
+
+    assert factors(unseen) == {2} != factors(seen)
+    assert unseen["further_training"] == {"curves": 2, "kernels": 2}
+    # Unique learns from its own data alone otherwise, so the file isn't even read.
+    assert seen["further_training"] == {"curves": 0, "kernels": 0}
+
+
+def test_a_pooled_model_runs(runtimes: Path, tmp_path: Path, run: Run) -> None:
+    words = ("--model", "default", "--model", "oracle", "--seeds", 1, "--training", "none", "--device", "fermi")
+    outcome = run("evaluate", "--data", runtimes, *words)
+    assert outcome.code == 0
+    assert set(rows_of(outcome.out, "fermi: 5 kernels")) == {"default", "oracle"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--model", "best"), "no method 'best'; there are never, unique"),
+        (("--device", "tahiti"), "the data has nothing of a device 'tahiti'; it has fermi, cypress"),
+        (("--dim", "1"), "no kernel of the data was coarsened along dimension 1"),
+        (("--dim", "3"), "the dimension"),
+        (("--unseen", "--training", "none"), "--unseen with --training none leaves nothing to learn from"),
+        (("--training", "none", "--training", "x.csv", "--unseen"), "--training none and --training FILE exclude"),
+        (("--seeds", "0"), "invalid value for '--seeds'"),
+    ],
+)
+def test_what_is_refused(words: tuple[str, ...], message: str, runtimes: Path, run: Run) -> None:
+    simple = () if "best" in words else SIMPLE
+    outcome = run("evaluate", "--data", runtimes, *simple, *words, "-q")
+    assert outcome.code == 2
+    assert message in outcome.error.casefold() or message in outcome.error
+
+
+def test_a_wrong_table_is_one_line(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("kernel,factor,fermi_ns\nsgemm,1,100\nsgemm,2,quick\n")
+    outcome = run("evaluate", "--data", path, *SIMPLE)
+    assert outcome.code == 2
+    assert outcome.error == f"{path}, line 3: the fermi_ns 'quick' is no time above 0"
+
+
+def test_a_kernel_that_nobody_knows_is_named(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("kernel,factor,fermi_ns\nmine,1,100\nmine,2,50\n")
+    outcome = run("evaluate", "--data", path, *SIMPLE, "-q")
+    assert (outcome.code, outcome.error) == (2, "the kernel 'mine' is not in the suite, so it has no features")
+
+
+def test_figures_need_a_folder(runtimes: Path, run: Run) -> None:
+    outcome = run("evaluate", "--data", runtimes, *SIMPLE, "--figures", runtimes)
+    assert outcome.code == 2
+    assert outcome.error == f"{runtimes}: no folder can be made there: File exists"

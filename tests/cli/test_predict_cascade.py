@@ -1,0 +1,98 @@
+"""`coarsen predict --model cascade`: the factor, the steps that led there, the reasons; which cascade it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import coarsen
+from coarsen.models import Contribution, Prediction, Step
+from coarsen.opencl_bench.suite import SUITE
+
+from .conftest import Run
+
+SGEMM = SUITE["sgemm"].kernel_file
+CASCADE = ("--model", "cascade")
+
+
+def test_the_steps_lead_to_the_factor(run: Run) -> None:
+    outcome = run("predict", SGEMM, "--device", "tahiti", *CASCADE, "-f", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    found = json.loads(outcome.out)
+    assert (found["kernel"], found["dimension"], found["model"]) == ("sgemm", 0, "tahiti")
+    assert [step["factor"] for step in found["steps"]] == [1, 2, 4, 8, 16][: len(found["steps"])]
+    assert [step["coarsen_further"] for step in found["steps"]] == [
+        step["probability"] > 0.5 for step in found["steps"]
+    ]
+    last = found["steps"][-1]
+    assert found["factor"] == (2 * last["factor"] if last["coarsen_further"] else last["factor"])
+
+
+def test_the_table_shows_the_same(run: Run) -> None:
+    predicted = coarsen.predict(SGEMM, device="tahiti", model="cascade")
+    outcome = run("predict", "sgemm", "--device", "TAHITI", *CASCADE)
+    lines = outcome.out.splitlines()
+    assert lines[0] == f"kernel sgemm on tahiti, along dimension 0: factor {predicted.factor}"
+    assert lines[2].split() == ["at", "factor", "coarsen", "further?", "probability", "learned", "from"]
+    for line, step in zip(lines[3:], predicted.steps, strict=False):
+        answer = "yes" if step.coarsen_further else "no"
+        assert line.split() == [
+            str(step.factor),
+            answer,
+            f"{step.probability:.2f}",
+            str(step.examples),
+            "kernels",
+        ]
+
+
+REASONS = (Contribution("uniform_loads", 3.0, 0.25), Contribution("barriers", 2.0, -0.5))
+
+
+@pytest.mark.parametrize(
+    ("contributions", "sentences"),
+    [
+        (
+            REASONS,
+            [
+                "What moved the answer at factor 1 most:",
+                "  uniform loads 3: for coarsening further (+0.25)",
+                "  barriers 2: against coarsening further (-0.50)",
+            ],
+        ),
+        (
+            (),
+            [
+                "Why the answer at factor 1: the kernels that it learned from leave no choice, "
+                "so it is the same for all kernels."
+            ],
+        ),
+    ],
+)
+def test_why(
+    contributions: tuple[Contribution, ...],
+    sentences: list[str],
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = Prediction("tahiti", 1, (Step(1, 0.25, False, 17, contributions),))
+    monkeypatch.setattr("coarsen.cli.predict.predict_by_cascade", lambda *_: answer)
+    outcome = run("predict", SGEMM, "--device", "tahiti", *CASCADE)
+    assert outcome.out.splitlines()[-len(sentences) :] == sentences
+
+
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_both_dimensions_can_be_asked_for(dimension: int, run: Run) -> None:
+    outcome = run("predict", SGEMM, "--device", "fermi", *CASCADE, "--dim", dimension, "-f", "json")
+    expected = coarsen.predict(SGEMM, device="fermi", model="cascade", dim=dimension)
+    assert json.loads(outcome.out)["factor"] == expected.factor
+
+
+def test_a_device_without_a_cascade(tmp_path: Path, run: Run) -> None:
+    outcome = run("predict", SGEMM, "--device", "h200", *CASCADE)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.error == ("there is no cascade of h200 (NVIDIA H200); cascades: cypress, fermi, kepler, tahiti")
+    (tmp_path / "default.safetensors").touch()
+    outcome = run("predict", SGEMM, "--device", "fermi", *CASCADE, "--models", tmp_path)
+    assert outcome.error == f"there is no cascade of fermi (NVIDIA GTX 480) in {tmp_path}; cascades: none"

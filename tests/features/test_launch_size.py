@@ -1,0 +1,59 @@
+"""Local sizes of launches, given or assumed."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.features import feature_tables, mechanism_table
+from coarsen.features.launch_size import launch_size, used_dimensions
+
+from .counted_kernels import lowered, lowered_body
+
+
+@pytest.mark.parametrize(
+    ("body", "dimensions", "size"),
+    [
+        ("data[0] = 1.0f;", 1, (256, 1, 1)),
+        ("data[get_global_id(0)] = 1.0f;", 1, (256, 1, 1)),
+        ("data[get_global_size(1)] = 1.0f;", 1, (256, 1, 1)),
+        ("data[get_group_id(1)] = 1.0f;", 2, (16, 16, 1)),
+        ("data[get_local_id(2)] = 1.0f;", 3, (8, 8, 4)),
+        ("data[get_global_id(numbers[0])] = 1.0f;", 3, (8, 8, 4)),
+    ],
+)
+def test_what_is_not_known_follows_from_the_dimensions(
+    body: str, dimensions: int, size: tuple[int, int, int]
+) -> None:
+    kernel = lowered_body(body)
+    assert used_dimensions(kernel) == dimensions
+    assert launch_size(kernel, None) == size
+
+
+def test_a_required_size_comes_first_and_a_given_one_before_it() -> None:
+    source = "kernel __attribute__((reqd_work_group_size(32, 4, 1))) void k(global int *p) { *p = 1; }"
+    kernel = lowered(source)
+    assert launch_size(kernel, None) == (32, 4, 1)
+    assert launch_size(kernel, (8,)) == (8, 1, 1)
+    assert launch_size(kernel, (8, 2, 3)) == (8, 2, 3)
+
+
+def test_a_size_is_assumed_where_neither_launch_nor_kernel_tells() -> None:
+    open_size = lowered_body("data[0] = 1.0f;")
+    required = lowered("kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(global int *p) { *p = 1; }")
+    assert mechanism_table(open_size).local_size_is_assumed
+    assert not mechanism_table(open_size, 0, (64,)).local_size_is_assumed
+    assert not mechanism_table(required).local_size_is_assumed
+
+
+@pytest.mark.parametrize(("size", "dimension"), [((64,), 1), ((8, 8), 2)])
+def test_a_launch_needs_the_dimension(size: tuple[int, ...], dimension: int) -> None:
+    message = f"local size {'×'.join(map(str, size))} has no dimension {dimension}"
+    with pytest.raises(InvalidInputError, match=message):
+        feature_tables(lowered_body("data[0] = 1.0f;"), dimension, size)
+
+
+@pytest.mark.parametrize("size", [(), (0,), (4, -1), (1, 1, 1, 1)])
+def test_other_sizes_are_refused(size: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidInputError, match="one to three numbers of at least 1"):
+        launch_size(lowered_body("data[0] = 1.0f;"), size)

@@ -1,0 +1,31 @@
+"""What the tests of the cascade share: the examples of table 5, and a model trained on some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from coarsen.models.best_factors import PUBLISHED
+from coarsen.models.cascade.trained import TrainedModel, train_device
+from coarsen.models.examples import Example
+from coarsen.opencl_bench.curve_files import read_curves
+from coarsen.opencl_bench.kernel_features import examples_of
+
+Published = Mapping[str, tuple[Example, ...]]
+
+
+@pytest.fixture(scope="session")
+def published() -> Published:
+    """The seventeen kernels with their best factors, by device."""
+    found: dict[str, tuple[Example, ...]] = {}
+    for example in examples_of(read_curves(str(PUBLISHED)).curves).examples:
+        found[example.device] = (*found.get(example.device, ()), example)
+    return found
+
+
+@pytest.fixture(scope="session")
+def kepler(published: Published) -> TrainedModel:
+    """A model whose last two steps have too few examples for a network."""
+    factors = read_curves(str(PUBLISHED)).predicted_on("kepler")
+    return train_device(published["kepler"], published=factors, evaluation_seeds=2)

@@ -1,0 +1,146 @@
+"""Models written and read again, and files that must be refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from coarsen.errors import InvalidInputError
+from coarsen.features import FeatureTable
+from coarsen.models import available_models, load_model
+from coarsen.models.cascade.saving import save_model
+from coarsen.models.cascade.storage import SHIPPED
+from coarsen.models.cascade.trained import TrainedModel
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of a shipped model, to be damaged."""
+    for suffix in ("json", "safetensors"):
+        shutil.copy(SHIPPED / f"tahiti.{suffix}", tmp_path)
+    return tmp_path
+
+
+def change_card(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / "tahiti.json"
+    card = json.loads(path.read_text())
+    change(card)
+    path.write_text(json.dumps(card))
+
+
+def change_numbers(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the numbers and let the card describe the changed file."""
+    path = folder / "tahiti.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path)
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    change_card(folder, lambda card: card.update(sha256=checksum))
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(InvalidInputError) as caught:
+        load_model("tahiti", folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_model_read_again_predicts_the_same(
+    kepler: TrainedModel, tables: Mapping[str, FeatureTable], tmp_path: Path
+) -> None:
+    written = save_model(kepler, tmp_path / "models")
+    assert [path.name for path in written] == ["kepler.safetensors", "kepler.json"]
+    assert available_models(tmp_path / "models") == ("kepler",)
+    model = load_model("kepler", tmp_path / "models")
+    assert [step.is_constant for step in model.steps] == [False, False, False, True, True]
+    for table in tables.values():
+        assert model.predict(table) == kepler.model.predict(table)
+
+
+def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInputError, match="no model 'voodoo'; there is: cypress, fermi, kepler, tahiti"):
+        load_model("voodoo")
+
+
+def test_a_missing_card_is_refused(folder: Path) -> None:
+    (folder / "tahiti.json").unlink()
+    assert "tahiti.json" in refusal(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"name": ', b"[]", b"\xff\xfe"])
+def test_a_damaged_card_is_refused(folder: Path, content: bytes) -> None:
+    (folder / "tahiti.json").write_bytes(content)
+    assert "damaged" in refusal(folder)
+
+
+def test_a_model_for_other_features_is_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card.update(feature_set_version=99))
+    assert "version 99 of the features" in refusal(folder)
+
+
+def test_a_model_with_other_feature_names_is_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card["features"].reverse())
+    assert "of the features" in refusal(folder)
+
+
+def test_another_file_format_is_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card.update(format_version=1))
+    assert "format 1" in refusal(folder)
+
+
+@pytest.mark.parametrize("key", ["steps", "dimension", "name"])
+def test_an_incomplete_card_is_refused(folder: Path, key: str) -> None:
+    change_card(folder, lambda card: card.pop(key))
+    assert "damaged" in refusal(folder)
+
+
+def test_a_missing_step_is_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card["steps"].pop(1))
+    assert "steps" in refusal(folder)
+
+
+def test_changed_numbers_are_refused(folder: Path) -> None:
+    path = folder / "tahiti.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert "damaged" in refusal(folder)
+
+
+def test_a_file_that_is_not_safetensors_is_refused(folder: Path) -> None:
+    path = folder / "tahiti.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    change_card(folder, lambda card: card.update(sha256=checksum))
+    assert "damaged" in refusal(folder)
+
+
+def test_numbers_of_another_shape_are_refused(folder: Path) -> None:
+    change_numbers(folder, lambda tensors: tensors.update({"step1.hidden_biases": np.zeros(3)}))
+    assert "'hidden_weights' of the step at factor 1" in refusal(folder)
+
+
+def test_numbers_that_are_not_finite_are_refused(folder: Path) -> None:
+    change_numbers(folder, lambda tensors: tensors["projection.scale"].fill(np.nan))
+    assert "'scale' of the projection" in refusal(folder)
+
+
+def test_missing_numbers_are_refused(folder: Path) -> None:
+    change_numbers(folder, lambda tensors: tensors.pop("step1.hidden_biases"))
+    assert "step1.hidden_biases" in refusal(folder)
+
+
+def test_a_folder_that_cannot_be_made_is_an_input_error(kepler: TrainedModel, tmp_path: Path) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    with pytest.raises(InvalidInputError, match="can't be written"):
+        save_model(kepler, occupied)

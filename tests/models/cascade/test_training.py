@@ -1,0 +1,136 @@
+"""Training: that it is reproducible, that each device is on its own, and that nothing held out leaks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.cascade.method import Cascade
+from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
+from coarsen.models.cascade.trained import TrainedModel, chosen_factors, train_device
+from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascade, fit_cascades
+from coarsen.models.evaluation.folds import leave_one_family_out
+from coarsen.models.evaluation.method import BatchMethod, Fit
+from coarsen.models.examples import Example
+
+from .conftest import Published
+
+
+def with_best(examples: tuple[Example, ...], **best: int) -> tuple[Example, ...]:
+    """The examples with other best factors."""
+    return tuple(replace(e, best_factor=best.get(e.kernel, e.best_factor)) for e in examples)
+
+
+def test_a_step_with_few_examples_gives_a_constant_answer(kepler: TrainedModel) -> None:
+    assert [step.factor for step in kepler.model.steps] == list(STEP_FACTORS)
+    for step in kepler.model.steps:
+        assert step.is_constant == (step.examples < FEWEST_EXAMPLES)
+    at_eight = kepler.model.steps[3]
+    assert (at_eight.factor, at_eight.examples, at_eight.further) == (8, 3, 2)
+    assert at_eight.probability(np.zeros(11)) == (2 + 1) / (3 + 2)
+
+
+def test_a_step_with_answers_of_one_kind_is_constant(published: Published) -> None:
+    best = {example.kernel: 2 for example in published["fermi"]} | {"mt": 1, "spmv": 1}
+    steps = fit_cascade(with_best(published["fermi"], **best), 0).steps
+    assert [step.is_constant for step in steps] == [False, True, True, True, True]
+    assert steps[1].probability(np.zeros(11)) == 1 / 17
+    assert steps[2].probability(np.zeros(11)) == 1 / 2
+
+
+def test_the_network_learns_its_examples(published: Published) -> None:
+    """Not that it is good: that targets, components and networks belong together."""
+    model = fit_cascade(published["tahiti"], 0)
+    hits = sum(model.predict(example.table).factor == example.best_factor for example in published["tahiti"])
+    assert hits >= 12
+
+
+def test_the_seed_decides_the_networks(kepler: TrainedModel, published: Published) -> None:
+    again, other = (fit_cascade(published["kepler"], seed) for seed in (0, 1))
+    networks = [model.steps[0].network for model in (kepler.model, again, other)]
+    weights = [network.hidden_weights for network in networks if network is not None]
+    assert np.array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+
+
+def test_fits_of_one_batch_are_those_done_alone(published: Published) -> None:
+    both = published["fermi"] + published["tahiti"]
+    folds = leave_one_family_out(both, both)[:2]
+    method = Cascade()
+    assert isinstance(method, BatchMethod)
+    together = method.fit_many([Fit(fold.training, seed) for fold in folds for seed in (3, 4)])
+    alone = [method.fit(fold.training, seed) for fold in folds for seed in (3, 4)]
+    for first, second in zip(together, alone, strict=True):
+        for example in both:
+            assert first.choose(example) == second.choose(example)
+
+
+def test_the_method_learns_from_the_own_device_alone(published: Published) -> None:
+    fermi = published["fermi"]
+    alone = Cascade().fit(fermi, 0)
+    together = Cascade().fit(published["tahiti"] + fermi + published["kepler"], 0)
+    assert [alone.choose(example) for example in fermi] == [together.choose(example) for example in fermi]
+    assert alone.choose(fermi[0]) != together.choose(published["tahiti"][0])
+
+
+def test_without_enough_examples_of_the_device_it_stays_at_one(published: Published) -> None:
+    few = published["fermi"][: FEWEST_EXAMPLES - 1]
+    predictor = Cascade().fit(published["tahiti"] + few, 0)
+    for example in (few[0], replace(few[0], device="h200"), replace(published["tahiti"][0], dimension=1)):
+        choice = predictor.choose(example)
+        assert (choice.factor, choice.abstained, choice.step_probability) == (1, False, {})
+
+
+def test_a_choice_says_how_likely_each_step_helps(published: Published) -> None:
+    tahiti = published["tahiti"]
+    choice = Cascade().fit(tahiti, 0).choose(tahiti[0].blind())
+    assert list(choice.step_probability) == list(STEP_FACTORS)
+    below = [choice.step_probability[factor] for factor in STEP_FACTORS if factor < choice.factor]
+    assert all(probability > 0.5 for probability in below)
+    assert choice.factor == 32 or choice.step_probability[choice.factor] <= 0.5
+
+
+def test_what_is_held_out_does_not_reach_its_own_prediction(published: Published) -> None:
+    """Neither the answer nor the features of mt or mtLocal change what is predicted for them."""
+    usual = train_device(published["fermi"], evaluation_seeds=1).evaluation
+    turned = with_best(published["fermi"], mt=1, mtLocal=32)
+    changed = train_device(turned, evaluation_seeds=1).evaluation
+    for method in ("cascade", "unique"):
+        before, after = chosen_factors(usual, method), chosen_factors(changed, method)
+        assert [before[kernel] for kernel in ("mt", "mtLocal")] == [after[kernel] for kernel in ("mt", "mtLocal")]
+    assert chosen_factors(usual, "cascade") != chosen_factors(changed, "cascade")
+    (fold,) = [fold for fold in leave_one_family_out(turned, turned) if fold.held_out[0].family == "mt"]
+    without = fit_cascade(fold.training, 0)
+    for example in fold.held_out:
+        assert chosen_factors(usual, "cascade")[example.kernel] == {without.predict(example.table).factor: 1}
+
+
+def test_scaling_and_components_see_no_held_out_features(published: Published) -> None:
+    fermi = published["fermi"]
+    whole, part = fit_cascade(fermi, 0).projection, fit_cascade(fermi[1:], 0).projection
+    assert not np.array_equal(whole.mean, part.mean)
+    inputs = np.stack([step_inputs(example.table, factor) for example in fermi[1:] for factor in STEP_FACTORS])
+    assert part.mean == pytest.approx(inputs.mean(axis=0), rel=1e-3, abs=1e-3)
+
+
+def test_the_evaluation_covers_each_kernel_at_each_seed(kepler: TrainedModel) -> None:
+    assert list(kepler.evaluation.outcomes) == ["cascade", "unique", "never", "published"]
+    for method, seeds in (("cascade", 2), ("unique", 1), ("published", 1)):
+        chosen = chosen_factors(kepler.evaluation, method)
+        assert set(chosen) == set(kepler.kernels)
+        assert all(sum(counts.values()) == seeds for counts in chosen.values())
+
+
+def test_one_example_is_too_few(published: Published) -> None:
+    with pytest.raises(InvalidInputError, match="at least two kernels"):
+        fit_cascade(published["fermi"][:1], 0)
+
+
+def test_devices_and_dimensions_are_not_mixed(published: Published) -> None:
+    fermi, tahiti = published["fermi"], published["tahiti"]
+    for mixed in (fermi + tahiti, (*fermi[1:], replace(fermi[0], dimension=1))):
+        with pytest.raises(InvalidInputError, match="one device, along one dimension"):
+            fit_cascades([Fit(mixed, 0)])

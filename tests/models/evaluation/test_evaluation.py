@@ -1,0 +1,165 @@
+"""All methods on all kernels held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.evaluation import entrants
+from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
+from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.examples import Example
+
+from .made_up import Rolled, Spy, made_up, small_table
+
+SIMPLE = ("never", "unique", "oracle")
+
+
+@pytest.fixture
+def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
+    """A method called `spy`, which pools devices; one called `rolled` has randomness."""
+    spy = Spy()
+    added = {
+        "spy": Entrant("spy", "", lambda: spy, pools=True),
+        "rolled": Entrant("rolled", "", Rolled, is_random=True),
+    }
+    monkeypatch.setattr(entrants, "ENTRANTS", MappingProxyType({**ENTRANTS, **added}))
+    return spy
+
+
+def evaluated(*methods: str, data: Sequence[Example] | None = None, **plan: object) -> Evaluation:
+    return evaluate(small_table() if data is None else data, [], replace(Plan(methods), **plan))  # type: ignore[arg-type]
+
+
+def test_the_oracle_is_never_beaten(spy: Spy) -> None:
+    spy.factor = 8
+    scores = evaluated(*SIMPLE, "spy", "rolled").speedup_scores("fermi")
+    best = scores["oracle"].geometric_mean
+    assert best == pytest.approx((3.0 * 1.4 * 1.3 * 1.0 * 1.1) ** (1 / 5))
+    assert all(score.geometric_mean <= best for score in scores.values())
+    assert all(score.share_of_oracle <= 1.0 for score in scores.values())
+    assert (scores["oracle"].share_of_oracle, scores["oracle"].share_of_gain) == (1.0, 1.0)
+
+
+def test_never_is_1() -> None:
+    score = evaluated(*SIMPLE).speedup_scores("cypress")["never"]
+    assert (score.geometric_mean, score.share_of_gain, score.worst, score.losses) == (1.0, 0.0, 1.0, 0)
+
+
+def test_unique_is_chosen_without_the_kernel() -> None:
+    outcomes = evaluated("unique").outcomes["unique"]
+    chosen = {outcome.example.kernel: outcome.choice.factor for outcome in outcomes}
+    # Products of the speed-ups at 2, 4 and 8 over the others (a factor that can't run: the next smaller one's):
+    # without sgemm 0.87, 0.80, 0.31; without mt and mtLocal 0.99, 0.88, 0.66; without spmv 2.18, 4.00, 4.72;
+    # without nbody 1.19, 1.46, 0.86.
+    assert chosen == {"sgemm": 1, "mt": 1, "mtLocal": 1, "spmv": 8, "nbody": 4}
+
+
+def test_the_ratio_to_unique() -> None:
+    scores = evaluated(*SIMPLE).speedup_scores("fermi")
+    ratio = scores["oracle"].over["unique"]
+    assert ratio.value == pytest.approx(scores["oracle"].geometric_mean / scores["unique"].geometric_mean)
+    assert ratio.interval.low <= ratio.value <= ratio.interval.high
+    assert scores["unique"].over["unique"].value == 1.0
+
+
+def test_devices_together() -> None:
+    found = evaluated(*SIMPLE, data=[*small_table(("fermi",)), made_up("sgemm", {2: 16.0}, "cypress")])
+    assert found.devices == ("fermi", "cypress")
+    together = found.speedup_scores("fermi", "cypress")["oracle"]
+    assert together.cases == 6
+    assert together.geometric_mean == pytest.approx((3.0 * 1.4 * 1.3 * 1.0 * 1.1 * 16.0) ** (1 / 6))
+
+
+def test_only_random_methods_are_run_with_every_seed(spy: Spy) -> None:
+    found = evaluated("spy", "rolled", seeds=3)
+    assert {outcome.seed for outcome in found.outcomes["spy"]} == {0}
+    assert {outcome.seed for outcome in found.outcomes["rolled"]} == {0, 1, 2}
+    spread = found.speedup_scores("fermi")["rolled"].spread
+    assert spread is not None and spread.seeds == 3 and spread.low < spread.high
+
+
+def test_one_dimension_is_predicted_and_all_are_learned_from(spy: Spy) -> None:
+    found = evaluated("spy", data=small_table(("fermi",), (0, 1)), dimension=1)
+    assert {outcome.example.dimension for outcome in found.outcomes["spy"]} == {1}
+    assert {example.dimension for training, _ in spy.fitted for example in training} == {0, 1}
+
+
+def test_one_device_is_predicted_and_all_are_learned_from(spy: Spy) -> None:
+    found = evaluated("spy", devices=("cypress",))
+    assert found.devices == ("cypress",)
+    assert {example.device for training, _ in spy.fitted for example in training} == {"fermi", "cypress"}
+    with pytest.raises(InvalidInputError, match="nothing of a device 'tahiti'; it has fermi, cypress"):
+        evaluated("spy", devices=("fermi", "tahiti"))
+
+
+def test_further_training_data_is_for_methods_that_pool(spy: Spy) -> None:
+    more = [made_up("other", {2: 5.0}, "pocl"), made_up("mt", {2: 5.0}, "pocl")]
+    evaluate(small_table(), more, Plan(("spy",)))
+    for training, asked in spy.asked:
+        learned = {(example.kernel, example.device) for example in training}
+        assert ("other", "pocl") in learned
+        assert (("mt", "pocl") in learned) == (asked.family != "mt")
+    # Unique would choose 2 for all, if it learned from this.
+    generous = [made_up(f"other {index}", {2: 5.0}) for index in range(20)]
+    found = evaluate(small_table(), generous, Plan(("unique",)))
+    assert {outcome.choice.factor for outcome in found.outcomes["unique"]} == {1, 4, 8}
+
+
+def test_what_the_data_has_is_not_taken_from_elsewhere(spy: Spy) -> None:
+    again = [made_up("sgemm", {}, best=2), made_up("sgemm", {}, "tahiti", best=2)]
+    evaluate(small_table(), again, Plan(("spy",)))
+    for training, asked in spy.asked:
+        devices = [example.device for example in training if example.kernel == "sgemm"]
+        assert devices == ([] if asked.family == "sgemm" else ["fermi", "cypress", "tahiti"])
+
+
+def test_unseen_data_is_not_learned_from(spy: Spy) -> None:
+    more = [made_up(f"other {index}", {2: 5.0}) for index in range(2)]
+    found = evaluate(small_table(("fermi",)), more, Plan(("spy", "unique"), unseen=True))
+    assert [training for training, _ in spy.fitted] == [tuple(more)]
+    assert {outcome.choice.factor for outcome in found.outcomes["unique"]} == {2}
+
+
+def test_even_then_the_kernel_itself_is_held_out(spy: Spy) -> None:
+    more = [made_up("other", {2: 5.0}), made_up("mt", {2: 5.0}, "tahiti")]
+    evaluate(small_table(("fermi",)), more, Plan(("spy",), unseen=True))
+    for training, asked in spy.asked:
+        assert len(training) == (1 if asked.family == "mt" else 2)
+
+
+def test_published_predictions_are_looked_up() -> None:
+    known = {("sgemm", "fermi"): 4, ("nbody", "fermi"): 1}
+    found = evaluated("published", "never", published=known)
+    chosen = {outcome.example.kernel: outcome.choice.factor for outcome in found.outcomes["published"]}
+    assert chosen == {"sgemm": 4, "nbody": 1}
+    score = found.speedup_scores("fermi")["published"]
+    assert [score.geometric_mean, score.over["never"].value] == pytest.approx([math.sqrt(2)] * 2)
+    assert "published" not in found.speedup_scores("cypress")
+
+
+def test_best_factors_alone() -> None:
+    found = evaluated(*SIMPLE, data=[made_up(f"k{best}", {}, best=best) for best in (1, 4, 16)])
+    assert not found.is_measured("fermi")
+    hits = found.hit_scores("fermi")
+    assert (hits["oracle"].exact, hits["never"].exact, hits["never"].mean_error) == (3, 1, 2.0)
+
+
+def test_nothing_along_the_dimension() -> None:
+    with pytest.raises(InvalidInputError, match="along dimension 2"):
+        evaluated("never", dimension=2)
+
+
+def test_the_same_case_twice() -> None:
+    with pytest.raises(InvalidInputError, match="sgemm on fermi is in the data twice"):
+        evaluated("never", data=[*small_table(), made_up("sgemm", {2: 1.0})])
+
+
+def test_no_such_method() -> None:
+    with pytest.raises(InvalidInputError, match="no method 'best'; there are never, unique, published"):
+        evaluated("best")

@@ -1,0 +1,109 @@
+"""The figures of the cascade's components: loadings and relevance, the numbers and what is drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from coarsen.errors import InvalidInputError
+from coarsen.features import FACTORS, FEATURES
+from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.step_inputs import STEP_FACTORS
+from coarsen.models.examples import Example
+from coarsen.opencl_bench.figures.draw_loadings import draw_loadings
+from coarsen.opencl_bench.figures.draw_relevance import draw_relevance
+from coarsen.opencl_bench.figures.files import rendered
+from coarsen.opencl_bench.figures.loadings import GROWTH, VALUE, loading_table, loadings_finding
+from coarsen.opencl_bench.figures.relevance import relevance_finding, relevance_table, shared_projection
+from coarsen.opencl_bench.figures.style import BLUE
+
+from .evaluations import example
+
+
+@pytest.fixture
+def projection() -> Projection:
+    """Two components: loads and less growth of stores; barriers alone."""
+    names = [feature.name for feature in FEATURES]
+    loadings = np.zeros((34, 2))
+    loadings[names.index("loads"), 0] = 0.81
+    loadings[17 + names.index("stores"), 0] = -0.64
+    loadings[names.index("barriers"), 1] = 0.25
+    return Projection(np.zeros(34), np.ones(34), loadings, loadings, np.array([0.7, 0.25]))
+
+
+def test_the_table_has_each_loading(projection: Projection) -> None:
+    table = loading_table(projection)
+    assert len(table) == 2 * 34
+    large = table[table["loading"] != 0]
+    assert large[["component", "feature", "input", "loading"]].to_numpy().tolist() == [
+        [1, "loads", VALUE, 0.81],
+        [1, "stores", GROWTH, -0.64],
+        [2, "barriers", VALUE, 0.25],
+    ]
+    assert loadings_finding(table) == (
+        "2 components hold 95 % of the variance of 34 inputs; "
+        "the largest, with 70 %, is: loads, less growth of stores"
+    )
+
+
+def sides(axes: Axes, name: str) -> list[float]:
+    return [patch.get_width() for patch in axes.patches if patch.get_gid() == name]
+
+
+def test_the_squares_have_the_area_of_the_loadings(projection: Projection) -> None:
+    figure = draw_loadings(projection)
+    value, growth, labels = figure.axes
+    first, second = sides(value, "positive")
+    assert first / second == pytest.approx(0.9 / 0.5)
+    assert (len(sides(growth, "positive")), len(sides(growth, "negative"))) == (0, 1)
+    assert "70 %: loads, less growth of stores" in [text.get_text() for text in labels.texts]
+    assert rendered(figure, "svg") == rendered(figure, "svg")
+
+
+def decided_by(chosen: Callable[[Example, int], bool], device: str, kernels: int = 12) -> list[Example]:
+    """Examples on a device where a rule decides whether each step helps."""
+    found = []
+    for number in range(kernels):
+        plain = example(f"kernel{number}", device)
+        speedup, now = {}, 1.0
+        for factor in STEP_FACTORS:
+            now *= 1.5 if chosen(plain, factor) else 0.5
+            speedup[2 * factor] = now
+        found.append(example(f"kernel{number}", device, speedup))
+    return found
+
+
+def test_the_component_that_decides_is_relevant() -> None:
+    def by_component(plain: Example, factor: int) -> bool:
+        return bool(plain.table.at(factor).barriers > 5)
+
+    def by_coin(plain: Example, factor: int) -> bool:
+        return bool(np.random.default_rng([FACTORS.index(factor), *plain.kernel.encode()]).random() > 0.5)
+
+    examples = [*decided_by(by_component, "fermi"), *decided_by(by_coin, "tahiti")]
+    table = relevance_table(examples)
+    loadings = np.abs(shared_projection(examples).loadings[16])
+    fermi, tahiti = (table[table["device"] == device] for device in ("fermi", "tahiti"))
+    assert len(fermi) == len(tahiti) == len(loadings)
+    assert set(fermi["steps"]) == {12 * 5}
+    top = fermi.loc[fermi["relevance"].idxmax()]
+    assert top["component"] == int(loadings.argmax()) + 1
+    assert top["relevance"] > 1.5 * top["chance"]
+    assert tahiti["relevance"].median() < tahiti["chance"].iloc[0] < top["relevance"]
+    assert relevance_finding(fermi).startswith("Most telling about coarsening further, beyond chance: component")
+    blue = [patch for patch in draw_relevance(table).axes[0].patches if patch.get_facecolor()[2] > 0.6]
+    assert len(blue) == int((table["relevance"] > table["chance"]).sum())
+    assert BLUE == "#0072B2"
+
+
+def test_devices_with_few_answers_are_left_out() -> None:
+    examples = decided_by(lambda plain, factor: factor < 4, "fermi", 4)
+    few = [example("mt", "tahiti", best=2), example("spmv", "tahiti", best=1)]
+    assert set(relevance_table([*examples, *few])["device"]) == {"fermi"}
+    with pytest.raises(InvalidInputError, match="too few steps with an answer"):
+        relevance_table(few)
+    with pytest.raises(InvalidInputError, match="at least two kernels"):
+        relevance_table(few[:1])

@@ -1,0 +1,76 @@
+"""What predictors chose and what came of it: the numbers of table 5 and figure 10, and what is drawn of them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from matplotlib.colors import to_rgb
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.figures.draw_predictions import draw_predictions
+from coarsen.opencl_bench.figures.files import rendered
+from coarsen.opencl_bench.figures.predictions import (
+    MEAN,
+    choice_table,
+    factor_table,
+    markdown,
+    predictions_finding,
+    speedup_bars,
+)
+from coarsen.opencl_bench.figures.style import VERMILLION
+
+from .evaluations import small_evaluation
+
+
+def test_one_row_for_each_kernel_and_method() -> None:
+    choices = choice_table(small_evaluation()).set_index(["device", "kernel", "method"])
+    assert len(choices) == 9
+    row = choices.loc["fermi", "mt", "cascade"]
+    assert (row["best"], row["factor"], row["share"]) == (4, 2, pytest.approx(2 / 3))
+    assert (row["speedup"], row["low"], row["high"]) == (pytest.approx(2 ** (4 / 3)), 2.0, 4.0)
+    assert choices.loc["fermi", "nbody", "oracle"]["speedup"] == 1.0
+    assert math.isnan(choices.loc["tahiti", "mt", "cascade"]["speedup"])
+
+
+def test_the_bars_are_those_of_measured_devices_and_their_means() -> None:
+    bars = speedup_bars(choice_table(small_evaluation()))
+    assert set(bars["device"]) == {"fermi"}
+    assert set(bars["method"]) == {"cascade", "oracle"}
+    means = bars[bars["kernel"] == MEAN].set_index("method")["speedup"]
+    assert means.to_dict() == pytest.approx({"cascade": 2 ** ((4 / 3 - 1) / 2), "oracle": 2.0})
+
+
+def test_without_runtimes_there_are_no_bars() -> None:
+    choices = choice_table(small_evaluation())
+    with pytest.raises(InvalidInputError, match="only best factors"):
+        draw_predictions(choices[choices["device"] == "tahiti"])
+
+
+def test_table_5_has_best_and_predicted_factors() -> None:
+    table = factor_table(choice_table(small_evaluation()))
+    assert markdown(table).splitlines() == [
+        "| kernel | fermi best | fermi cascade | tahiti best | tahiti cascade |",
+        "| --- | --- | --- | --- | --- |",
+        "| mt | 4 | 2~ | 8 | 4 |",
+        "| nbody | 1 | 2 |  |  |",
+    ]
+
+
+def test_the_finding_has_the_geometric_means() -> None:
+    finding = predictions_finding(speedup_bars(choice_table(small_evaluation())))
+    assert finding == "Geometric mean of the speed-ups on kernels held out: on fermi cascade 1.12 and oracle 2.00"
+
+
+def test_the_drawing_shows_the_numbers() -> None:
+    figure = draw_predictions(choice_table(small_evaluation()))
+    (axes,) = figure.axes
+    bars = [patch for patch in axes.patches if patch.get_facecolor()[:3] == to_rgb(VERMILLION)]
+    heights = [1 + bar.get_height() for bar in bars]
+    assert heights == pytest.approx([2 ** (4 / 3), 0.5, 2 ** (1 / 6)])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["mt", "nbody", MEAN]
+    assert axes.get_title(loc="left") == "fermi"
+    (seeds,) = [lines for lines in axes.collections if lines.get_gid() == "seeds" and lines.get_segments()]
+    assert seeds.get_segments()[0][:, 1].tolist() == [2.0, 4.0]
+    for kind in ("png", "svg", "pdf"):
+        assert rendered(figure, kind) == rendered(figure, kind)

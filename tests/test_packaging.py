@@ -1,0 +1,59 @@
+"""What `pyproject.toml` installs is all that the code folders hold."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from coarsen.models.default import storage
+from coarsen.models.default.model import NAME
+
+ROOT = Path(__file__).parent.parent
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+FOLDERS = {ROOT / folder: package for package, folder in SETUPTOOLS["package-dir"].items()}
+PATTERNS = SETUPTOOLS["package-data"]["*"]
+# Neither code nor data: what people read, and what tools leave behind, besides their hidden folders.
+NOT_INSTALLED = {".md", ".pyc"}
+
+
+def package_of(folder: Path) -> str:
+    """The name under which a folder is installed."""
+    root = next(root for root in FOLDERS if folder.is_relative_to(root))
+    return ".".join((FOLDERS[root], *folder.relative_to(root).parts))
+
+
+def files(suffix: str = "") -> list[Path]:
+    found = (path for root in FOLDERS for path in root.rglob(f"*{suffix}") if path.is_file())
+    return [path for path in found if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)]
+
+
+def test_every_package_is_installed() -> None:
+    folders = {path.parent for path in files("__init__.py")}
+    assert len(folders) > len(FOLDERS)
+    assert {package_of(folder) for folder in folders} <= set(SETUPTOOLS["packages"])
+
+
+def test_no_module_is_outside_of_a_package() -> None:
+    assert {package_of(path.parent) for path in files(".py")} <= set(SETUPTOOLS["packages"])
+
+
+def test_every_data_file_is_installed() -> None:
+    """setuptools takes a pattern from the folder of each package that it installs."""
+    installed = {
+        path
+        for root, package in FOLDERS.items()
+        for folder in (root, *(below for below in root.rglob("*") if below.is_dir()))
+        if ".".join((package, *folder.relative_to(root).parts)) in SETUPTOOLS["packages"]
+        for pattern in PATTERNS
+        for path in folder.glob(pattern)
+    }
+    data = {path for path in files() if path.suffix not in {".py", *NOT_INSTALLED}}
+    assert {path.suffix for path in data} >= {".cl", ".csv", ".json", ".parquet", ".safetensors", ".typed"}
+    assert data <= installed
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "json"])
+def test_the_default_model_is_among_them(suffix: str) -> None:
+    assert (storage.SHIPPED / f"{NAME}.{suffix}") in files(suffix)

@@ -1,0 +1,142 @@
+"""`coarsen.predict`, and programs whose factor is predicted, with a small model in the shipped one's place."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import coarsen
+from coarsen import prediction
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.models.default import DefaultModel
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.prediction import KernelPrediction
+from coarsen.runtime.devices import DeviceDescription, open_device
+from coarsen.runtime.selection import find_device
+from coarsen.runtime.targets import target_of
+
+from .cli.small_model import store_small_model
+
+SGEMM = SUITE["sgemm"].kernel_file
+SCALE = """
+kernel void scale(global const int *in, global int *out, int by) {
+    size_t id = get_global_id(0);
+    out[id] = in[id] * by;
+}
+"""
+ITEMS = 1024
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> DefaultModel:
+    return prediction.default_model(store_small_model(tmp_path_factory.mktemp("models"), limit=1e9))
+
+
+@pytest.fixture(autouse=True)
+def shipped(model: DefaultModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "_shipped_default", lambda: model)
+
+
+def test_what_the_function_returns() -> None:
+    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16))
+    assert isinstance(found, KernelPrediction)
+    assert found.factor in (2, 4, 8, 16)
+    assert (found.kernel, found.device, found.dimension, found.local_size) == ("sgemm", "pocl", 0, (16, 16))
+    assert [point.factor for point in found.curve] == [2, 4, 8, 16, 32]
+    assert not found.abstained and not found.local_size_is_assumed
+    assert coarsen.predict(SGEMM.read_text(), device="pocl", kernel="sgemm").local_size_is_assumed
+    assert coarsen.predict(SGEMM, device="intel").factor == 1
+    assert coarsen.predict(SGEMM, device="pocl", dim=1).dimension == 1
+    published = coarsen.predict(SGEMM, device="tahiti", model="cascade")
+    assert published.model == "tahiti" and published.steps[0].factor == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"device": "gameboy"}, DeviceError, "known: fermi, kepler, cypress, tahiti, h200, pocl, intel"),
+        ({"device": "h200", "model": "cascade"}, DeviceError, "there is no cascade of h200"),
+        ({"device": "h200"}, DeviceError, "no kernel was measured on NVIDIA H200, nor on any other GPU"),
+        ({"dim": 3}, InvalidInputError, "the dimension must be 0, 1 or 2, not 3"),
+        ({"model": "oracle"}, InvalidInputError, "the model is 'default' or 'cascade', not 'oracle'"),
+        ({"model": "cascade", "local_size": (4,)}, InvalidInputError, "the cascade takes no local size"),
+        ({"local_size": (64,), "dim": 1}, InvalidInputError, "local size 64 has no dimension 1"),
+        ({"local_size": (0, 4)}, InvalidInputError, "a local size is one to three numbers of at least 1"),
+        ({"local_size": ()}, InvalidInputError, "a local size is one to three numbers of at least 1"),
+    ],
+)
+def test_the_function_checks_its_arguments(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        coarsen.predict(SGEMM, **{"device": "pocl", **arguments})
+
+
+def run(device: DeviceDescription, local_size: tuple[int, ...] | None) -> tuple[coarsen.Program, bool]:
+    """A program whose factor is predicted, after one launch; and whether the launch was right."""
+    context = cl.Context([open_device(device)])
+    queue = cl.CommandQueue(context)
+    program = coarsen.Program(context, SCALE).build()
+    values = np.arange(ITEMS, dtype=np.int32)
+    flags = cl.mem_flags
+    source = cl.Buffer(context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=values)
+    target = cl.Buffer(context, flags.WRITE_ONLY, values.nbytes)
+    program.scale(queue, (ITEMS,), local_size, source, target, np.int32(3))
+    result = np.empty_like(values)
+    cl.enqueue_copy(queue, result, target)
+    return program, bool((result == 3 * values).all())
+
+
+def factor_of(program: coarsen.Program, device: DeviceDescription, local_size: tuple[int, ...]) -> int:
+    (opened,) = [found for found in program.context.devices if found == open_device(device)]
+    launch = program.scale.divided(opened, (ITEMS,), local_size)
+    return launch.coarsenings[0].factor if launch.coarsenings else 1
+
+
+def test_a_program_takes_the_factor_predicted_for_its_launch(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    device = find_device("intel")
+    # The small model makes everything faster on the other CPU.
+    known = target_of("pocl")
+    monkeypatch.setattr(prediction, "target_of", lambda _: known)
+    program, right = run(device, (4,))
+    assert right
+    for local_size in ((4,), (64,)):
+        expected = coarsen.predict(SCALE, device="pocl", local_size=local_size).factor
+        assert factor_of(program, device, local_size) == expected
+        assert expected in (2, 4) if local_size == (4,) else expected > 4
+    assert run(device, None)[1]
+    assert not caplog.messages
+
+
+def test_a_program_says_once_that_its_device_was_never_measured(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, model: DefaultModel
+) -> None:
+    learned_from: Any = model.card["data"]
+    monkeypatch.setitem(learned_from["curves"], "intel", 0)
+    with caplog.at_level(logging.WARNING, "coarsen"):
+        program, right = run(find_device("intel"), (64,))
+        factor_of(program, find_device("intel"), (32,))
+    assert right
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("predicted factors: no kernel was measured on Intel's CPU runtime")
+
+
+def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model: DefaultModel) -> None:
+    monkeypatch.undo()
+    loaded: list[DefaultModel] = []
+
+    def load() -> DefaultModel:
+        loaded.append(model)
+        return model
+
+    monkeypatch.setattr(prediction, "load_default", load)
+    prediction._shipped_default.cache_clear()
+    assert prediction.default_model() is prediction.default_model() is model
+    assert len(loaded) == 1
+    prediction._shipped_default.cache_clear()
