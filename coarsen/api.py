@@ -143,7 +143,7 @@ def predict(
         model: "default", or "cascade" for the published predictor (Magni et al., PACT 2014).
         local_size: of the launch before coarsening, in work-items, one to three numbers. Where it is left out,
             what the kernel requires counts, else 256, 16×16 or 8×8×4 by the dimensions that the kernel uses. The
-            cascade doesn't look at it.
+            cascade takes none.
         options: OpenCL build options as PyOpenCL takes them.
 
     Returns:

@@ -8,6 +8,7 @@ device ─▶ its figures, and what the model has seen of it ─┘
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +76,7 @@ def predict_kernel(
         RefusalError: the kernel can't be coarsened along the dimension.
     """
     note = _device_note(model, target.descriptor)
-    launched = _checked_local_size(kernel, dimension, local_size)
+    launched = checked_local_size(kernel, dimension, local_size)
     table, mechanism = feature_tables(kernel, dimension, launched)
     curve = model.predict(table, mechanism, target.descriptor)
     return KernelPrediction(
@@ -150,25 +151,32 @@ def _learned(model: DefaultModel, kind: str) -> dict[str, int]:
     """How many curves, or best factors, of each device the model learned from, as its card says."""
     data = model.card.get("data")
     counts = data.get(kind) if isinstance(data, dict) else None
-    return {str(name): int(count) for name, count in counts.items() if count} if isinstance(counts, dict) else {}
+    if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
+        raise InvalidInputError("the model 'default' is damaged: its card does not say what it learned from")
+    return {str(name): count for name, count in counts.items() if count}
 
 
-def _checked_local_size(
-    kernel: Kernel, dimension: int, local_size: Sequence[int] | None
-) -> tuple[int, ...] | None:
-    """The local size, the kernel's own where it requires one; None where it is open."""
+def checked_local_size(kernel: Kernel, dimension: int, local_size: Sequence[int] | None) -> tuple[int, ...] | None:
+    """The local size of a launch, what the kernel requires where it isn't given; None where it is open.
+
+    Raises:
+        InvalidInputError: it is not made of whole numbers, or not what the kernel requires.
+    """
     required = kernel.required_work_group_size
     if local_size is None:
         return _without_ones(required, dimension) if required else None
-    given = tuple(local_size)
-    named = "×".join(map(str, given))
+    given = _whole_numbers(local_size)
     if required and (*given, 1, 1)[:3] != required:
-        raise InvalidInputError(
-            f"the kernel {kernel.name} requires the local size {'×'.join(map(str, required))}, not {named}"
-        )
-    if 0 < len(given) <= dimension:
-        raise InvalidInputError(f"a launch with the local size {named} has no dimension {dimension}")
+        wanted, named = ("×".join(map(str, size)) for size in (required, given))
+        raise InvalidInputError(f"the kernel {kernel.name} requires the local size {wanted}, not {named}")
     return given
+
+
+def _whole_numbers(local_size: Sequence[int]) -> tuple[int, ...]:
+    try:
+        return tuple(operator.index(extent) for extent in local_size)
+    except TypeError:
+        raise InvalidInputError(f"a local size is one to three whole numbers, not {local_size!r}") from None
 
 
 def _without_ones(local_size: tuple[int, int, int], dimension: int) -> tuple[int, ...]:

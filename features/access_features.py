@@ -16,7 +16,7 @@ from coarsen.transform.coarsen import Analysed
 
 # A generic pointer leads to global memory far more often than elsewhere.
 _GLOBAL_SPACES = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
-_MAXIMUM_MAGNITUDE = 6.0
+_MAXIMUM_MAGNITUDE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,10 @@ def _magnitude(access: Access, spread: int) -> float:
         return _MAXIMUM_MAGNITUDE
     if stride == 0 or access.access_bytes == 0:
         return 0.0
-    return min(_MAXIMUM_MAGNITUDE, abs(math.log2(abs(stride) * spread / access.access_bytes)))
+    distance = abs(stride) * spread
+    if distance >= access.access_bytes << _MAXIMUM_MAGNITUDE:
+        return _MAXIMUM_MAGNITUDE
+    return min(_MAXIMUM_MAGNITUDE, abs(math.log2(distance / access.access_bytes)))
 
 
 def _is_consecutive(access: Access, dimension: int) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.transform.configuration import DIMENSIONS
 
-DIMENSIONS = 3
-LINEAR_IDS = frozenset({"get_global_linear_id", "get_local_linear_id"})
+_LINEAR_IDS = frozenset({"get_global_linear_id", "get_local_linear_id"})
 _IDENTIFYING = frozenset({"get_global_id", "get_local_id", "get_group_id"})
 # What launches of kernels that use so many dimensions commonly look like.
 _USUAL_SIZES = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
@@ -59,7 +59,7 @@ def _queried(kernel: Kernel) -> Iterator[int]:
         if effect_of(instruction) not in (Effect.WORK_ITEM_ID, Effect.UNCHANGED):
             continue
         name = builtin_name(instruction.callee)
-        if name in LINEAR_IDS:
+        if name in _LINEAR_IDS:
             yield DIMENSIONS - 1
         elif name in _IDENTIFYING:
             queried = instruction.arguments[0]

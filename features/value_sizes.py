@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction, ValueKind
-from coarsen.ir.layout import size_of
+from coarsen.ir.layout import content_bytes, size_of
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,
@@ -28,7 +28,6 @@ from coarsen.ir.types import (
 
 _WORD_BITS = 32
 _WORD_BYTES = 4
-_FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 _SHORT_POINTERS = frozenset({AddressSpace.LOCAL, AddressSpace.PRIVATE})
 _ADDRESS_WORDS = 2
 
@@ -38,7 +37,7 @@ def value_words(type_: Type) -> int:
     if isinstance(type_, IntegerType):
         return 0 if type_.width == 1 else -(-type_.width // _WORD_BITS)
     if isinstance(type_, FloatType):
-        return -(-_FLOAT_BITS[type_.kind] // _WORD_BITS)
+        return -(-content_bytes(type_) // _WORD_BYTES)
     if isinstance(type_, PointerType):
         return 1 if type_.address_space in _SHORT_POINTERS else _ADDRESS_WORDS
     if isinstance(type_, VectorType | ArrayType):

@@ -1,6 +1,7 @@
 """The predictors of a kernel's best coarsening factor on a device.
 
-Prediction needs NumPy alone; training (`coarsen.models.train`) needs torch, and is not imported from here.
+`default` is the model of all devices, `cascade` the published one of each device; `evaluation` compares them.
+Prediction needs NumPy alone; training needs scikit-learn and torch, and is not imported from here.
 """
 
 from .cascade.model import CascadeModel, Contribution, Prediction, Step

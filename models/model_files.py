@@ -19,6 +19,10 @@ from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as format_tensors
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import read_file, replace_file
+
+# What the model of all devices is called; other models bear the names of their devices.
+DEFAULT = "default"
 
 Tensors = Mapping[str, NDArray[Any]]
 Card = Mapping[str, Any]
@@ -37,7 +41,7 @@ def read_card(name: str, folder: Path) -> Card:
     """
     path = folder / f"{name}.json"
     try:
-        card = json.loads(_read(path))
+        card = json.loads(read_file(path))
     except ValueError as error:
         raise InvalidInputError(f"{path}: the model card is damaged ({error})") from None
     if not isinstance(card, dict):
@@ -51,7 +55,7 @@ def read_tensors(name: str, folder: Path, card: Card) -> Tensors:
     Raises:
         InvalidInputError: there are none, or they are not those that the card describes.
     """
-    content = _read(folder / f"{name}.safetensors")
+    content = read_file(folder / f"{name}.safetensors")
     if hashlib.sha256(content).hexdigest() != card.get("sha256"):
         raise InvalidInputError(f"the model '{name}' is damaged: the card describes other numbers")
     try:
@@ -107,15 +111,8 @@ def write_model(name: str, folder: Path, tensors: Tensors, card: Callable[[str],
     paths = folder / f"{name}.safetensors", folder / f"{name}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        paths[0].write_bytes(numbers)
-        paths[1].write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise InvalidInputError(f"{folder}: the model can't be written ({error.strerror})") from None
+        raise InvalidInputError(f"{folder}: can't be written: {error.strerror}") from None
+    for path, content in zip(paths, (numbers, text.encode()), strict=True):
+        replace_file(content, path)
     return paths
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"{path}: {error.strerror}") from None

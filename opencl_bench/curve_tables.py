@@ -15,6 +15,8 @@ from coarsen.models.examples import best_factor_of
 from .curves import Curve, CurveData
 
 _UNIT = "_ns"
+# A picosecond and thirty years: the ratio of two times stays a number that has a logarithm.
+_SHORTEST, _LONGEST = 1e-3, 1e18
 _BEST_COLUMNS = ("kernel", "device", "best_factor")
 _PREDICTED = "predicted_factor"
 # A column that results have, and no other table.
@@ -51,7 +53,7 @@ class _Row:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not 0 < value < math.inf:
+        if not _SHORTEST <= value <= _LONGEST:
             raise InvalidInputError(f"{self.place}: the {column} '{text[:30]}' is no time above 0")
         return value
 

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "transform": BASE | {"ir", "analysis"},
     "backend": BASE | {"ir", "analysis"},
     "features": BASE | {"ir", "analysis", "transform"},
-    "models": BASE | {"features"},
+    "models": BASE | {"files", "features"},
     "pipeline": BASE | {"ir", "frontend", "transform"},
     "explain": BASE | {"ir", "frontend", "analysis", "transform"},
     "prediction": BASE | {"ir", "features", "models", "runtime"},

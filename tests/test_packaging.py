@@ -14,8 +14,8 @@ ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
 FOLDERS = {ROOT / folder: package for package, folder in SETUPTOOLS["package-dir"].items()}
 PATTERNS = SETUPTOOLS["package-data"]["*"]
-# Neither code nor data: what people read, and what tools leave behind, besides their hidden folders.
-NOT_INSTALLED = {".md", ".pyc"}
+# Neither code nor data: what people read, with its figures, and what tools leave behind outside hidden folders.
+NOT_INSTALLED = {".md", ".svg", ".pyc"}
 
 
 def package_of(folder: Path) -> str:

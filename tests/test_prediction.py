@@ -67,6 +67,9 @@ def test_what_the_function_returns() -> None:
         ({"local_size": (64,), "dim": 1}, InvalidInputError, "local size 64 has no dimension 1"),
         ({"local_size": (0, 4)}, InvalidInputError, "a local size is one to three numbers of at least 1"),
         ({"local_size": ()}, InvalidInputError, "a local size is one to three numbers of at least 1"),
+        ({"local_size": 64}, InvalidInputError, "a local size is one to three whole numbers, not 64"),
+        ({"local_size": (16.0, 16)}, InvalidInputError, r"one to three whole numbers, not \(16.0, 16\)"),
+        ({"local_size": "64"}, InvalidInputError, "one to three whole numbers, not '64'"),
     ],
 )
 def test_the_function_checks_its_arguments(
@@ -74,6 +77,13 @@ def test_the_function_checks_its_arguments(
 ) -> None:
     with pytest.raises(error, match=message):
         coarsen.predict(SGEMM, **{"device": "pocl", **arguments})
+
+
+@pytest.mark.parametrize("given", [{"dim": 1}, {"stride": 8}, {"dim": (0, 1)}])
+def test_a_program_refuses_what_goes_with_a_factor_only(given: dict[str, Any]) -> None:
+    context = cl.Context([open_device(find_device("pocl"))])
+    with pytest.raises(InvalidInputError, match="dim and stride go with a factor"):
+        coarsen.Program(context, SCALE, **given)
 
 
 def run(device: DeviceDescription, local_size: tuple[int, ...] | None) -> tuple[coarsen.Program, bool]:

@@ -19,8 +19,6 @@ from coarsen.analysis.polynomial import Polynomial
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import AddressSpace, PointerType
 
-DIMENSIONS = 3
-
 
 class UnknownStride(enum.Enum):
     """Strides that are no number of bytes."""

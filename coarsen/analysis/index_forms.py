@@ -41,6 +41,7 @@ _NOTHING = frozenset({"undef", "poison"})
 # Larger expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
 _MAXIMUM_TERMS = 64
 _MAXIMUM_DEGREE = 8
+_MAXIMUM_COEFFICIENT = 1 << 64
 _MAXIMUM_DEPTH = 60
 
 
@@ -293,7 +294,9 @@ def opaque(instruction: Instruction) -> Polynomial:
 
 def _is_small(polynomial: Polynomial) -> bool:
     terms = polynomial.terms
-    return len(terms) <= _MAXIMUM_TERMS and all(len(product) <= _MAXIMUM_DEGREE for product in terms)
+    return len(terms) <= _MAXIMUM_TERMS and all(
+        len(product) <= _MAXIMUM_DEGREE and abs(c) <= _MAXIMUM_COEFFICIENT for product, c in terms.items()
+    )
 
 
 def _constant(value: Value) -> Polynomial:

@@ -13,6 +13,7 @@ work-group and at the same iteration of every loop around: 1 for `global_id(0)` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ ONE = Polynomial.constant(1)
 # Larger expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
 _MAXIMUM_DEPTH = 30
 _MAXIMUM_LENGTH = 80
+_MAXIMUM_EXPANSION = 4096
 
 # A difference along a dimension; None where it is irregular: not the same, or not known, between all neighbours.
 Difference = Polynomial | None
@@ -136,12 +138,16 @@ class Symbols:
         if not gains:
             return ZERO
         varying = Polynomial({p: c for p, c in polynomial.terms.items() if not gains.keys().isdisjoint(p)})
+        if _expansion(varying, gains) > _MAXIMUM_EXPANSION:
+            return None
         moved = varying.replaced(lambda s: Polynomial.symbol(s) + gains[s] if s in gains else Polynomial.symbol(s))
         return moved - varying
 
     def _gain(self, symbol: str, dimension: int) -> Difference:
         key = (symbol, dimension)
         if key not in self._known:
+            # Where a loop is entered at several places, symbols may depend on each other: those are irregular.
+            self._known[key] = None
             self._known[key] = self._gain_of(symbol, dimension)
         return self._known[key]
 
@@ -174,3 +180,9 @@ class Symbols:
         if symbol in self._pieces:
             return self.kernel.block_of[self._pieces[symbol].instruction]
         return self.kernel.block_of.get(symbol[1:]) if symbol.startswith("%") else None
+
+
+def _expansion(polynomial: Polynomial, gains: Mapping[str, Polynomial]) -> int:
+    """How many terms there are at first where symbols are replaced by themselves and their gains."""
+    sizes = {symbol: 1 + len(gain.terms) for symbol, gain in gains.items()}
+    return sum(math.prod(sizes.get(symbol, 1) for symbol in product) for product in polynomial.terms)

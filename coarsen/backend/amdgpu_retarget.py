@@ -17,18 +17,21 @@ from __future__ import annotations
 
 import re
 
-from coarsen.ir.kernel import Kernel
+from coarsen.backend.llvm_module import with_argument
+from coarsen.ir.kernel import Argument, Kernel
 
 _LARGEST_WORK_GROUP = 256
 _SPACES = {"0": "5", "2": "4", "4": "0"}
-_POINTER = re.compile(r"(?<![%@.\"\w-])ptr(?! addrspace)\b|\baddrspace\((?P<space>\d)\)")
+# Not in strings, names and labels.
+_POINTER = re.compile(
+    r'(?P<string>"[^"\n]*")|(?<![%@.\w-])ptr(?! addrspace|[-\w$.:])|\baddrspace\((?P<space>\d)\)'
+)
 _OVERLOADED = re.compile(r"(?<=@llvm\.)[\w.]+(?=\()")
 _POINTER_SUFFIX = re.compile(r"(?<=\.p)[024](?=\.|$)")
 _ALLOCA = re.compile(r"^(  %\S+ = alloca [^\n]*)$", re.MULTILINE)
 _CONVENTION = re.compile(r"\bspir_(kernel|func) ")
 _FRAME_POINTER = re.compile(r' "frame-pointer"="\w+"')
 _FLAGS = re.compile(r"^!llvm\.module\.flags = [^\n]*\n", re.MULTILINE)
-_VOID_CAST = re.compile(r"addrspacecast (ptr(?: addrspace\(\d\))?) (\S+) to \1(?=[\s,)]|$)", re.MULTILINE)
 _BY_VALUE = re.compile(r"byval\((?P<type>[^()]+)\)")
 _AFTER_PARAMETERS = re.compile(r"\)((?: local_unnamed_addr| unnamed_addr)?)(?=[^()]*$)")
 _SCOPES = {'syncscope("device")': 'syncscope("agent")', 'syncscope("all_svm_devices") ': ""}
@@ -37,8 +40,7 @@ _EVENT = 'target("spirv.Event")'
 
 def retargeted(text: str, kernel: Kernel) -> str:
     """The module's text in GCN's conventions; the triple and the data layout are left to the caller."""
-    text = text.replace(kernel.signature, _with_limit(kernel))
-    text = _with_own_copies(text, kernel)
+    text = _with_own_signature(text, kernel)
     text = _CONVENTION.sub(lambda match: "amdgpu_kernel " if match[1] == "kernel" else "", text)
     text = _FLAGS.sub("", _FRAME_POINTER.sub("", text))
     text = _ALLOCA.sub(r"\1, addrspace(0)", text)
@@ -46,12 +48,14 @@ def retargeted(text: str, kernel: Kernel) -> str:
     text = _OVERLOADED.sub(_renamed, text)
     for scope, counterpart in _SCOPES.items():
         text = text.replace(scope, counterpart)
-    return _VOID_CAST.sub(r"bitcast \1 \2 to \1", text).replace(_EVENT, "i64")
+    return text.replace(_EVENT, "i64")
 
 
 def _renumbered(match: re.Match[str]) -> str:
-    space = _SPACES.get(match["space"], match["space"]) if match["space"] else ""
-    return f"addrspace({space})" if space else "ptr addrspace(5)"
+    if match["string"]:
+        return match["string"]
+    space = match["space"]
+    return f"addrspace({_SPACES.get(space, space)})" if space else "ptr addrspace(5)"
 
 
 def _renamed(match: re.Match[str]) -> str:
@@ -59,26 +63,32 @@ def _renamed(match: re.Match[str]) -> str:
     return _POINTER_SUFFIX.sub(lambda space: _SPACES[space.group()], match.group())
 
 
-def _with_limit(kernel: Kernel) -> str:
-    """The kernel's signature with the size of its work-groups."""
+def _with_own_signature(text: str, kernel: Kernel) -> str:
+    """The kernel with the size of its work-groups, and its own copies of structures passed by value."""
+    signature, copies = kernel.signature, ""
+    for argument in kernel.arguments:
+        passed = _BY_VALUE.search(argument.attributes)
+        if passed is not None:
+            signature = with_argument(signature, argument, _by_reference(argument))
+            copies += _copied(argument.name, passed["type"])
+    entry = f"{kernel.blocks[0].name}:\n"
+    return text.replace(f"{kernel.signature}\n{entry}", f"{_with_limit(signature, kernel)}\n{entry}{copies}", 1)
+
+
+def _with_limit(signature: str, kernel: Kernel) -> str:
     required = kernel.required_work_group_size
     most = required[0] * required[1] * required[2] if required else _LARGEST_WORK_GROUP
     limit = f'"amdgpu-flat-work-group-size"="{most if required else 1},{most}"'
-    return _AFTER_PARAMETERS.sub(rf")\1 {limit}", kernel.signature, count=1)
+    return _AFTER_PARAMETERS.sub(rf")\1 {limit}", signature, count=1)
 
 
-def _with_own_copies(text: str, kernel: Kernel) -> str:
-    """Structures that are passed by value arrive in constant memory; the kernel's own is a copy."""
-    entry = f"{kernel.blocks[0].name}:\n"
-    for argument in kernel.arguments:
-        passed = _BY_VALUE.search(argument.attributes)
-        if passed is None:
-            continue
-        name, type_ = f"%{argument.name}", passed["type"]
-        arriving = argument.attributes.replace("ptr ", "ptr addrspace(2) ", 1).replace("byval(", "byref(")
-        text = text.replace(argument.attributes, arriving.replace(name, f"{name}.passed"), 1)
-        copy = f"  {name} = alloca {type_}, align 16\n"
-        copy += f"  {name}.passed.whole = load {type_}, ptr addrspace(2) {name}.passed, align 4\n"
-        copy += f"  store {type_} {name}.passed.whole, ptr {name}, align 4\n"
-        text = text.replace(f"\n{entry}", f"\n{entry}{copy}", 1)
-    return text
+def _by_reference(argument: Argument) -> str:
+    """A structure that arrives in constant memory."""
+    arriving = argument.attributes.replace("ptr ", "ptr addrspace(2) ", 1).replace("byval(", "byref(")
+    return f"{arriving}.passed"
+
+
+def _copied(name: str, type_: str) -> str:
+    copy = f"  %{name} = alloca {type_}, align 16\n"
+    copy += f"  %{name}.passed.whole = load {type_}, ptr addrspace(2) %{name}.passed, align 4\n"
+    return copy + f"  store {type_} %{name}.passed.whole, ptr %{name}, align 4\n"

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from coarsen.errors import InternalError
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import assembly_module, reason, run_passes
 from coarsen.ir.printer import module_text
 
@@ -43,6 +43,13 @@ def own_module(text: str) -> Iterator[Any]:
         except RuntimeError as error:
             raise InternalError(f"a back end was given invalid LLVM IR: {reason(error)}") from error
         yield module
+
+
+def with_argument(signature: str, argument: Argument, spelling: str) -> str:
+    """A kernel's signature with one of its arguments spelled differently."""
+    # Another argument's name may begin with this one's.
+    whole = re.escape(argument.attributes) + r"(?![-\w$.])"
+    return re.sub(whole, lambda _: spelling, signature, count=1)
 
 
 def _without_debug_flags(text: str) -> str:

@@ -1,22 +1,28 @@
 """An LLVM back end in a process of its own, which may abort without taking the user's program with it.
 
-The scripts that such processes run import nothing of this package: `spirv_process.py`, `amdgpu_process.py`.
+The scripts that such processes run import nothing of this package: `spirv_process.py`, `amdgpu_process.py`. This
+file starts them: `python processes.py SCRIPT ARGUMENT…`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 _TIME_LIMIT_SECONDS = 300
+_PR_SET_PDEATHSIG = 1
 
 
 def output_of_script(
     script: Path, arguments: Iterable[str], assembly: str, time_limit: float = _TIME_LIMIT_SECONDS
 ) -> bytes:
-    """What a script makes of a module.
+    """What a script makes of a module; the script's process ends with this one, on Linux.
 
     Args:
         script: a Python file that reads LLVM IR text and writes what it emits.
@@ -28,7 +34,7 @@ def output_of_script(
         ValueError: with the back end's last words, if it gave up, or took too long.
     """
     # -P: the script's folder must not come before the standard library.
-    command = [sys.executable, "-P", str(script), *arguments]
+    command = [sys.executable, "-P", __file__, str(script), *arguments]
     try:
         result = subprocess.run(
             command, input=assembly.encode(), capture_output=True, check=False, timeout=time_limit
@@ -41,6 +47,18 @@ def output_of_script(
 
 
 def _reason(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    # Indented lines are code, where Python says what was under way.
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith(" ")]
     telling = [line for line in lines if "error" in line.lower()]
     return next(iter(telling or lines[-1:]), "it stopped without a word")
+
+
+def _run_script(arguments: list[str]) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    sys.argv = arguments
+    runpy.run_path(arguments[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    _run_script(sys.argv[1:])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 
+from coarsen.backend.llvm_module import with_argument
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType
 
@@ -60,7 +61,7 @@ def _with_local_offsets(text: str, kernel: Kernel) -> str:
     changed = signature
     addresses = ""
     for argument in arguments:
-        changed = changed.replace(argument.attributes, f"i64 %{argument.name}.offset")
+        changed = with_argument(changed, argument, f"i64 %{argument.name}.offset")
         memory = f"ptr addrspace(3) @{DYNAMIC_MEMORY}, i64 %{argument.name}.offset"
         addresses += f"  %{argument.name} = getelementptr i8, {memory}\n"
     entry = f"{kernel.blocks[0].name}:\n"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coarsen.cli.local_size import local_size_of
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -225,12 +226,12 @@ def parsed_local_sizes(text: str | None) -> tuple[LocalSize, ...]:
     if text is None:
         return ()
     words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[1-9][0-9]{0,8}([x×][1-9][0-9]{0,8}){0,2}", word) for word in words):
+    sizes = dict.fromkeys(map(local_size_of, words))
+    if None in sizes:
         raise InvalidInputError(
             f"--local-sizes takes sizes such as 64 or 16x16, separated by commas, not '{text}'"
         )
-    sizes = (tuple(int(extent) for extent in re.split("[x×]", word)) for word in words)
-    return tuple(dict.fromkeys(sizes))
+    return tuple(size for size in sizes if size is not None)
 
 
 def parsed_values(texts: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -5,13 +5,16 @@ A machine that only runs packs has the package without what it depends on.
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 INVALID_INPUT = 2
 
 
 def main() -> int:
     """Run the command line. Returns the exit code."""
+    _replace_closed_streams()
     try:
         from coarsen.cli.main import main as command_line
     except ModuleNotFoundError as error:
@@ -23,3 +26,10 @@ def main() -> int:
         )
         return INVALID_INPUT
     return command_line()
+
+
+def _replace_closed_streams() -> None:
+    """Python has None in place of a stream that was closed before it started (`>&-`); nobody reads that one."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (until the process ends)

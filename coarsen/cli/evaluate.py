@@ -6,6 +6,7 @@ import importlib.util
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,15 @@ from coarsen.cli.evaluate_options import (
     Training,
     Unseen,
 )
+from coarsen.cli.folders import existing_folder, prepared_folder
 from coarsen.cli.messages import note
 from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from coarsen.cli.evaluate_data import Wanted
+    from coarsen.cli.evaluate_report import Report
     from coarsen.models.evaluation.evaluation import Plan
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "default", "oracle")
@@ -57,18 +61,30 @@ def evaluate(
     """
     plan = _plan(model, device, seeds, dimension, unseen)
     _check_packages(plan)
-    if unseen and training == ["none"]:
+    if unseen and set(training or ()) == {"none"}:
         raise InvalidInputError("--unseen with --training none leaves nothing to learn from")
-    if figures is not None:
-        _make_folder(figures)
-    from coarsen.cli.evaluate_data import Wanted, read_data
+    from coarsen.cli.evaluate_data import Wanted
+
+    wanted = Wanted(tuple(data), tuple(training or ()), preset, existing_folder("--kernels", kernels))
+    with prepared_folder(figures):
+        report = _report(plan, wanted)
+        _print(report, output_format, details)
+        if figures is not None:
+            _draw(report, figures)
+
+
+def _report(plan: Plan, wanted: Wanted) -> Report:
+    from coarsen.cli.evaluate_data import read_data
     from coarsen.cli.evaluate_report import Report
 
     needs_training = _needs_training(plan)
-    if training and not needs_training:
+    if wanted.training and not needs_training:
         note("none of the methods learns from other data than its device's own; --training changes nothing")
-    wanted = Wanted(tuple(data), tuple(training or ()), preset, kernels)
-    report = Report.of(read_data(wanted, needs_training), plan, _Progress())
+    data = read_data(wanted, plan, needs_training)
+    return Report.of(data, replace(plan, devices=data.devices), _Progress())
+
+
+def _print(report: Report, output_format: Format, details: bool) -> None:
     if output_format is Format.JSON:
         from coarsen.cli.evaluate_json import as_data
 
@@ -77,11 +93,13 @@ def evaluate(
         from coarsen.cli.evaluate_text import print_report
 
         print_report(report, details)
-    if figures is not None:
-        from coarsen.cli.evaluate_figures import write_figures
 
-        written = write_figures(report, figures)
-        note(f"written: {', '.join(map(str, written)) or 'no figure'}")
+
+def _draw(report: Report, folder: Path) -> None:
+    from coarsen.cli.evaluate_figures import write_figures
+
+    written = write_figures(report, folder)
+    note(f"written: {', '.join(map(str, written)) or 'no figure'}")
 
 
 def _plan(methods: list[str] | None, devices: list[str] | None, seeds: int, dimension: int, unseen: bool) -> Plan:
@@ -112,14 +130,6 @@ def _needs_training(plan: Plan) -> bool:
 
     fitted = [entrant(name) for name in plan.methods]
     return any(each.pools or (plan.unseen and each.make is not None) for each in fitted)
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder of the figures: an evaluation takes long enough to find out first."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"{folder}: no folder can be made there: {error.strerror}") from None
 
 
 class _Progress:

@@ -10,10 +10,13 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.evaluation.entrants import entrant
+from coarsen.models.evaluation.evaluation import Plan
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.curve_files import read_curves
 from coarsen.opencl_bench.curve_tables import read_table
-from coarsen.opencl_bench.curves import CurveData, merged
+from coarsen.opencl_bench.curves import Curve, CurveData, merged
 from coarsen.opencl_bench.kernel_features import examples_of
 
 NOTHING = "none"
@@ -31,32 +34,62 @@ class Wanted:
 
 @dataclass(frozen=True)
 class EvaluationData:
-    """Examples to evaluate on, examples to learn from besides, and others' predictions by kernel and device."""
+    """Examples to evaluate on, examples to learn from besides, and others' predictions by kernel and device.
+
+    `devices` are those that were asked for, as the data calls them.
+    """
 
     data: tuple[Example, ...]
     further: tuple[Example, ...]
     published: Mapping[tuple[str, str], int]
+    devices: tuple[str, ...] = ()
 
 
-def read_data(wanted: Wanted, needs_training: bool) -> EvaluationData:
+def read_data(wanted: Wanted, plan: Plan, needs_training: bool) -> EvaluationData:
     """Read everything, and say what was left out.
 
     Args:
         wanted: which files.
+        plan: the methods, and the devices that are asked for.
         needs_training: whether any method would use the further training data.
 
     Raises:
-        InvalidInputError: a file can't be read; a kernel is not known.
+        InvalidInputError: a file can't be read; a kernel is not known; a device is not in the data, or nothing is
+            known of it that a method needs.
     """
     read = merged([read_curves(source, wanted.preset, wanted.kernels) for source in wanted.data])
+    devices = _asked_for(plan.devices, read.curves)
     further = _training(wanted) if needs_training else CurveData(())
+    _check_known(plan.methods, (*read.curves, *further.curves))
     _say([*read.notes, *further.notes])
     note(
         f"computing the features of {counted(len({c.kernel for c in (*read.curves, *further.curves)}), 'kernel')}"
     )
     data, more = (examples_of(found, wanted.kernels) for found in (read.curves, further.curves))
     _say([*data.notes, *more.notes])
-    return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted})
+    return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted}, devices)
+
+
+def _asked_for(devices: Iterable[str], curves: Iterable[Curve]) -> tuple[str, ...]:
+    """The devices by the names that the data has for them; upper and lower case are alike."""
+    names = dict.fromkeys(curve.device for curve in curves)
+    alike = {name.casefold(): name for name in names} | {name: name for name in names}
+    for device in devices:
+        if device not in alike and device.casefold() not in alike:
+            raise InvalidInputError(f"the data has nothing of a device '{device}'; it has {', '.join(names)}")
+    return tuple(alike.get(device) or alike[device.casefold()] for device in devices)
+
+
+def _check_known(methods: Iterable[str], curves: Iterable[Curve]) -> None:
+    """Refuse a method that learns from all devices where one has no figures that tell it from others."""
+    pooling = [name for name in methods if entrant(name).pools]
+    unknown = [curve.device for curve in curves if curve.device not in DEVICE_DESCRIPTORS]
+    if pooling and unknown:
+        known = ", ".join(DEVICE_DESCRIPTORS)
+        raise InvalidInputError(
+            f"the {pooling[0]} model does not know the device '{unknown[0]}', it knows {known}; "
+            "name the other models with --model"
+        )
 
 
 def _training(wanted: Wanted) -> CurveData:

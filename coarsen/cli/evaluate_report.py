@@ -13,19 +13,24 @@ from coarsen.models.evaluation.evaluation import Evaluation, Plan, Progress, eva
 
 @dataclass(frozen=True)
 class Report:
-    """An evaluation, and how it came about. `further` counts the examples learned from besides, and their
-    kernels."""
+    """An evaluation, and how it came about.
+
+    `further` counts the examples learned from besides, and their kernels; `shares_kernels` where some of these
+    are of families that the data has, too.
+    """
 
     plan: Plan
     evaluation: Evaluation
     further: tuple[int, int]
+    shares_kernels: bool = False
 
     @classmethod
     def of(cls, data: EvaluationData, plan: Plan, progress: Progress) -> Report:
         """Evaluate. Raises as `evaluate` does."""
         plan = replace(plan, published=data.published)
         found = evaluate(data.data, data.further, plan, progress)
-        return cls(plan, found, (len(data.further), kernel_count(data.further)))
+        shared = {each.family for each in data.data} & {each.family for each in data.further}
+        return cls(plan, found, (len(data.further), kernel_count(data.further)), bool(shared))
 
     @property
     def measured_devices(self) -> tuple[str, ...]:
@@ -46,8 +51,10 @@ class Report:
     @property
     def protocol(self) -> str:
         """In one sentence, what was learned from."""
-        further = f"{counted(self.further[0], 'curve')} of {counted(self.further[1], 'other kernel')}"
+        kernels = counted(self.further[1], "kernel" if self.shares_kernels else "other kernel")
+        further = f"{counted(self.further[0], 'curve')} of {kernels}"
         if self.plan.unseen:
-            return f"Nothing of this data was learned from; {further} were."
+            but = ", but never those of the predicted kernel and its family" if self.shares_kernels else ""
+            return f"Nothing of this data was learned from; {further} were{but}."
         besides = f" The default model also learned from {further}." if self.further[0] else ""
         return f"Each kernel was predicted by models that had not seen it or its family on any device.{besides}"

@@ -25,10 +25,11 @@ _SPEEDUP_HEADINGS = (
 )
 _HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings", "abstained")
 _SPEEDUP_LEGEND = (
-    "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and seeds;",
-    "in brackets the 95 % bootstrap interval over kernels. Of oracle: of the best factors' geometric",
-    "mean; of gain: of its logarithm. Over unique: the ratio of the geometric means, paired.",
-    "<0.95: kernels that lose more than 5 %. Worst: over kernels and seeds.",
+    "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",
+    "seeds; in brackets the 95 % bootstrap interval over kernels. Of oracle: of the",
+    "best factors' geometric mean; of gain: of its logarithm. Over unique: the ratio",
+    "of the geometric means, paired. <0.95: kernels that lose more than 5 %. Worst:",
+    "over kernels and seeds.",
 )
 
 

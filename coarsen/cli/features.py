@@ -11,8 +11,9 @@ from coarsen.cli.features_mechanism import (
     LocalSizeBefore,
     Mechanism,
     mechanism_as_data,
-    parsed_local_size,
+    mechanism_of,
     print_mechanism,
+    size_for_mechanism,
 )
 from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
 from coarsen.cli.kernel_input import lower_file, naming_file
@@ -30,7 +31,7 @@ from coarsen.cli.options import (
 )
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table, mechanism_table
+from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
 
 _ALL_FACTORS = ",".join(map(str, FACTORS))
 
@@ -58,22 +59,22 @@ def features(
     Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
     """
     wanted = _parse_factors(factors)
-    size = parsed_local_size(local_size, mechanism)
+    size = size_for_mechanism(local_size, mechanism)
     dimension = checked_dimension(dim)
     lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
     with naming_file(file):
         table = feature_table(lowered, dimension, wanted)
-        causes = mechanism_table(lowered, dimension, size, wanted) if mechanism else None
-        found = registers_by_factor(lowered, dimension, wanted, registers) if registers else {}
+        causes = mechanism_of(lowered, dimension, size, wanted) if mechanism else None
+        found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
     if output_format is Format.JSON:
         further = mechanism_as_data(causes) if causes else {}
-        further |= {"registers": registers_as_data(found)} if registers else {}
+        further |= {"registers": registers_as_data(found)} if registers is not None else {}
         print_json(_as_data(table) | further)
         return
     _print(table)
     if causes:
         print_mechanism(causes)
-    if registers:
+    if registers is not None:
         print_registers(found, registers)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from coarsen.cli.local_size import parsed_local_size
 from coarsen.cli.output import print_line, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.features import MECHANISM_FEATURES, MechanismTable
+from coarsen.features import MECHANISM_FEATURES, MechanismTable, mechanism_table
+from coarsen.ir.kernel import Kernel
 
 Mechanism = Annotated[
     bool, typer.Option("--mechanism", help="Also divergence, strides, growth, registers, the launch.")
@@ -25,25 +27,32 @@ LocalSizeBefore = Annotated[
 ]
 
 
-def parsed_local_size(text: str | None, mechanism: bool) -> tuple[int, ...] | None:
-    """`16x16` as a local size, None where it isn't given.
+def size_for_mechanism(text: str | None, mechanism: bool) -> tuple[int, ...] | None:
+    """The local size that was given, None where it wasn't.
 
     Raises:
         InvalidInputError: it is no size, or `--mechanism`, which alone needs it, isn't given.
     """
-    if text is None:
-        return None
-    if not mechanism:
+    if text is not None and not mechanism:
         raise InvalidInputError("--local-size is for --mechanism")
-    if not re.fullmatch(r"[1-9][0-9]{0,8}([x×][1-9][0-9]{0,8}){0,2}", text):
-        raise InvalidInputError(f"--local-size takes a size such as 64 or 16x16, not '{text}'")
-    return tuple(int(extent) for extent in re.split("[x×]", text))
+    return parsed_local_size(text)
+
+
+def mechanism_of(
+    kernel: Kernel, dimension: int, local_size: tuple[int, ...] | None, factors: Sequence[int]
+) -> MechanismTable:
+    """The mechanism features. Raises InvalidInputError for a local size that the kernel can't be launched with."""
+    # Imported late: it loads the models, which the 17 features do without.
+    from coarsen.prediction import checked_local_size
+
+    return mechanism_table(kernel, dimension, checked_local_size(kernel, dimension, local_size), factors)
 
 
 def mechanism_as_data(table: MechanismTable) -> dict[str, object]:
-    """What JSON says of them: the local size, and the features by factor."""
+    """What JSON says of them: the local size, whether it is known, and the features by factor."""
     return {
         "local_size": list(table.local_size),
+        "local_size_is_assumed": table.local_size_is_assumed,
         "mechanism": {str(factor): table.at(factor).by_name() for factor in table.factors},
     }
 
@@ -51,7 +60,8 @@ def mechanism_as_data(table: MechanismTable) -> dict[str, object]:
 def print_mechanism(table: MechanismTable) -> None:
     """Print them, a row per feature and a column per factor."""
     print_line()
-    print_line(f"for a local size of {'×'.join(map(str, table.local_size))}")
+    assumed = " (assumed)" if table.local_size_is_assumed else ""
+    print_line(f"for a local size of {'×'.join(map(str, table.local_size))}{assumed}")
     print_line()
     columns = [table.at(factor).by_name() for factor in table.factors]
     headings = [str(factor) for factor in table.factors]

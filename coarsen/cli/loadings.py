@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from coarsen.cli.folders import existing_folder
 from coarsen.cli.messages import note
 from coarsen.cli.options import DeviceName, OutputFormat
-from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.cli.output import Format, console, print_json, print_line, print_table
+from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURES
 from coarsen.models.cascade.labels import component_labels, input_names
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.storage import SHIPPED, available_models, load_model
+from coarsen.prediction import cascade_of
+from coarsen.runtime.targets import target_of
 
 # Smaller loadings are left out of the table, so that the others can be seen.
 _SHOWN = 0.3
+# Of a loading, -0.39, and the gap before it.
+_COLUMN_WIDTH = 7
 
 Models = Annotated[
     Path | None,
@@ -42,20 +48,13 @@ def loadings(
     Example: coarsen loadings --device tahiti -o loadings.svg
     """
     _check_figure(output)
-    model = _model(device.strip().casefold(), models or SHIPPED)
+    model = cascade_of(target_of(device), existing_folder("--models", models))
     if output_format is Format.JSON:
         print_json({"model": model.name, "components": _as_data(model.projection)})
     else:
         _print(model)
     if output is not None:
         _draw(model.projection, output)
-
-
-def _model(name: str, folder: Path) -> CascadeModel:
-    known = available_models(folder)
-    if name not in known:
-        raise DeviceError(f"there is no model of '{name}'; models: {', '.join(known) or 'none'}")
-    return load_model(name, folder)
 
 
 def _check_figure(output: Path | None) -> None:
@@ -96,13 +95,22 @@ def _print(model: CascadeModel) -> None:
     headings = ["component", "variance", "loads on"]
     print_table(headings, zip(numbers, shares, labels, strict=True), numbers=headings[:2])
     print_line()
-    rows = [
-        [name, *(f"{loading:.2f}" if abs(loading) >= _SHOWN else "" for loading in row)]
-        for name, row in zip(input_names(), projection.loadings, strict=True)
-    ]
-    print_table(["input", *numbers], rows, numbers=numbers)
-    print_line()
+    _print_loadings(projection)
     print_line(f"Loadings below {_SHOWN} are left out.")
+
+
+def _print_loadings(projection: Projection) -> None:
+    """A column for each component; several tables one below the other where the terminal is too narrow for one."""
+    names, count = input_names(), len(projection.shares)
+    room = (console().width - max(map(len, names))) // _COLUMN_WIDTH
+    tables = math.ceil(count / max(room, 1))
+    for columns in np.array_split(np.arange(count), tables):
+        loadings = projection.loadings[:, columns]
+        cells = [[f"{loading:.2f}" if abs(loading) >= _SHOWN else "" for loading in row] for row in loadings]
+        rows = [[name, *row] for name, row in zip(names, cells, strict=True) if tables == 1 or any(row)]
+        numbers = [str(column + 1) for column in columns]
+        print_table(["input", *numbers], rows, numbers=numbers)
+        print_line()
 
 
 def _draw(projection: Projection, path: Path) -> None:

@@ -76,6 +76,7 @@ class LazyCommands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         if name and rest and rest[0] in SUBCOMMANDS.get(name, ()):
             name, rest = f"{name} {rest[0]}", rest[1:]
+        ctx.ensure_object(Settings).command = f"{ctx.command_path} {name}"
         return name, load_command(name) if name else None, rest
 
 
@@ -174,7 +175,7 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
     if settings.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, UsageError):
-        return _usage_error(error)
+        return _usage_error(error, settings)
     if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
         say("error", str(error))
         return error.exit_code
@@ -187,8 +188,8 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
     return InternalError.exit_code
 
 
-def _usage_error(error: UsageError) -> int:
-    command = error.ctx.command_path if error.ctx is not None else "coarsen"
+def _usage_error(error: UsageError, settings: Settings) -> int:
+    command = error.ctx.command_path if error.ctx is not None else settings.command
     # A value's own message comes after a prefix that newer versions of typer put there.
     message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
     say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")

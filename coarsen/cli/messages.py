@@ -17,9 +17,10 @@ _WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WA
 
 @dataclass
 class Settings:
-    """What the common options say about this run of the command line."""
+    """What the common options say about this run of the command line; `command` is how the user calls it."""
 
     debug: bool = False
+    command: str = "coarsen"
 
 
 class _OneLine(logging.Formatter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -34,8 +35,20 @@ def counted(number: int, noun: str) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    """Print a value as JSON, which knows no numbers but finite ones: others become null."""
+    try:
+        text = json.dumps(value, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_with_nulls(value), indent=2, allow_nan=False)
+    sys.stdout.write(text + "\n")
+
+
+def _with_nulls(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _with_nulls(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_nulls(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_line(text: str = "") -> None:
@@ -43,7 +56,7 @@ def print_line(text: str = "") -> None:
     terminal = console()
     with terminal.capture() as capture:
         terminal.print(text, soft_wrap=not sys.stdout.isatty(), markup=False)
-    _write_text(capture.get())
+    _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.bench_options import PresetName
+from coarsen.cli.folders import existing_folder
 from coarsen.cli.kernel_input import naming_file
+from coarsen.cli.local_size import parsed_local_size
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -23,7 +25,7 @@ from coarsen.cli.options import (
 from coarsen.cli.output import Format
 from coarsen.cli.predict_cascade import print_cascade
 from coarsen.cli.predict_curve import print_curve, print_curve_as_json, print_measured_curve
-from coarsen.cli.predict_input import KernelInput, Wanted, parsed_local_size, read_input, read_measurable
+from coarsen.cli.predict_input import KernelInput, Wanted, read_input, read_measurable
 from coarsen.cli.predict_options import (
     KernelOrBenchmark,
     LocalSizeOption,
@@ -94,7 +96,10 @@ def predict(
     Example: coarsen predict sgemm.cl --device tahiti --local-size 16x16
     """
     size = parsed_local_size(local_size)
-    question = Question(target_of(device), checked_dimension(dim), size, models)
+    if store is not None and measure is None:
+        raise InvalidInputError("--store is for --measure")
+    folder = existing_folder("--models", models)
+    question = Question(target_of(device), checked_dimension(dim), size, folder)
     wanted = Wanted(file, kernel, build_options(define, include, cl_std, build_option), preset)
     if model is ModelName.CASCADE:
         _check_for_cascade(size is not None, measure is not None)

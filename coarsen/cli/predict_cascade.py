@@ -8,6 +8,9 @@ from dataclasses import asdict
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.models import Contribution, Prediction, Step
 
+# Effects on the probability below this would be printed as 0.00.
+_NOTICEABLE = 0.005
+
 
 def print_cascade(kernel: str, dimension: int, prediction: Prediction, output_format: Format) -> None:
     """Print the prediction for a kernel along a dimension."""
@@ -40,4 +43,5 @@ def _reasons(prediction: Prediction) -> list[str]:
 def _reason(contribution: Contribution) -> str:
     name = contribution.feature.replace("_", " ")
     direction = "for" if contribution.effect > 0 else "against"
-    return f"  {name} {contribution.value:.4g}: {direction} coarsening further ({contribution.effect:+.2f})"
+    effect = f"{contribution.effect:+.2f}" if abs(contribution.effect) >= _NOTICEABLE else "less than 0.01"
+    return f"  {name} {contribution.value:.4g}: {direction} coarsening further ({effect})"

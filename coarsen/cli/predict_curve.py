@@ -42,7 +42,7 @@ def print_measured_curve(
 ) -> None:
     """Print measured factors beside what was predicted; `store` says where the rows are."""
     print_line(f"{_what(prediction, target)}: factor {measured.best.factor}, the best of those measured")
-    for sentence in _measured_verdict(prediction, measured.best):
+    for sentence in _measured_verdict(prediction, measured):
         print_line(sentence)
     print_line()
     headings = ["factor", "predicted", "80 % interval", "measured (95 % interval)", ""]
@@ -97,7 +97,7 @@ def _verdict(prediction: KernelPrediction) -> Iterator[str]:
     """The answer in words, most important first."""
     chosen = next((point for point in prediction.curve if point.factor == prediction.factor), None)
     if not any(point.possible for point in prediction.curve):
-        yield "No factor divides the local size along this dimension, so the kernel stays as it is"
+        yield f"{_why_none(prediction)}, so the kernel stays as it is"
     elif prediction.abstained:
         yield f"The model abstains, so the kernel stays as it is: {prediction.reason}"
     elif chosen is None:
@@ -108,16 +108,34 @@ def _verdict(prediction: KernelPrediction) -> Iterator[str]:
         yield f"Caution: {prediction.device_note}"
 
 
-def _measured_verdict(prediction: KernelPrediction, best: MeasuredFactor) -> Iterator[str]:
+def _why_none(prediction: KernelPrediction) -> str:
+    """Why no factor is possible: an assumed local size is 1 along the dimensions that the kernel doesn't use."""
+    if prediction.local_size_is_assumed:
+        return f"The kernel does not tell its work-items apart along dimension {prediction.dimension}"
+    return "No factor divides the local size along this dimension"
+
+
+def _measured_verdict(prediction: KernelPrediction, measured: MeasuredFactors) -> Iterator[str]:
+    best = measured.best
     agrees = "as predicted" if best.factor == prediction.factor else f"predicted was factor {prediction.factor}"
     if best.factor == 1:
         yield f"No measured factor is faster than the kernel as it is; {agrees}"
     else:
         yield f"Measured speed-up {_result(best)}; {agrees}"
+    yield from _equals(measured)
     if prediction.abstained:
         yield f"The model abstained: {prediction.reason}"
     if prediction.device_note:
         yield f"Caution: {prediction.device_note}"
+
+
+def _equals(measured: MeasuredFactors) -> Iterator[str]:
+    """Why a factor with the larger number is not the best one."""
+    best = measured.best.speedup
+    above = [each for each in measured.factors if each.speedup and best and each.speedup.ratio > best.ratio]
+    if above:
+        listed = ", ".join(f"factor {each.factor}" for each in above)
+        yield f"The clock can't tell {listed} from factor {measured.best.factor}, and the smallest one wins"
 
 
 def _most_promising(prediction: KernelPrediction) -> str:

@@ -6,7 +6,6 @@ kernel.toml, sgemm                the kernel, its build options, its local size,
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,15 +79,6 @@ def read_measurable(wanted: Wanted) -> DescribedInput:
 
     ((benchmark, name),) = benchmarks_of([wanted.word])
     return _described(wanted, benchmark, name)
-
-
-def parsed_local_size(text: str | None) -> LocalSize | None:
-    """`16x16` as a local size; None where the option isn't given. Raises InvalidInputError."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"[1-9][0-9]{0,8}([x×][1-9][0-9]{0,8}){0,2}", text.strip()):
-        raise InvalidInputError(f"--local-size takes one to three sizes, such as 64 or 16x16, not '{text}'")
-    return tuple(int(extent) for extent in re.split("[x×]", text.strip()))
 
 
 def _described(wanted: Wanted, benchmark: Benchmark, name: str | Path) -> DescribedInput:

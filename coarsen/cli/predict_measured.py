@@ -52,7 +52,7 @@ def measure_promising(
         described.benchmark,
         described.name,
         device.index,
-        most_useful(prediction, count),
+        most_promising(prediction, count),
         prediction.dimension,
         prediction.local_size,
         preset,
@@ -62,10 +62,13 @@ def measure_promising(
         return MeasuredAnswer(measure_factors(plan, store, tally), store.location)
 
 
-def most_useful(prediction: KernelPrediction, count: int) -> Sequence[int]:
-    """The factors above 1 of the largest expected utility that divide the local size, the best first."""
+def most_promising(prediction: KernelPrediction, count: int) -> Sequence[int]:
+    """The factors above 1 of the largest expected gain that divide the local size, the best first.
+
+    Where a factor is measured, what it might lose costs nothing: aversion to loss has no say.
+    """
     possible = [point for point in prediction.curve if point.possible]
-    ranked = sorted(possible, key=lambda point: (-point.utility, point.factor))
+    ranked = sorted(possible, key=lambda point: (-point.expected_gain, point.factor))
     return [point.factor for point in ranked[:count]]
 
 

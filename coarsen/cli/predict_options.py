@@ -38,7 +38,9 @@ PredictedDevice = Annotated[
 ]
 Model = Annotated[
     ModelName,
-    typer.Option("--model", help="The default model of all devices, or this one's published cascade (PACT 2014)."),
+    typer.Option(
+        "-m", "--model", help="The default model of all devices, or this one's published cascade (PACT 2014)."
+    ),
 ]
 LocalSizeOption = Annotated[
     str | None,
@@ -54,7 +56,7 @@ Measure = Annotated[
         "--measure",
         metavar="NUMBER",
         min=1,
-        help="Run factor 1 and the so many most promising factors on the device, and take the best. It needs "
+        help="Run factor 1 and so many of the most promising factors on the device, and take the best. It needs "
         "inputs: KERNEL.toml, KERNEL.cl beside it, or a name of the suite.",
     ),
 ]

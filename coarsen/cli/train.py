@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
+from coarsen.cli.folders import existing_folder, prepared_folder
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat
 from coarsen.cli.output import Format, print_json, print_line, print_table
@@ -62,10 +63,11 @@ def train(
     # Imported late: it loads the suite, which the cascade's bad input does without.
     from coarsen.cli.train_default import DefaultTraining, check_training, train_default
 
-    wanted = DefaultTraining(tuple(data or ()), folder, seed, best_factors, kernels, evaluation)
+    described = existing_folder("--kernels", kernels)
+    wanted = DefaultTraining(tuple(data or ()), folder, seed, best_factors, described, evaluation)
     check_training(wanted)
-    _checked_folder(folder)
-    train_default(wanted, output_format)
+    with prepared_folder(folder):
+        train_default(wanted, output_format)
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
@@ -86,11 +88,11 @@ def _published_device(device: str | None) -> str:
 
 def _train_cascade(name: str, folder: Path, seed: int, output_format: Format) -> None:
     _check_libraries()
-    _checked_folder(folder)
-    note("lowering the benchmark kernels and computing their features")
-    examples, published = _examples(name)
-    note(f"training on {len(examples)} kernels")
-    trained, paths = _train_and_save(examples, published, seed, folder)
+    with prepared_folder(folder):
+        note("lowering the benchmark kernels and computing their features")
+        examples, published = _examples(name)
+        note(f"training on {len(examples)} kernels")
+        trained, paths = _train_and_save(examples, published, seed, folder)
     if output_format is Format.JSON:
         print_json(_as_data(trained, paths))
     else:
@@ -123,14 +125,6 @@ def _train_and_save(
 
     trained = train_device(examples, seed, published)
     return trained, save_model(trained, folder)
-
-
-def _checked_folder(folder: Path) -> None:
-    """Make the folder: training takes long enough to find out first."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"{folder}: can't be written: {error.strerror}") from None
 
 
 def _as_data(trained: TrainedModel, paths: tuple[Path, ...]) -> object:

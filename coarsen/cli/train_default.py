@@ -91,7 +91,16 @@ def _evaluation(path: Path | None) -> Mapping[str, object]:
         raise InvalidInputError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise InvalidInputError(f"{path}: is not JSON ({error})") from None
-    return {"evaluation": found}
+    if not isinstance(found, dict):
+        raise InvalidInputError(f"{path}: is not what `coarsen evaluate --format json` printed")
+    return {"evaluation": _without_cases(found)}
+
+
+def _without_cases(found: object) -> object:
+    """An evaluation's scores without what each kernel's choice was, and without the bins of its calibration."""
+    if not isinstance(found, Mapping):
+        return found
+    return {key: _without_cases(value) for key, value in found.items() if key not in ("kernels", "bins")}
 
 
 def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example, ...]:
@@ -104,7 +113,11 @@ def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example,
     measured = {curve.device for curve in data.curves if curve.speedup}
     table = str(PUBLISHED) if wanted.best_factors is None else wanted.best_factors
     known = () if table == NOTHING else read_curves(table, None, wanted.kernels).curves
-    curves = (*data.curves, *(curve for curve in known if curve.device not in measured and not curve.speedup))
+    if any(curve.speedup for curve in known):
+        raise InvalidInputError(
+            f"{table}: --best-factors takes a table of kernel,device,best_factor; this has curves"
+        )
+    curves = (*data.curves, *(curve for curve in known if curve.device not in measured))
     note(f"computing the features of {counted(len({curve.kernel for curve in curves}), 'kernel')}")
     found = examples_of(curves, wanted.kernels)
     _say((*data.notes, *found.notes))

@@ -15,7 +15,9 @@ Device = Annotated[
 ]
 Model = Annotated[
     ModelName,
-    typer.Option("--model", help="The default model of all devices, or a device's published cascade (PACT 2014)."),
+    typer.Option(
+        "-m", "--model", help="The default model of all devices, or a device's published cascade (PACT 2014)."
+    ),
 ]
 Data = Annotated[
     list[str] | None,

@@ -33,7 +33,7 @@ class Program(pyopencl.Program):
     predicted, along dimension 0, for the context's device and the local size of each launch. `dim` and `stride`
     go with it: one for all, or one each. `kernels` names the kernels to coarsen, None means all. `form` is what
     the device is given of a coarsened kernel: "opencl_c" or "spirv". Raises InvalidInputError for values out of
-    range.
+    range, and for `dim` or `stride` without a factor.
     """
 
     def __init__(
@@ -50,6 +50,10 @@ class Program(pyopencl.Program):
     ) -> None:
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
+        if factor is None and (dim, stride) != (0, 1):
+            raise InvalidInputError(
+                "dim and stride go with a factor; without one, it is predicted along dimension 0"
+            )
         self._requested = None if factor is None else configuration_of(factor, dim, stride)
         self._wanted_kernels = None if kernels is None else tuple(kernels)
         self._form = form

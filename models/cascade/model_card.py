@@ -18,7 +18,7 @@ from .model import CascadeModel
 from .network import StepModel
 from .network_training import NetworkSettings
 from .storage import FORMAT_VERSION
-from .trained import EVALUATION_SEEDS, TrainedModel, chosen_factors
+from .trained import TrainedModel, chosen_factors
 from .training import FEWEST_EXAMPLES
 from .varimax_components import VARIANCE
 
@@ -84,7 +84,7 @@ def evaluation_card(evaluation: Evaluation, device: str) -> dict[str, object]:
     outcomes = evaluation.on(device)
     return {
         "method": _EVALUATION,
-        "seeds": EVALUATION_SEEDS,
+        "seeds": len({outcome.seed for outcome in outcomes["cascade"]}),
         "scores": {name: _score(score) for name, score in evaluation.hit_scores(device).items()},
         "best": {outcome.example.kernel: outcome.example.best_factor for outcome in outcomes["never"]},
         "predicted": {name: chosen_factors(evaluation, name) for name in outcomes},

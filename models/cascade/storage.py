@@ -11,7 +11,7 @@ import numpy as np
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURE_SET_VERSION, FEATURES
 
-from ..model_files import Tensors, check_features, check_format, model_names, read_card, read_tensors
+from ..model_files import DEFAULT, Tensors, check_features, check_format, model_names, read_card, read_tensors
 from .model import CascadeModel
 from .network import Network, StepModel
 from .projection import Projection
@@ -22,8 +22,8 @@ FORMAT_VERSION = 2
 
 
 def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
-    """The names of the models in a folder, in alphabetical order."""
-    return model_names(folder)
+    """The names of the cascades in a folder, in alphabetical order; the default model may be there too."""
+    return tuple(name for name in model_names(folder) if name != DEFAULT)
 
 
 def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:

@@ -40,6 +40,8 @@ class CurveForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         forest_: the trees as flat arrays.
         oob_prediction_, oob_variance_: mean and variance, each (n,), over the trees that never saw a row's group;
             NaN where every tree has.
+        groups_, drawn_: the g groups, in rising order, and how often each tree drew each of them, (trees, g).
+        n_features_in_: the number of inputs.
     """
 
     forest_: FlatForest

@@ -73,7 +73,11 @@ class Default:
         return NAME
 
     def fit(self, training: Sequence[Example], seed: int) -> FittedPredictor:
-        """Learn from examples of any devices; without curves of two unrelated kernels it knows nothing."""
+        """Learn from examples of any devices; without curves of two unrelated kernels it knows nothing.
+
+        Examples in another order may give another forest, as another seed does: where two splits are equally good,
+        the last bits of sums decide, which depend on the order.
+        """
         return next(self.fit_many([Fit(tuple(training), seed)]))
 
     def fit_many(self, fits: Sequence[Fit]) -> Iterator[FittedPredictor]:

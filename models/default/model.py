@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from coarsen.features import FeatureTable, MechanismTable
 
 from ..device_descriptors import DeviceDescriptor
+from ..model_files import DEFAULT
 from .adjustment import Adjustment
 from .error_model import ErrorModel
 from .explanation import feature_effects, influences
@@ -22,7 +23,7 @@ from .novelty import Neighbourhood
 from .prediction import CurvePrediction, FactorPrediction, Influence
 from .step_errors import StepErrors
 
-NAME = "default"
+NAME = DEFAULT
 
 
 @dataclass(frozen=True)

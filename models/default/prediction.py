@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .joint import AVERSION
 from .novelty import Neighbour
 
 
@@ -28,6 +29,12 @@ class FactorPrediction:
     def speedup(self) -> float:
         """The predicted speed-up, the exponential of its mean logarithm."""
         return math.exp(self.log_speedup)
+
+    @property
+    def expected_gain(self) -> float:
+        """E max(0, y) of the log speed-up y: what a factor is worth that is tried out, and left where it loses."""
+        expected_loss = (self.log_speedup - self.utility) / AVERSION
+        return self.log_speedup + expected_loss
 
 
 @dataclass(frozen=True, slots=True)

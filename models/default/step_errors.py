@@ -5,8 +5,8 @@ A step from f to 2f adds d, of which the joint distribution knows the mean m and
     P(d > 0) = 1 − F(−κ m / s)
 
 F is the distribution of (d − m) / s over the steps of the training kernels, predicted by trees that had not seen
-them. Forests predict too little of what is large: κ, which is above 1 then, is the number of a fixed grid that
-makes the answers of these steps likeliest.
+them. κ is the number of a fixed grid that makes the answers of these steps likeliest: above 1 where the forest
+predicts too little of what is large, below 1 where it is surer of a step's direction than it should be.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from coarsen.errors import InvalidInputError
 
 from .inputs import Array
 from .joint import CurveDistribution
@@ -51,10 +53,15 @@ def fit_step_errors(curves: Sequence[CurveDistribution], observed: Array, weight
         curves: what trees that had not seen the kernel say of n curves, over all F factors.
         observed: the curves' log speed-ups, (n, F), NaN where not measured.
         weights: each curve's weight, (n,).
+
+    Raises:
+        InvalidInputError: no curve has both ends of a step.
     """
     steps = np.array([[curve.step(factor) for factor in curve.steps()] for curve in curves])
     added = np.diff(observed, axis=1, prepend=0.0)
     known = np.isfinite(added) & np.isfinite(steps).all(axis=2) & (steps[:, :, 1] > 0.0)
+    if not known.any():
+        raise InvalidInputError("no curve to learn from has two neighbouring factors, such as 1 and 2, or 4 and 8")
     mean, deviation = steps[known].T
     weight = np.broadcast_to(weights[:, np.newaxis], added.shape)[known]
     levels = (np.arange(LEVELS) + 0.5) / LEVELS

@@ -8,6 +8,7 @@ the rest         as it is
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from .step_errors import LEVELS, StepErrors
 
 SHIPPED = Path(__file__).parent / "data"
 _STORED_LEAF = 255
+# Of numbers that must be above 0.
+_SMALLEST = sys.float_info.min
 _ERROR_ARRAYS = tuple(field.name for field in fields(ErrorModel) if field.name not in ("ratio", "scales"))
 _POINT_ARRAYS = ("points", "mean", "scale")
 
@@ -93,11 +96,11 @@ def _model(card: Card, tensors: Tensors) -> DefaultModel:
     return DefaultModel(
         forest=_forest(int(card["settings"]["trees"]), tensors),
         errors=_errors(card["error_model"], tensors),
-        steps=_steps(float(card["error_model"]["sharpness"]), tensors),
+        steps=_steps(card["error_model"], tensors),
         neighbourhood=_neighbourhood(card["neighbourhood"], tensors),
         medians=_checked(tensors, "medians", (len(COARSENED), len(INPUT_NAMES)), np.float32),
         adjustments={
-            str(device): Adjustment(float(numbers["scale"]), float(numbers["slope"]))
+            str(device): Adjustment(_number(numbers["scale"], 0.0), _number(numbers["slope"]))
             for device, numbers in card["adjustments"].items()
         },
         card=card,
@@ -116,38 +119,41 @@ def _forest(trees: int, tensors: Tensors) -> FlatForest:
 
 
 def _errors(card: Card, tensors: Tensors) -> ErrorModel:
-    factors = len(COARSENED)
+    factors, by_kind = len(COARSENED), card["kind_scales"]
     shapes = {"variance": (factors,), "correlation": (factors, factors), "interval": (2,)}
     return ErrorModel(
-        ratio=float(card["ratio"]),
+        ratio=_number(card["ratio"], 0.0),
         scales=DeviceScales(
-            devices={str(name): _scale(scale) for name, scale in card["device_scales"].items()},
-            kinds={kind: _scale(card["kind_scales"][kind]) for kind in KINDS if kind in card["kind_scales"]},
+            devices={str(name): _number(scale, _SMALLEST) for name, scale in card["device_scales"].items()},
+            kinds={kind: _number(by_kind[kind], _SMALLEST) for kind in KINDS if kind in by_kind},
         ),
         **{name: _checked(tensors, f"errors.{name}", shapes[name], np.float64) for name in _ERROR_ARRAYS},
     )
 
 
-def _scale(written: float) -> float:
-    scale = float(written)
-    if not 0.0 < scale < math.inf:
-        raise ValueError(f"the error of a device can't be scaled by {scale}")
-    return scale
-
-
-def _steps(sharpness: float, tensors: Tensors) -> StepErrors:
-    return StepErrors(_checked(tensors, "steps.quantiles", (LEVELS,), np.float64), sharpness)
+def _steps(card: Card, tensors: Tensors) -> StepErrors:
+    quantiles = _checked(tensors, "steps.quantiles", (LEVELS,), np.float64)
+    return StepErrors(quantiles, _number(card["sharpness"], _SMALLEST))
 
 
 def _neighbourhood(card: Card, tensors: Tensors) -> Neighbourhood:
     kernels, inputs = tuple(map(str, card["kernels"])), len(POINT_NAMES)
+    limit = card["limit"]
     return Neighbourhood(
         kernels=kernels,
         points=_checked(tensors, "neighbourhood.points", (len(kernels), inputs), np.float32),
         mean=_checked(tensors, "neighbourhood.mean", (inputs,), np.float64),
         scale=_checked(tensors, "neighbourhood.scale", (inputs,), np.float64),
-        limit=float(card["limit"]),
+        limit=math.inf if limit == "Infinity" else _number(limit, 0.0),
     )
+
+
+def _number(written: float, least: float = -math.inf) -> float:
+    """A number of the card; one that is not finite, or smaller than the least that it can be, is refused."""
+    number = float(written)
+    if not (math.isfinite(number) and number >= least):
+        raise ValueError(f"its card says {number} where that can't be")
+    return number
 
 
 def _checked(tensors: Tensors, name: str, shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:

@@ -62,7 +62,8 @@ def train(
         threads: that grow trees; the model is the same for any number.
 
     Raises:
-        InvalidInputError: fewer than two families with curves, an unknown device, or features that are missing.
+        InvalidInputError: fewer than two families with curves, none with two neighbouring factors, an unknown
+            device, or features that are missing.
     """
     curves = [curve_of(example) for example in examples]
     return with_adjustments(fit_forest(curves, seed, settings, threads), curves)

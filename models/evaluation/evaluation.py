@@ -67,8 +67,11 @@ class Evaluation:
         return any(outcome.is_measured for outcomes in self.on(device).values() for outcome in outcomes)
 
     def speedup_scores(self, *devices: str) -> Mapping[str, SpeedupScore]:
-        """The score of each method on measured devices, together; beside those of `never` and `unique`."""
-        outcomes = self.on(*devices)
+        """The score of each method on devices, together; beside those of `never` and `unique`.
+
+        Kernels of which the best factor alone is known do not count: nobody knows what they gain.
+        """
+        outcomes = _measured(self.on(*devices))
         simple = {name: outcomes[name] for name in (NEVER, UNIQUE) if name in outcomes}
         return {name: speedup_score(found, _same_cases(simple, found)) for name, found in outcomes.items()}
 
@@ -90,8 +93,7 @@ def evaluate(
 
     Raises:
         InvalidInputError: nothing to evaluate along the dimension or on a device; an example is there twice; no
-        such
-            method.
+            such method.
     """
     entrants = [entrant(name) for name in dict.fromkeys(plan.methods)]
     evaluated = _evaluated(data, plan)
@@ -172,6 +174,12 @@ def _answers(evaluated: Sequence[Example]) -> dict[Key, Example]:
             raise InvalidInputError(f"{example.kernel} on {example.device} is in the data twice")
         answers[key_of(example)] = example
     return answers
+
+
+def _measured(outcomes: Mapping[str, Sequence[Outcome]]) -> Mapping[str, Sequence[Outcome]]:
+    """Those whose speed-up is known, of the methods that have any."""
+    found = {name: [outcome for outcome in each if outcome.is_measured] for name, each in outcomes.items()}
+    return {name: each for name, each in found.items() if each}
 
 
 def _same_cases(

@@ -13,12 +13,15 @@ from coarsen.models.evaluation.calibration import Calibration
 
 from .calibration import calibration_finding, calibration_points
 from .page import legend_entry, page
-from .style import BLACK, GRID, series_style, styled
+from .style import BLACK, GRID, Series, series_style, styled
 
 _WIDTH, _HEIGHT = 4.6, 4.9
+# The looks of these, by number, have the colours that they have in `draw_predictions`.
+_NUMBERS = {"default": 0, "cascade": 1}
 _NOTE = (
     "Each point: the steps f to 2f of one bin of probabilities, at their mean. Bars: Wilson intervals of 95 %, "
-    "which take steps for independent. Dashed: probabilities that mean what they say. Below: how many steps."
+    "which take steps for independent. Thin diagonal: probabilities that mean what they say. Below: how many "
+    "steps."
 )
 
 
@@ -37,22 +40,28 @@ def draw_calibration(calibrations: Mapping[str, Calibration]) -> Figure:
 
 
 def _figure(points: pd.DataFrame, finding: str) -> Figure:
-    methods = list(dict.fromkeys(points["method"]))
+    looks = _looks(list(dict.fromkeys(points["method"])))
     entries = [
         legend_entry(name, color=look.colour, marker=look.marker, linestyle=look.line)
-        for name, look in ((name, series_style(index)) for index, name in enumerate(methods))
+        for name, look in looks.items()
     ]
     sheet = page(_WIDTH, _HEIGHT, finding, _NOTE, entries)
     above, below = sheet.figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-    _reliability(above, points, methods)
-    _counts(below, points, methods)
+    _reliability(above, points, looks)
+    _counts(below, points, looks)
     return sheet.settled()
 
 
-def _reliability(axes: Axes, points: pd.DataFrame, methods: Sequence[str]) -> None:
+def _looks(methods: Sequence[str]) -> dict[str, Series]:
+    others = [name for name in methods if name not in _NUMBERS]
+    numbers = {**_NUMBERS, **{name: len(_NUMBERS) + index for index, name in enumerate(others)}}
+    return {name: series_style(numbers[name]) for name in methods}
+
+
+def _reliability(axes: Axes, points: pd.DataFrame, looks: Mapping[str, Series]) -> None:
     axes.plot([0, 1], [0, 1], color=BLACK, linewidth=0.7, linestyle="--", zorder=1, gid="ideal")
-    for index, name in enumerate(methods):
-        own, look = points[points["method"] == name], series_style(index)
+    for name, look in looks.items():
+        own = points[points["method"] == name]
         bars = [own["helped"] - own["interval_low"], own["interval_high"] - own["helped"]]
         axes.errorbar(
             own["mean_probability"],
@@ -71,12 +80,12 @@ def _reliability(axes: Axes, points: pd.DataFrame, methods: Sequence[str]) -> No
     axes.grid(color=GRID, linewidth=0.5)
 
 
-def _counts(axes: Axes, points: pd.DataFrame, methods: Sequence[str]) -> None:
-    for index, name in enumerate(methods):
+def _counts(axes: Axes, points: pd.DataFrame, looks: Mapping[str, Series]) -> None:
+    for index, (name, look) in enumerate(looks.items()):
         own = points[points["method"] == name]
-        width = (own["high"] - own["low"]) * 0.84 / len(methods)
+        width = (own["high"] - own["low"]) * 0.84 / len(looks)
         left = own["low"] + 0.08 * (own["high"] - own["low"]) + index * width
-        axes.bar(left, own["steps"], width, align="edge", color=series_style(index).colour, gid=f"steps {name}")
+        axes.bar(left, own["steps"], width, align="edge", color=look.colour, gid=f"steps {name}")
     axes.set_ylabel("steps")
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("probability that the step helps")

@@ -21,8 +21,8 @@ _LABELS = 3.6
 _NOTE = (
     "Area and number: mutual information of the component and the answer to whether the next factor is faster, in "
     "per cent of the answer's entropy, over all steps of all kernels that have an answer (n, below each device). "
-    "Grey: not above what shuffled answers give, in 95 % of the cases and for the largest component. After figure "
-    "11 of the paper."
+    "Grey: not above what the largest component comes to, in 95 % of the cases, if each kernel's answers are put "
+    "beside another kernel's components. After figure 11 of the paper."
 )
 
 

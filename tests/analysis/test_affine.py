@@ -183,6 +183,35 @@ def test_expressions_without_end_are_given_up() -> None:
         assert stored(f"{pieces} data[y] = 1;").stride_along(0) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("uint y = x;" + "y = y * 1103515245u + 12345u;" * 40, INDIRECT),
+        ("int y = n > 0 ? 3 : 3;" + "y = y * y;" * 8 + "y += x;", 4),
+    ],
+)
+def test_numbers_that_would_grow_too_large_are_given_up(body: str, expected: Stride) -> None:
+    access = stored(f"{X} {body} data[y] = 1;")
+    assert access.stride_along(0) == expected
+    assert all(abs(number) < 1 << 80 for number in access.form.terms.values())
+
+
+def test_products_of_what_moves_by_long_sums_are_given_up() -> None:
+    total = " + ".join(f"data[{number}]" for number in range(20))
+    body = f"{X} int y = x * ({total}); data[max(y, 1) * max(y, 2) * max(y, 3) * max(y, 4)] = 1;"
+    kernel = lower(f"kernel void k(global int *data) {{ {body} }}")
+    forms = IndexForms(kernel, ControlFlow(kernel))
+    product = access_patterns(forms)[-1].form
+    assert len(product.symbols) == 4
+    assert forms.symbols.difference(product, 0) is None
+
+
+def test_values_of_a_loop_with_two_entries_are_irregular() -> None:
+    body = "if (index[x] & 1) goto middle; start: data[x] = i; middle: ++i; data[i] = 1; if (i < n) goto start;"
+    found = accesses(f"{X} int i = 0; {body}")
+    assert [access.stride_along(0) for access in found] == [4, 4, INDIRECT]
+
+
 def test_long_sums_are_followed() -> None:
     sums = f"{X} int y = x;" + "y = y + n * x;" * 400
     assert str(stored(f"{sums} data[y] = 1;").form) == "4·global_id(0) + 1600·global_id(0)·n"

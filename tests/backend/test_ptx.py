@@ -113,6 +113,12 @@ kernel void k(global float *a, local float *tile, local int *marks) {
     assert re.findall(r"\.param \.(\w+)", text.split("{")[0])[1:] == ["u64", "u64"]
 
 
+def test_the_name_of_a_local_argument_may_begin_another_ones() -> None:
+    parameters = "global float *a, local float *t, local float *t2"
+    text = ptx_of(f"kernel void k({parameters}) {{ t[0] = a[0]; t2[1] = a[1]; a[2] = t[2] + t2[3]; }}")
+    assert re.findall(r"\.param \.(\w+)", text.split("{")[0])[1:] == ["u64", "u64"]
+
+
 def test_atomics() -> None:
     source = """
 kernel void k(volatile global int *a, volatile local uint *l, volatile global long *w) {

@@ -184,6 +184,7 @@ def test_a_pooled_model_runs(runtimes: Path, tmp_path: Path, run: Run) -> None:
         (("--unseen", "--training", "none"), "--unseen with --training none leaves nothing to learn from"),
         (("--training", "none", "--training", "x.csv", "--unseen"), "--training none and --training FILE exclude"),
         (("--seeds", "0"), "invalid value for '--seeds'"),
+        (("--kernels", "nowhere"), "--kernels nowhere: there is no such folder"),
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], message: str, runtimes: Path, run: Run) -> None:
@@ -212,3 +213,39 @@ def test_figures_need_a_folder(runtimes: Path, run: Run) -> None:
     outcome = run("evaluate", "--data", runtimes, *SIMPLE, "--figures", runtimes)
     assert outcome.code == 2
     assert outcome.error == f"{runtimes}: no folder can be made there: File exists"
+
+
+def test_a_device_that_the_default_model_cant_know_is_named_before_anything_is_fitted(
+    tmp_path: Path, run: Run
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("kernel,factor,mine_ns\nsgemm,1,100\nsgemm,2,50\nmt,1,100\nmt,2,50\n")
+    words = ("evaluate", "--data", path, "--training", "none", "-q", "--figures", tmp_path / "figures")
+    outcome = run(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith("the default model does not know the device 'mine', it knows fermi, kepler")
+    assert outcome.error.endswith("name the other models with --model")
+    assert not (tmp_path / "figures").exists()
+    # Others need no figures of a device; its name may be written in capitals.
+    assert run(*words, *SIMPLE, "--device", "MINE").out.splitlines()[2] == "mine: 2 kernels"
+
+
+def test_training_files_that_hold_the_data_are_no_other_kernels(runtimes: Path, run: Run) -> None:
+    words = ("evaluate", "--data", runtimes, "-m", "unique", "--unseen", "--training")
+    assert run(*words, runtimes).out.splitlines()[0] == (
+        "Nothing of this data was learned from; 10 curves of 5 kernels were, but never those of the predicted "
+        "kernel and its family."
+    )
+
+
+def test_the_legend_fits_a_narrow_terminal(runtimes: Path, run: Run) -> None:
+    lines = run("evaluate", "--data", runtimes, "-m", "oracle").out.splitlines()
+    assert max(map(len, lines[lines.index("") :])) <= 80
+
+
+def test_two_devices_that_differ_in_capitals_are_two(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("kernel,factor,Gpu_ns,gpu_ns\nsgemm,1,100,100\nsgemm,2,50,25\n")
+    for name in ("Gpu", "gpu"):
+        out = run("evaluate", "--data", path, "-m", "oracle", "--device", name, "-f", "json").out
+        assert list(json.loads(out)["devices"]) == [name]

@@ -64,11 +64,37 @@ def test_the_table_has_the_mechanism_features_behind_the_others(scale: Path, run
     ("words", "message"),
     [
         (("--local-size", "64"), "--local-size is for --mechanism"),
-        (("--mechanism", "--local-size", "64x0"), "--local-size takes a size such as 64 or 16x16, not '64x0'"),
-        (("--mechanism", "--local-size", "1x1x1x1"), "a size such as 64 or 16x16, not '1x1x1x1'"),
+        (
+            ("--mechanism", "--local-size", "64x0"),
+            "--local-size takes one to three sizes, such as 64 or 16x16, not '64x0'",
+        ),
+        (
+            ("--mechanism", "--local-size", "1x1x1x1"),
+            "--local-size takes one to three sizes, such as 64 or 16x16, not '1x1x1x1'",
+        ),
     ],
 )
 def test_local_sizes_that_are_refused(scale: Path, run: Run, words: tuple[str, ...], message: str) -> None:
     outcome = run("features", scale, *words)
     assert outcome.code != 0
     assert message in outcome.error
+
+
+def test_a_local_size_that_the_kernel_forbids(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "fixed.cl"
+    attribute = "__attribute__((reqd_work_group_size(32, 1, 1)))"
+    path.write_text(f"kernel {attribute} void fixed(global int *a) {{ a[get_global_id(0)] = 1; }}\n")
+    outcome = run("features", path, "--mechanism", "--local-size", "64")
+    assert (outcome.code, outcome.error) == (2, "the kernel fixed requires the local size 32×1×1, not 64")
+    found = json.loads(run("features", path, "--mechanism", "-f", "json").out)
+    assert (found["local_size"], found["local_size_is_assumed"]) == ([32, 1, 1], False)
+
+
+def test_a_local_size_that_nobody_gave_is_called_assumed(scale: Path, run: Run) -> None:
+    assert "for a local size of 256×1×1 (assumed)" in run("features", scale, "--mechanism").out.splitlines()
+
+
+def test_a_chip_without_a_name_is_refused(scale: Path, run: Run) -> None:
+    outcome = run("features", scale, "--registers", "")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith("no registers are known of ''")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,11 @@ def test_the_figure_is_written(ending: str, tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("-d", "gameboy"), 4, "there is no model of 'gameboy'; models: cypress, fermi, kepler, tahiti"),
+        (("-d", "gameboy"), 4, "'gameboy' is neither a known device nor an OpenCL device of this machine"),
+        (("-d", "h200"), 4, "there is no cascade of h200 (NVIDIA H200); cascades: cypress, fermi, kepler, tahiti"),
         (("-d", "tahiti", "-o", "loadings.gif"), 2, "loadings.gif: a figure's file ends in .png, .svg or .pdf"),
-        (("-d", "tahiti", "--models", "nowhere"), 4, "there is no model of 'tahiti'; models: none"),
+        (("-d", "tahiti", "--models", "nowhere"), 2, "--models nowhere: there is no such folder"),
+        (("-d",), 2, "option '-d' requires an argument (try 'coarsen loadings --help')"),
         ((), 2, "missing option '-d' / '--device'"),
     ],
 )
@@ -66,3 +69,17 @@ def test_drawing_needs_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     outcome = run("loadings", "-d", "tahiti", "-o", "loadings.svg")
     assert (outcome.code, outcome.error) == (2, "drawing needs more packages: pip install 'coarsen[bench]'")
+
+
+def test_a_narrow_terminal_gets_several_tables_with_whole_words(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run("loadings", "-d", "tahiti").out
+    monkeypatch.setattr("coarsen.cli.output._UNLIMITED_WIDTH", 80)
+    narrow = run("loadings", "-d", "tahiti").out
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert [line for line in narrow.splitlines() if line.startswith("input ")][1:]
+
+    def numbers(text: str) -> list[str]:
+        return sorted(re.findall(r"-?0\.\d\d", text))
+
+    assert numbers(narrow) == numbers(whole)
+    assert all(any(line.startswith(f"{name} ") for line in narrow.splitlines()) for name in ("stores", "branches"))

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import coarsen
+from coarsen.cli.output import Format
+from coarsen.cli.predict_cascade import print_cascade
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.opencl_bench.suite import SUITE
 
@@ -96,3 +98,12 @@ def test_a_device_without_a_cascade(tmp_path: Path, run: Run) -> None:
     (tmp_path / "default.safetensors").touch()
     outcome = run("predict", SGEMM, "--device", "fermi", *CASCADE, "--models", tmp_path)
     assert outcome.error == f"there is no cascade of fermi (NVIDIA GTX 480) in {tmp_path}; cascades: none"
+
+
+def test_an_effect_that_rounds_to_nothing_has_no_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    contributions = (Contribution("loads", 3.0, -0.0001), Contribution("stores", 1.0, 0.125))
+    prediction = Prediction("tahiti", 1, (Step(1, 0.2, False, 17, contributions),))
+    print_cascade("scale", 0, prediction, Format.TABLE)
+    lines = capsys.readouterr().out.splitlines()
+    assert "  loads 3: against coarsening further (less than 0.01)" in lines
+    assert "  stores 1: for coarsening further (+0.12)" in lines

@@ -211,6 +211,11 @@ def test_the_local_size_decides(models: Path, run: Run) -> None:
     assert "No factor divides the local size along this dimension, so the kernel stays as it is" in out
 
 
+def test_a_dimension_that_the_kernel_does_not_use(scale: Path, models: Path, run: Run) -> None:
+    out = run("predict", scale, "-d", "pocl", "--models", models, "--dim", "1").out
+    assert "The kernel does not tell its work-items apart along dimension 1, so the kernel stays as it is" in out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -219,7 +224,11 @@ def test_the_local_size_decides(models: Path, run: Run) -> None:
         (("--local-size", "2x2x2x2"), "--local-size takes one to three sizes, such as 64 or 16x16, not '2x2x2x2'"),
         (("--local-size", "64", "--dim", "1"), "a launch with the local size 64 has no dimension 1"),
         (("--measure", "0"), "invalid value for '--measure'"),
-        (("--model", "oracle"), "invalid value for '--model'"),
+        (("--model", "oracle"), "invalid value for '-m' / '--model'"),
+        (("--store", "rows.sqlite"), "--store is for --measure"),
+        (("--models", "nowhere"), "--models nowhere: there is no such folder"),
+        (("-m", "cascade", "--models", "nowhere"), "--models nowhere: there is no such folder"),
+        (("--measure",), "option '--measure' requires an argument (try 'coarsen predict --help')"),
         (("--model", "cascade", "--local-size", "64"), "the cascade takes no --local-size"),
         (("--model", "cascade", "--measure", "2"), "--measure needs the default model"),
     ],
@@ -288,3 +297,13 @@ def test_kernels_that_are_not_there(
     outcome = run("predict", word, "--device", "pocl", "--models", models)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.error
+
+
+@pytest.mark.parametrize("data", [None, [], {"curves": {"pocl": "many"}}, {"curves": {"pocl": 3}}])
+def test_a_card_that_does_not_say_what_the_model_learned_from(data: object, tmp_path: Path, run: Run) -> None:
+    folder = store_small_model(tmp_path / "models")
+    path = folder / "default.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "data": data}))
+    outcome = run("predict", SGEMM, "--device", "pocl", "--models", folder)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error == "the model 'default' is damaged: its card does not say what it learned from"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.cli.predict_measured import most_useful
+from coarsen.cli.predict_measured import most_promising
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default
 from coarsen.opencl_bench.measure import Speedup
@@ -65,7 +65,7 @@ def test_the_best_of_the_measured_factors(power: Path, models: Path, run: Run) -
     assert first.code == 0, first.err
     found = json.loads(first.out)
     prediction = predict_kernel(lower(power), load_default(models), target_of("intel"), 0, (64,))
-    expected = sorted(most_useful(prediction, 2))
+    expected = sorted(most_promising(prediction, 2))
     assert [each["factor"] for each in found["measured"]] == [1, *expected]
     assert {each["invalidity"] for each in found["measured"]} == {"correct"}
     assert found["factor"] == best_of(found["measured"])
@@ -170,3 +170,23 @@ def test_wrong_results_are_shown_and_end_with_their_code(
     assert lines[1].startswith("Measured speed-up 1.50 (1.40 to 1.60); predicted was factor ")
     row = next(line for line in lines[4:10] if line.split()[0] == "4")
     assert row.endswith("correctness: values: 3 of 64 elements wrong")
+
+
+def test_a_smaller_factor_that_wins_with_the_smaller_number_is_explained(
+    power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results: tuple[MeasuredFactor, ...] = (
+        MeasuredFactor(1, Speedup(1.0, 1.0, 1.0)),
+        MeasuredFactor(2, Speedup(1.2, 1.1, 1.3)),
+        MeasuredFactor(4, Speedup(1.21, 1.15, 1.25)),
+        MeasuredFactor(8, Speedup(1.22, 1.18, 1.26)),
+    )
+    monkeypatch.setattr("coarsen.cli.predict_measured.measure_factors", lambda *_: MeasuredFactors(results, (), 0))
+    words = ("predict", power, "-d", "intel", "--measure", 3, "--models", models, "--store", "rows")
+    lines = run(*words).out.splitlines()
+    assert lines[0].endswith(": factor 2, the best of those measured")
+    assert "The clock can't tell factor 4, factor 8 from factor 2, and the smallest one wins" in lines
+    results = (results[0], MeasuredFactor(2, Speedup(1.02, 0.99, 1.04)))
+    assert "The clock can't tell factor 2 from factor 1, and the smallest one wins" in run(*words).out.splitlines()
+    results = (results[0], MeasuredFactor(2, Speedup(1.2, 1.1, 1.3)), MeasuredFactor(4, Speedup(1.1, 1.0, 1.2)))
+    assert "The clock" not in run(*words).out

@@ -183,3 +183,15 @@ def test_the_console_script_runs_the_command_line() -> None:
     done = subprocess.run([sys.executable, "-c", code, "nothing"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("coarsen: error: no such command 'nothing'")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("loadings", "-d", "tahiti"), 0), (("predict", "none.cl", "-d", "pocl"), 2)]
+)
+def test_closed_streams(words: tuple[str, ...], code: int) -> None:
+    """As after `>&- 2>&-`: Python has no streams then, and the exit code must say it all."""
+    script = (
+        "import sys; sys.stdout = sys.stderr = None; from coarsen.cli.console_script import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")

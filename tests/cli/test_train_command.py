@@ -87,11 +87,16 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
             2,
             "missing.csv: can't be read",
         ),
+        (
+            ("-m", "default", "--kernels", "nowhere", "-o", "."),
+            2,
+            "--kernels nowhere: there is no such folder",
+        ),
         (("-d", "tahiti", "--seed", "-1"), 2, "invalid value for '--seed'"),
         (
             ("-d", "tahiti", "-o", "/dev/null/models"),
             2,
-            "/dev/null/models: can't be written: Not a directory",
+            "/dev/null/models: no folder can be made there: Not a directory",
         ),
     ],
 )

@@ -108,3 +108,35 @@ def test_an_evaluation_that_is_not_json_is_refused(wanted: DefaultTraining, tmp_
         train_default(replace(wanted, evaluation=damaged), Format.TABLE)
     with pytest.raises(InvalidInputError, match="No such file"):
         train_default(replace(wanted, evaluation=tmp_path / "missing.json"), Format.TABLE)
+
+
+def test_what_is_no_evaluation_is_refused(wanted: DefaultTraining, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("[1, 2]")
+    with pytest.raises(InvalidInputError, match="is not what `coarsen evaluate --format json` printed"):
+        train_default(replace(wanted, evaluation=other), Format.TABLE)
+
+
+def test_runtimes_are_no_best_factors(wanted: DefaultTraining) -> None:
+    with pytest.raises(InvalidInputError, match="--best-factors takes a table of kernel,device,best_factor"):
+        train_default(replace(wanted, best_factors=wanted.data[0]), Format.TABLE)
+
+
+def test_training_that_fails_leaves_nothing_behind(tmp_path: Path, run: Run) -> None:
+    table = tmp_path / "runtimes.csv"
+    table.write_text("kernel,factor,pocl_ns\nsgemm,1,100\nsgemm,2,50\n")
+    words = (
+        "--model",
+        "default",
+        "--data",
+        table,
+        "--best-factors",
+        "none",
+        "-o",
+        tmp_path / "new" / "models",
+        "-q",
+    )
+    outcome = run("train", *words)
+    assert outcome.code == 2
+    assert outcome.error == "the default model learns from measured curves of at least two unrelated kernels"
+    assert list(tmp_path.iterdir()) == [table]

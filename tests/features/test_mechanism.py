@@ -145,6 +145,11 @@ def test_the_magnitude_of_strides_is_capped(stride: int, factor: int, magnitude:
     assert features_of_body(body, factor).stride_magnitude == magnitude
 
 
+def test_a_stride_too_large_for_a_float_has_the_largest_magnitude() -> None:
+    shifts = "long y = get_global_id(0); " + "y = max(y << 60, 1L);" * 20
+    assert features_of_body(f"{shifts} data[y] = 1;").stride_magnitude == 6
+
+
 def test_replicas_along_the_second_dimension_may_be_consecutive() -> None:
     body = "data[get_global_id(0) * numbers[0] + get_global_id(1)] = 1;"
     assert features_of_body(body, 2, 0).consecutive_replicas_share == 0

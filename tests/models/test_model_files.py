@@ -52,9 +52,9 @@ def test_other_numbers_than_the_card_describes_are_refused(folder: Path) -> None
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"sketch\.json: No such file"):
+    with pytest.raises(InvalidInputError, match=r"sketch\.json: can't be read: No such file"):
         read_card("sketch", tmp_path)
-    with pytest.raises(InvalidInputError, match=r"sketch\.safetensors: No such file"):
+    with pytest.raises(InvalidInputError, match=r"sketch\.safetensors: can't be read: No such file"):
         read_tensors("sketch", tmp_path, {})
 
 

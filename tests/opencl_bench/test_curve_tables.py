@@ -105,6 +105,7 @@ def test_spaces_blank_lines_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> 
         ("kernel,factor,a_ns\nmt,1,-5\n", "line 2: the a_ns '-5' is no time above 0"),
         ("kernel,factor,a_ns\nmt,1,nan\n", "line 2: the a_ns 'nan' is no time above 0"),
         ("kernel,factor,a_ns\nmt,1,inf\n", "line 2: the a_ns 'inf' is no time above 0"),
+        ("kernel,factor,a_ns\nmt,1,1e300\nmt,2,1e-300\n", "line 2: the a_ns '1e300' is no time above 0"),
         ("kernel,factor,a_ns\nmt,1,2\nmt,1,3\n", "line 3: factor 1 of mt is there twice"),
         ("kernel,factor,a_ns\nmt,2,2\n", "mt has no time at factor 1 on a"),
         ("kernel,factor,a_ns\nmt,1,2\n", "no kernel was measured uncoarsened and coarsened"),

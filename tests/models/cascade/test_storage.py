@@ -66,6 +66,20 @@ def test_a_model_read_again_predicts_the_same(
         assert model.predict(table) == kepler.model.predict(table)
 
 
+def test_the_default_model_is_no_cascade(folder: Path) -> None:
+    """`coarsen train` puts both into one folder."""
+    for suffix in ("json", "safetensors"):
+        shutil.copy(folder / f"tahiti.{suffix}", folder / f"default.{suffix}")
+    assert available_models(folder) == ("tahiti",)
+    with pytest.raises(InvalidInputError, match="no model 'default'; there is: tahiti"):
+        load_model("default", folder)
+
+
+def test_the_card_counts_the_seeds(kepler: TrainedModel, tmp_path: Path) -> None:
+    _, card = save_model(kepler, tmp_path)
+    assert json.loads(card.read_text())["evaluation"]["seeds"] == 2
+
+
 def test_an_unknown_model_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInputError, match="no model 'voodoo'; there is: cypress, fermi, kepler, tahiti"):
         load_model("voodoo")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coarsen.models.default.joint import AVERSION, CurveDistribution, expected_loss
+from coarsen.models.default.prediction import FactorPrediction
 
 FACTORS = (2, 4, 8, 16, 32)
 
@@ -24,6 +25,14 @@ def curve(mean: tuple[float, ...], deviation: float = 0.1, correlation: float = 
 def test_the_expected_loss_is_that_of_draws(mean: float, deviation: float) -> None:
     draws = mean + deviation * np.random.default_rng(0).normal(size=400_000)
     assert expected_loss(mean, deviation) == pytest.approx(np.maximum(0.0, -draws).mean(), abs=2e-3 * deviation)
+
+
+@pytest.mark.parametrize("mean", [-0.4, 0.0, 0.6])
+def test_the_expected_gain_is_that_of_draws(mean: float) -> None:
+    worth = float(curve((mean,), deviation=0.3).utilities()[0])
+    point = FactorPrediction(2, mean, low=mean, high=mean, utility=worth, possible=True)
+    draws = mean + 0.3 * np.random.default_rng(0).normal(size=400_000)
+    assert point.expected_gain == pytest.approx(np.maximum(0.0, draws).mean(), abs=1e-3)
 
 
 def test_without_uncertainty_the_loss_is_the_mean() -> None:

@@ -11,7 +11,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.default.model import possible_factors
 from coarsen.models.default.prediction import CurvePrediction
-from coarsen.models.default.training import Fitted, train
+from coarsen.models.default.training import Fitted, ForestSettings, train
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.examples import Example
 
@@ -176,6 +176,12 @@ def test_curves_of_one_family_are_too_few() -> None:
 def test_best_factors_alone_are_too_few(examples: tuple[Example, ...]) -> None:
     with pytest.raises(InvalidInputError, match="measured curves"):
         train([with_best_factor_alone(example, "tahiti", 2) for example in examples])
+
+
+def test_curves_without_neighbouring_factors_are_refused(examples: tuple[Example, ...]) -> None:
+    alone = [replace(example, speedup={4: example.speedup[4]}) for example in examples]
+    with pytest.raises(InvalidInputError, match="two neighbouring factors"):
+        train(alone, settings=ForestSettings(trees=20))
 
 
 def test_an_impossible_speed_up_is_refused(examples: tuple[Example, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import subprocess
 import sys
 import time
@@ -171,6 +172,29 @@ def test_an_incomplete_card_is_refused(folder: Path, key: str) -> None:
 def test_an_impossible_scale_of_a_device_is_refused(folder: Path, scale: object) -> None:
     change_card(folder, lambda card: card["error_model"]["device_scales"].update(pocl=scale))
     assert "damaged" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "number"),
+    [
+        ("error_model", "ratio", -1.0),
+        ("error_model", "ratio", float("nan")),
+        ("error_model", "sharpness", 0.0),
+        ("error_model", "sharpness", float("inf")),
+        ("neighbourhood", "limit", float("nan")),
+        ("adjustments", "tahiti", {"scale": float("nan"), "slope": 0.0}),
+        ("adjustments", "tahiti", {"scale": 1.0, "slope": float("inf")}),
+    ],
+)
+def test_impossible_numbers_of_a_card_are_refused(folder: Path, part: str, key: str, number: object) -> None:
+    """With a limit that is no number, for one, the model would never abstain."""
+    change_card(folder, lambda card: card[part].update({key: number}))
+    assert "damaged" in refusal(folder)
+
+
+def test_a_model_may_find_nothing_too_far(folder: Path) -> None:
+    change_card(folder, lambda card: card["neighbourhood"].update(limit="Infinity"))
+    assert load_default(folder).neighbourhood.limit == math.inf
 
 
 @pytest.mark.parametrize("key", ["device_scales", "kind_scales"])

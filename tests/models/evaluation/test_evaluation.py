@@ -150,6 +150,16 @@ def test_best_factors_alone() -> None:
     assert (hits["oracle"].exact, hits["never"].exact, hits["never"].mean_error) == (3, 1, 2.0)
 
 
+def test_kernels_without_runtimes_do_not_count_as_speedups_of_1() -> None:
+    mixed = [*small_table(("fermi",)), made_up("reduce", {}, best=8), made_up("reduce", {}, "tahiti", best=8)]
+    found = evaluated(*SIMPLE, data=mixed)
+    scores = found.speedup_scores("fermi")
+    assert {score.cases for score in scores.values()} == {5}
+    assert scores["oracle"].geometric_mean == pytest.approx((3.0 * 1.4 * 1.3 * 1.0 * 1.1) ** (1 / 5))
+    assert found.hit_scores("fermi")["oracle"].cases == 6
+    assert found.speedup_scores("tahiti") == {}
+
+
 def test_nothing_along_the_dimension() -> None:
     with pytest.raises(InvalidInputError, match="along dimension 2"):
         evaluated("never", dimension=2)

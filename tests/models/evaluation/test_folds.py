@@ -53,5 +53,6 @@ def test_a_fold_that_leaks_is_refused() -> None:
     mt, mt_local = made_up("mt", {2: 2.0}), made_up("mtLocal", {2: 2.0}, "cypress")
     with pytest.raises(InternalError, match="held out and learned from at once: mt"):
         Fold((mt_local,), (mt.blind(),))
-    with pytest.raises(InternalError, match="answers"):
-        Fold((), (mt,))
+    for seen in (mt, made_up("mt", {}, best=4)):
+        with pytest.raises(InternalError, match="answers"):
+            Fold((), (seen,))

@@ -10,6 +10,7 @@ from coarsen.models.evaluation.calibration import Calibration, Forecast, calibra
 from coarsen.opencl_bench.figures.calibration import COLUMNS, calibration_finding, calibration_points
 from coarsen.opencl_bench.figures.draw_calibration import draw_calibration
 from coarsen.opencl_bench.figures.files import rendered
+from coarsen.opencl_bench.figures.style import BLUE, VERMILLION
 
 
 def said(*forecasts: tuple[float, bool]) -> Calibration:
@@ -47,6 +48,13 @@ def test_without_probabilities_there_is_nothing_to_draw() -> None:
 def test_the_finding_is_the_calibration_error() -> None:
     finding = calibration_finding({"sure": SURE})
     assert f"sure is off by {100 * SURE.expected_calibration_error:.0f} points" in finding
+
+
+def test_a_method_has_the_colour_that_it_has_among_the_predictions() -> None:
+    above, _ = draw_calibration({"cascade": SURE, "other": VAGUE, "default": VAGUE}).axes
+    curves = {line.get_gid(): line.get_color() for line in above.get_lines()}
+    assert (curves["curve cascade"], curves["curve default"]) == (VERMILLION, BLUE)
+    assert curves["curve other"] not in (VERMILLION, BLUE)
 
 
 def test_the_drawing_shows_the_numbers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,6 +98,21 @@ def test_the_component_that_decides_is_relevant() -> None:
     blue = [patch for patch in draw_relevance(table).axes[0].patches if patch.get_facecolor()[2] > 0.6]
     assert len(blue) == int((table["relevance"] > table["chance"]).sum())
     assert BLUE == "#0072B2"
+
+
+def alike_steps(seed: int) -> list[Example]:
+    """Sixteen kernels, each with the same features at all factors, and one answer, a coin's, for all its steps."""
+    heads = np.random.default_rng(seed).permutation([True, False] * 8)
+    names = [f"kernel{number}" for number in range(len(heads))]
+    examples = decided_by(lambda plain, _: bool(heads[names.index(plain.kernel)]), "fermi", len(heads))
+    tables = [replace(each.table, rows=dict.fromkeys(FACTORS, each.table.at(1))) for each in examples]
+    return [replace(each, table=table) for each, table in zip(examples, tables, strict=True)]
+
+
+def test_telling_kernels_apart_is_not_beyond_chance() -> None:
+    tables = [relevance_table(alike_steps(seed)) for seed in range(4)]
+    assert all(table["relevance"].max() > 0.3 for table in tables)
+    assert sum(bool((table["relevance"] > table["chance"]).any()) for table in tables) <= 1
 
 
 def test_devices_with_few_answers_are_left_out() -> None:

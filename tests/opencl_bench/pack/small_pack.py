@@ -19,14 +19,16 @@ DEVICE = "intel"
 SPACE = Space(factors=(1, 2), strides=(1, 64), dimensions=(0,), local_sizes=((64,), (128,)))
 
 
-def request(*benchmarks: str | Path, forms: tuple[Form, ...] = ("opencl_c",)) -> PackRequest:
+def request(*benchmarks: str | Path, forms: tuple[Form, ...] = ("opencl_c",), space: Space = SPACE) -> PackRequest:
     """What a small pack of these is asked for."""
-    return PackRequest(dict.fromkeys(benchmarks, SPACE), "test", forms, method=METHOD)
+    return PackRequest(dict.fromkeys(benchmarks, space), "test", forms, method=METHOD)
 
 
-def make_pack(folder: Path, *benchmarks: str | Path, forms: tuple[Form, ...] = ("opencl_c",)) -> PackSummary:
+def make_pack(
+    folder: Path, *benchmarks: str | Path, forms: tuple[Form, ...] = ("opencl_c",), space: Space = SPACE
+) -> PackSummary:
     """Write a small pack of these."""
-    return write_pack(request(*benchmarks, forms=forms), folder)
+    return write_pack(request(*benchmarks, forms=forms, space=space), folder)
 
 
 def command(pack: Path, output: Path, *options: str) -> list[str]:

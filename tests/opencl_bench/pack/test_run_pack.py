@@ -17,6 +17,7 @@ import pytest
 from coarsen.opencl_bench.exchange.lines import read_lines
 from coarsen.opencl_bench.measurement import Invalidity, Oracle, Role
 from coarsen.opencl_bench.run_pack import main
+from coarsen.opencl_bench.sweep_plan import Space
 
 from .small_pack import DEVICE, command, make_pack, run
 from .test_writing import SCALE, SCALE_FILE
@@ -75,6 +76,20 @@ def test_a_second_run_measures_nothing_again(small_pack: Path, tmp_path: Path) -
     again = run(small_pack, output, "--benchmark", "reduce")
     assert again.returncode == 0 and "; 0 measured in " in again.stdout
     assert output.read_bytes() == first
+
+
+def test_a_synthetic_kernel_whose_best_is_not_confirmed(tmp_path: Path) -> None:
+    make_pack(tmp_path / "pack", "synthetic-0-118", space=Space((1, 2), (1,)))
+    output = tmp_path / "results.jsonl"
+    finished = run(tmp_path / "pack", output, "--no-confirmation")
+    assert finished.returncode == 0, finished.stderr
+    rows = read_lines(output)
+    assert [row.role for row in rows] == [Role.SELECTION, Role.COMPARISON, Role.COMPARISON]
+    assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
+    assert {row.subject.benchmark for row in rows} == {"synthetic-0-118"}
+    assert [row.oracle for row in rows if row.candidate.coarsenings] == [Oracle.UNCOARSENED]
+    assert run(tmp_path / "pack", output).returncode == 0
+    assert [row.role for row in read_lines(output)[3:]] == [Role.CONFIRMATION]
 
 
 def test_killed_and_continued(small_pack: Path, tmp_path: Path) -> None:

@@ -17,12 +17,16 @@ import pytest
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure import median
 from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.space import limits_of
 from coarsen.opencl_bench.store.database import Store, open_store
+from coarsen.opencl_bench.suite import SUITE
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.sweep_plan import Space
+from coarsen.runtime.selection import find_device
 
 from .small_sweep import METHOD, small_plan
 
@@ -105,6 +109,17 @@ def test_the_best_is_confirmed_with_new_samples_in_a_new_process(
     best = max(compared, key=speedup_of)
     assert (confirmed.candidate, confirmed.baseline) == (best.candidate, best.baseline)
     assert confirmed.nanoseconds != best.nanoseconds
+
+
+def test_the_best_is_not_confirmed_where_that_is_not_wanted(store: Store) -> None:
+    watcher, plan = Watcher(), replace(small_plan(DEVICE), confirms=False)
+    rows = sweep(plan, store, watcher).rows
+    assert Counter(row.role for row in rows) == {Role.SELECTION: 2, Role.COMPARISON: COMPARISONS}
+    assert len(rows) == watcher.configurations == ROWS - 1
+    # What the progress bar counts, in which the six that break a constraint have no part.
+    for confirms, expected in ((False, ROWS - 1 - 6), (True, ROWS - 6)):
+        wanted = replace(plan, confirms=confirms)
+        assert planned_rows(SUITE["mt"], wanted, limits_of(find_device(DEVICE))) == expected
 
 
 def test_a_second_sweep_measures_nothing(store: Store) -> None:

@@ -7,8 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.benchmark import BufferArgument
+from coarsen.opencl_bench.suite import SUITE
 from coarsen.opencl_bench.synthetic import synthetic_benchmark
 from coarsen.opencl_bench.synthetic.benchmark import benchmark_of_name
 from coarsen.transform.coarsen import analyse
@@ -63,6 +65,14 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
     for name in first:
         np.testing.assert_array_equal(first[name], again[name])
     assert any(not np.array_equal(first[name], other[name], equal_nan=False) for name in first if name != "output")
+
+
+def test_the_source_is_a_text_and_no_file() -> None:
+    benchmark = synthetic_benchmark(0, 11)
+    assert benchmark.code == benchmark.source
+    assert SUITE["mt"].code == SUITE["mt"].kernel_file
+    with pytest.raises(InternalError, match="the source of synthetic-0-11 is in no file"):
+        assert benchmark.kernel_file
 
 
 def test_what_is_measured_depends_on_the_source() -> None:

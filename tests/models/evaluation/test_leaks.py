@@ -1,0 +1,68 @@
+"""What is held out does not reach its own prediction: by scaling, thresholds, errors, medians or adjustments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from coarsen.models.default.method import Default
+from coarsen.models.default.training import ForestSettings
+from coarsen.models.evaluation import entrants
+from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
+from coarsen.models.evaluation.evaluation import Key, Plan, evaluate, key_of
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.examples import Example, best_factor_of
+
+from ..default.made_up import made_up_examples, with_best_factor_alone
+
+METHODS = ("unique", "cascade", "default")
+HELD_OUT = "made_up_3"
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Entrant("default", "", lambda: Default(ForestSettings(trees=20)), is_random=True, pools=True)
+    monkeypatch.setattr(entrants, "ENTRANTS", MappingProxyType({**ENTRANTS, "default": small}))
+
+
+def known() -> list[Example]:
+    """Fourteen kernels on three measured devices, and on one of which the best factors alone are known."""
+    measured = made_up_examples(14, seed=5)
+    return [*measured, *(with_best_factor_alone(each, "tahiti", each.best_factor) for each in measured[::3])]
+
+
+def turned(example: Example) -> Example:
+    """The example with the opposite answer."""
+    if not example.speedup:
+        return replace(example, best_factor=32 // example.best_factor)
+    speedup = {factor: 1 / value for factor, value in example.speedup.items()}
+    return replace(example, speedup=speedup, best_factor=best_factor_of(speedup))
+
+
+def choices(
+    data: Sequence[Example], further: Sequence[Example], method: str, unseen: bool
+) -> Mapping[Key, Choice]:
+    found = evaluate(data, further, Plan((method,), seeds=1, unseen=unseen))
+    return {key_of(outcome.example): outcome.choice for outcome in found.outcomes[method]}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unseen", [False, True])
+def test_other_answers_of_a_family_change_nothing_for_it(method: str, unseen: bool) -> None:
+    """Neither in the data nor, on other devices and under other names, in what is learned from besides."""
+    data = known()
+    further = [replace(each, kernel=f"{each.kernel} again") for each in data] if unseen else []
+    changed, changed_further = (
+        [turned(each) if each.family == HELD_OUT else each for each in examples] for examples in (data, further)
+    )
+    before, after = (
+        choices(data, further, method, unseen),
+        choices(changed, changed_further, method, unseen),
+    )
+    own = [key for key in before if key[0] == HELD_OUT]
+    assert len(own) == 4
+    assert [before[key] for key in own] == [after[key] for key in own]
+    assert before != after
