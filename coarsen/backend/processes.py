@@ -53,9 +53,14 @@ def _reason(output: str) -> str:
     return next(iter(telling or lines[-1:]), "it stopped without a word")
 
 
-def _run_script(arguments: list[str]) -> None:
+def end_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends, on Linux; elsewhere nothing happens."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _run_script(arguments: list[str]) -> None:
+    end_with_parent()
     sys.argv = arguments
     runpy.run_path(arguments[0], run_name="__main__")
 

@@ -7,18 +7,16 @@ parent. The process ends with its parent, whatever it is doing.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
+from coarsen.backend.processes import end_with_parent
+
 Message = Mapping[str, Any]
 Handler = Callable[[Message], Message]
-
-_PR_SET_PDEATHSIG = 1
 
 
 def serve(handlers: Mapping[str, Handler]) -> None:
@@ -26,18 +24,12 @@ def serve(handlers: Mapping[str, Handler]) -> None:
 
     An exception ends the process: the parent finds it dead, with the traceback on its standard error.
     """
-    end_with_parent()
+    end_with_parent()  # elsewhere than on Linux the end of its input ends it
     with _answers() as answers:
         for line in sys.stdin:
             request = json.loads(line)
             answers.write(json.dumps(handlers[request["do"]](request)) + "\n")
             answers.flush()
-
-
-def end_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends, on Linux; elsewhere the end of its input does."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextlib.contextmanager
