@@ -186,8 +186,7 @@ def _without_ones(local_size: tuple[int, int, int], dimension: int) -> tuple[int
 
 
 def _cascades(folder: Path | None) -> tuple[str, ...]:
-    names = available_models() if folder is None else available_models(folder)
-    return tuple(name for name in names if name != "default")
+    return available_models() if folder is None else available_models(folder)
 
 
 @functools.cache

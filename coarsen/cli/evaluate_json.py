@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -40,10 +39,10 @@ def _device(found: Evaluation, device: str, measured: bool) -> dict[str, Any]:
                 "kernel": kernel,
                 "family": example.family,
                 "best_factor": example.best_factor,
-                "best_speedup": math.exp(oracle_log_speedup(example)) if measured else None,
+                "best_speedup": math.exp(oracle_log_speedup(example)) if example.speedup else None,
                 "speedup": {str(factor): value for factor, value in example.speedup.items()},
                 "choices": {
-                    name: _choices([outcome for outcome in each if outcome.example.kernel == kernel], measured)
+                    name: [_choice(outcome) for outcome in each if outcome.example.kernel == kernel]
                     for name, each in outcomes.items()
                 },
             }
@@ -52,16 +51,13 @@ def _device(found: Evaluation, device: str, measured: bool) -> dict[str, Any]:
     }
 
 
-def _choices(outcomes: Sequence[Outcome], measured: bool) -> list[dict[str, Any]]:
-    """One for each seed."""
-    return [
-        {
-            "seed": outcome.seed,
-            "factor": outcome.choice.factor,
-            "ran": outcome.ran if measured else None,
-            "speedup": math.exp(outcome.log_speedup) if measured else None,
-            "abstained": outcome.choice.abstained,
-            "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
-        }
-        for outcome in outcomes
-    ]
+def _choice(outcome: Outcome) -> dict[str, Any]:
+    """What was chosen at one seed; no speed-up where the best factor alone is known."""
+    return {
+        "seed": outcome.seed,
+        "factor": outcome.choice.factor,
+        "ran": outcome.ran if outcome.is_measured else None,
+        "speedup": math.exp(outcome.log_speedup) if outcome.is_measured else None,
+        "abstained": outcome.choice.abstained,
+        "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
+    }

@@ -15,6 +15,7 @@ from coarsen.cli.evaluate_data import NOTHING, synthetic_files
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
+from coarsen.files import read_file
 from coarsen.models.best_factors import PUBLISHED
 
 if TYPE_CHECKING:
@@ -86,9 +87,7 @@ def _evaluation(path: Path | None) -> Mapping[str, object]:
     if path is None:
         return {}
     try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InvalidInputError(f"{path}: {error.strerror}") from None
+        found = json.loads(read_file(path))
     except ValueError as error:
         raise InvalidInputError(f"{path}: is not JSON ({error})") from None
     if not isinstance(found, dict):

@@ -98,6 +98,17 @@ def test_numbers_for_programs(runtimes: Path, run: Run) -> None:
     assert found["all_measured"]["oracle"]["cases"] == 10
 
 
+def test_a_kernel_of_which_the_best_factor_alone_is_known_has_no_speedup(runtimes: Path, run: Run) -> None:
+    also = runtimes.with_name("also.csv")
+    also.write_text("kernel,device,best_factor\nsobel,fermi,4\n")
+    outcome = run("evaluate", "--data", runtimes, "--data", also, *SIMPLE, "-f", "json")
+    kernels = {each["kernel"]: each for each in json.loads(outcome.out)["devices"]["fermi"]["kernels"]}
+    chosen = kernels["sobel"]["choices"]["never"][0]
+    assert (kernels["sobel"]["best_factor"], kernels["sobel"]["best_speedup"]) == (4, None)
+    assert (chosen["factor"], chosen["ran"], chosen["speedup"]) == (1, None, None)
+    assert kernels["sgemm"]["choices"]["never"][0]["speedup"] == 1.0
+
+
 def test_details(runtimes: Path, run: Run) -> None:
     outcome = run("evaluate", "--data", runtimes, *SIMPLE, "--details", "--device", "cypress")
     details = rows_of(outcome.out, "kernel")

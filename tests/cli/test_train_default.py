@@ -55,14 +55,16 @@ def test_devices_that_were_not_measured_are_adjusted_to_table_5(
     wanted: DefaultTraining, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evaluation = tmp_path / "evaluation.json"
-    evaluation.write_text('{"seeds": 3}')
+    shown = {"seeds": 3, "devices": {"pocl": {"measured": True}}, "calibration": {"default": {"brier": 0.2}}}
+    cases = {**shown, "devices": {"pocl": {"measured": True, "kernels": [1]}}}
+    evaluation.write_text(json.dumps({**cases, "calibration": {"default": {"brier": 0.2, "bins": [2]}}}))
     train_default(replace(wanted, best_factors=None, evaluation=evaluation), Format.JSON)
     printed = json.loads(capsys.readouterr().out)
-    assert printed["evaluation"] == {"seeds": 3}
+    assert printed["evaluation"] == shown
     assert len(printed["out_of_bag"]["scores"]) == 2
     model = load_default(wanted.folder)
     assert set(model.adjustments) == {"cypress", "fermi", "kepler", "tahiti"}
-    assert model.card["evaluation"] == {"out_of_bag": printed["out_of_bag"], "evaluation": {"seeds": 3}}
+    assert model.card["evaluation"] == {"out_of_bag": printed["out_of_bag"], "evaluation": shown}
 
 
 def test_the_command_stores_the_same_model(wanted: DefaultTraining, tmp_path: Path, run: Run) -> None:
