@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from coarsen.errors import SourcePosition
 from coarsen.ir.types import StructType, Type
@@ -107,6 +108,22 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedArgument:
+    """An argument that a transform added behind the kernel's own; the launcher knows what to pass.
+
+    Attributes:
+        meaning: `global-size`: the uncoarsened launch's global size along `dimension`, in work-items, as a 64-bit
+            integer; `local-memory`: local memory of the same size as that passed for argument `like`.
+        dimension: of the NDRange, 0, 1 or 2; for `global-size`.
+        like: the index of one of the kernel's own arguments; for `local-memory`.
+    """
+
+    meaning: Literal["global-size", "local-memory"]
+    dimension: int = 0
+    like: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class GlobalVariable:
     """A program-scope variable: a constant table or a kernel's static local memory."""
 
@@ -120,7 +137,10 @@ class GlobalVariable:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel and the module around it. The first block is the entry."""
+    """A kernel and the module around it. The first block is the entry.
+
+    `added_arguments` describes the last of the arguments, those that transforms have added.
+    """
 
     name: str
     arguments: tuple[Argument, ...]
@@ -131,6 +151,7 @@ class Kernel:
     before: str
     after: str
     required_work_group_size: tuple[int, int, int] | None = None
+    added_arguments: tuple[AddedArgument, ...] = ()
 
     @cached_property
     def block(self) -> Mapping[str, Block]:

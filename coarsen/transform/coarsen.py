@@ -14,11 +14,12 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.ir.printer import assemble
-from coarsen.transform.configuration import Coarsening
+from coarsen.transform.configuration import Coarsening, Level
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
+from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.replicate import Replicator
 from coarsen.transform.work_group_size import divide_required_size
 
@@ -39,7 +40,7 @@ class Analysed:
             yield f"{where}a barrier depends on this condition: taken as the same for the whole work-group"
 
 
-def analyse(kernel: Kernel, dimension: int) -> Analysed:
+def analyse(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Analysed:
     """Check legality and analyse divergence along a dimension. Raises RefusalError."""
     control_flow = ControlFlow(kernel)
     check_legality(kernel, control_flow)
@@ -47,7 +48,12 @@ def analyse(kernel: Kernel, dimension: int) -> Analysed:
     return Analysed(kernel, divergence, divergent_regions(divergence))
 
 
-def coarsened_assembly(analysed: Analysed, coarsening: Coarsening) -> str:
+def added_arguments(analysed: Analysed, coarsening: Coarsening) -> tuple[AddedArgument, ...]:
+    """What the coarsened kernel takes behind the arguments of `analysed.kernel`, in this order."""
+    return ()
+
+
+def coarsened_assembly(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> str:
     """The LLVM IR text of the coarsened kernel's module, not yet verified.
 
     Raises:
@@ -57,6 +63,6 @@ def coarsened_assembly(analysed: Analysed, coarsening: Coarsening) -> str:
     signature, node = divide_required_size(kernel, coarsening)
     supply = NameSupply(kernel)
     ids = IdRewriter(kernel, coarsening, supply)
-    body = Replicator(kernel, analysed.divergence, analysed.regions, ids, supply).body()
+    body = Replicator(kernel, analysed.divergence, plan, ids, supply).body()
     blocks = [(block.name, block.lines) for block in body]
     return assemble(kernel, blocks, ids.declarations(), signature) + node

@@ -31,6 +31,7 @@ from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.printer import rename
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
+from coarsen.transform.region_plan import RegionPlan
 
 Names = MutableMapping[str, str]
 
@@ -54,10 +55,11 @@ class Replicator:
         self,
         kernel: Kernel,
         divergence: Divergence,
-        regions: tuple[Region, ...],
+        plan: RegionPlan,
         ids: IdRewriter,
         supply: NameSupply,
     ) -> None:
+        regions = tuple(planned.region for planned in plan.regions)
         self._kernel = kernel
         self._divergence = divergence
         self._ids = ids

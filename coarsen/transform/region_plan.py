@@ -1,0 +1,78 @@
+"""What is done to each divergent region of a kernel, and why not more."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.regions import Region
+from coarsen.transform.transforms import Transforms
+
+
+class Treatment(enum.StrEnum):
+    """How a divergent region is carried out for the replicas."""
+
+    COPIES = "copies"
+    FAST_PATH = "fast path"
+    LOCK_STEP = "lock-step"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why no more than copies was made of a region: a stable code, and a sentence."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class PlannedRegion:
+    """A divergent region and what is done to it.
+
+    Attributes:
+        region: the blocks.
+        treatment: copies one after the other, or the replicas interleaved for as long as they agree.
+        reason: why the treatment is `COPIES`; None for the others.
+        branches: the blocks whose branches are tested for agreement; where the replicas part there, each goes on
+            alone in the region's slow path. Empty for copies.
+        nested: the divergent regions inside that the replicas come out of together, as they are treated while the
+            replicas agree. Empty for copies.
+    """
+
+    region: Region
+    treatment: Treatment
+    reason: Reason | None = None
+    branches: frozenset[str] = frozenset()
+    nested: tuple[PlannedRegion, ...] = ()
+
+    def all(self) -> Iterator[PlannedRegion]:
+        """This region and those nested in it, outer before inner."""
+        yield self
+        for region in self.nested:
+            yield from region.all()
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """The plan for one coarsening of a kernel: its outermost divergent regions in reverse post-order."""
+
+    divergence: Divergence
+    regions: tuple[PlannedRegion, ...]
+
+    def all(self) -> Iterator[PlannedRegion]:
+        """Every region, outer before inner."""
+        for region in self.regions:
+            yield from region.all()
+
+
+def plan_regions(divergence: Divergence, regions: tuple[Region, ...], transforms: Transforms) -> RegionPlan:
+    """Decide what is done to each divergent region.
+
+    Args:
+        divergence: of the kernel along the coarsened dimension.
+        regions: its outermost divergent regions.
+        transforms: what may be used.
+    """
+    return RegionPlan(divergence, tuple(PlannedRegion(region, Treatment.COPIES) for region in regions))
