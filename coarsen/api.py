@@ -8,34 +8,54 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
+from coarsen.analysis.whole_groups import needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import OpenClC, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, lower_and_coarsen
-from coarsen.transform.configuration import Coarsening, Configuration, configuration_of
+from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
+from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration_of
+from coarsen.transform.transforms import DeviceKind, Transforms, Use
 
 if TYPE_CHECKING:
     from coarsen.models import Prediction
     from coarsen.prediction import KernelPrediction
 
 ModelName = Literal["default", "cascade"]
+UseName = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
 class CoarsenedKernel:
     """A coarsened kernel, in whichever form it is asked for.
 
-    A launch of it must divide global and local size by each coarsening's factor, along its dimension, and the
-    coarsened local size must be a multiple of the stride.
+    How a launch of it is made of the original's, of global size G and local size L, along each coarsened
+    dimension, with the factor F and the stride S (`coarsen.Program` does all of this itself):
+
+    - work-items: G / F and L / F, which F must divide; S must divide L / F;
+    - work-groups: G / F and L; F must divide G / L, the number of work-groups;
+    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
+    - for any size, work-groups: ceil(G / L / F)·L, and L.
+
+    Behind the original's arguments come `added_arguments`: G of a dimension for one that is guarded (`ulong`, in
+    work-items), and local memory of the size of that which is passed for another argument.
+
+    `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
+    dimensions along which they are merged; where it does not, any local size will do.
     """
 
     kernel: Kernel
     configuration: Configuration
     assumptions: tuple[str, ...]
+    needs_whole_groups: bool = True
+
+    @property
+    def added_arguments(self) -> tuple[AddedArgument, ...]:
+        """What a launch passes behind the kernel's own arguments, in this order."""
+        return self.kernel.added_arguments
 
     @cached_property
     def _source(self) -> OpenClC:
@@ -73,6 +93,13 @@ def coarsen(
     factor: int | Sequence[int] = 2,
     dim: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
+    level: str | Sequence[str] = Level.ITEM,
+    any_size: bool = False,
+    fast_path: UseName = "auto",
+    lock_step: UseName = "auto",
+    wide_accesses: bool = False,
+    clean_up: bool = True,
+    device_kind: str = DeviceKind.ANY,
     options: str | Sequence[str] = (),
     observer: Observer | None = None,
 ) -> CoarsenedKernel:
@@ -81,20 +108,53 @@ def coarsen(
     Args:
         source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file.
         kernel: its name; may be left out where there is just one.
-        factor: how many work-items to merge into one; several numbers with as many dimensions.
+        factor: how many work-items, or work-groups, to merge into one; several numbers with as many dimensions.
         dim: the dimension of the NDRange, 0, 1 or 2.
         stride: how far apart the merged work-items stand; must divide the coarsened local size of a launch.
+        level: "item" merges work-items of one work-group, "group" whole work-groups; one for all, or one each.
+        any_size: guard the kernel, so that the sizes of a launch need not divide; the original global size becomes
+            an argument (see `CoarsenedKernel`).
+        fast_path: whether a divergent region is run once for all replicas where they take the same side: "auto"
+            (where it seems to pay), "always" (where it is legal) or "never".
+        lock_step: whether a divergent loop is run for all replicas at once while none leaves it; as `fast_path`.
+        wide_accesses: whether accesses to consecutive addresses become one of a vector.
+        clean_up: whether what the rewriting left over is removed.
+        device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
+            transforms pay; else "any".
         options: OpenCL build options as PyOpenCL takes them.
         observer: sees the stages of the pipeline.
 
     Raises:
-        InvalidInputError: a bad source, option, factor, dimension or stride.
-        RefusalError: the kernel can't be coarsened faithfully.
+        InvalidInputError: a bad source, option, factor, dimension, stride, level or choice of a transform.
+        RefusalError: the kernel can't be coarsened faithfully; `needs-whole-groups` where that is so only for
+            `any_size`.
     """
-    chosen = configuration_of(factor, dim, stride)
+    chosen = configuration_of(factor, dim, stride, level)
+    transforms = Transforms(
+        fast_path=_use("fast_path", fast_path),
+        lock_step=_use("lock_step", lock_step),
+        wide_accesses=bool(wide_accesses),
+        clean_up=bool(clean_up),
+        device_kind=_device_kind(device_kind),
+    )
     observer = observer or Observer()
-    coarsened = lower_and_coarsen(source, chosen, kernel, options, observer)
-    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions))
+    lowered = lower_observed(source, kernel, options, observer)
+    coarsened = coarsen_kernel(lowered, chosen, observer, transforms, any_size)
+    merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
+    needs_groups = any(needs_whole_groups(lowered, dimension) for dimension in merged)
+    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions), needs_groups)
+
+
+def _use(name: str, value: str) -> Use:
+    if value not in tuple(Use):
+        raise InvalidInputError(f"{name} is 'auto', 'always' or 'never', not {value!r}")
+    return Use(value)
+
+
+def _device_kind(value: str) -> DeviceKind:
+    if value not in tuple(DeviceKind):
+        raise InvalidInputError(f"device_kind is 'any', 'cpu' or 'gpu', not {value!r}")
+    return DeviceKind(value)
 
 
 @overload

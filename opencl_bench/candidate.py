@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from coarsen.errors import InvalidInputError
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
 
 from .benchmark import Definitions as Definitions
 from .benchmark import LocalSize
@@ -28,11 +28,19 @@ class Candidate:
 
     `local_size` is that of the original launch, in work-items: the coarsened kernel runs with it divided by the
     factors. `definitions` are the `-D` values in the order of their names.
+
+    Raises:
+        InvalidInputError: work-groups would be merged.
     """
 
     local_size: LocalSize
     coarsenings: Configuration = ()
     definitions: Definitions = ()
+
+    def __post_init__(self) -> None:
+        # A stored configuration is factor, dimension and stride: the level would be lost.
+        if any(coarsening.level is Level.GROUP for coarsening in self.coarsenings):
+            raise InvalidInputError("a configuration that is measured merges work-items, not work-groups")
 
     @property
     def factor(self) -> int:

@@ -9,6 +9,7 @@ results (.parquet, .json, .csv, .jsonl), or a store of them          `measured_c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
@@ -26,7 +27,7 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
 
     Args:
         source: a CSV table of runtimes or best factors; a file of results; a store (an SQLite file or a URL).
-        preset: of results, those at this preset only.
+        preset: of results, those at this preset only; some must be.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
 
     Raises:
@@ -34,11 +35,21 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
     """
     data = read_table(Path(source)) if source.lower().endswith(".csv") else None
     if data is None:
-        data = curves_of_results(_results(source), preset, kernels)
+        rows = _results(source)
+        _check_preset(source, preset, rows)
+        data = curves_of_results(rows, preset, kernels)
     if not data.curves:
         reasons = "".join(f"; {note}" for note in data.notes)
         raise InvalidInputError(f"{source}: no kernel was measured uncoarsened and coarsened{reasons}")
     return data
+
+
+def _check_preset(source: str, preset: str | None, rows: Sequence[Measurement]) -> None:
+    presets = dict.fromkeys(row.subject.preset for row in rows)
+    if preset is not None and presets and preset not in presets:
+        raise InvalidInputError(
+            f"{source}: nothing was measured at preset '{preset}'; there is: {', '.join(presets)}"
+        )
 
 
 def _results(source: str) -> list[Measurement]:

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from coarsen.runtime.devices import DeviceDescription
+from coarsen.transform.transforms import VERSION
 
 from .candidate import Form
 from .measurement import Environment
 
 PACKAGES = ("coarsen", "llvmlite", "pyopencl")
+# What a version's name is that is no package's: of the code that a configuration stands for.
+TRANSFORM = "transform"
 Versions = tuple[tuple[str, str], ...]
 
 
@@ -31,8 +34,13 @@ def environment_of(device: DeviceDescription, form: Form, versions: Versions | N
         compute_units=device.compute_units,
         device_types=device.device_types,
         form=form,
-        versions=installed_versions(PACKAGES) if versions is None else versions,
+        versions=code_versions(PACKAGES) if versions is None else versions,
     )
+
+
+def code_versions(packages: Iterable[str]) -> Versions:
+    """The installed versions of packages that make code, and the version of the transforms."""
+    return (*installed_versions(packages), (TRANSFORM, str(VERSION)))
 
 
 def installed_versions(packages: Iterable[str]) -> Versions:

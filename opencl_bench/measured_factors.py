@@ -90,7 +90,8 @@ def plan_of_factors(
     own_size = benchmark.preset(preset).local_size
     if len(local_size) != len(own_size):
         such = "x".join(map(str, own_size))
-        raise InvalidInputError(f"{benchmark.name}: a local size has {len(own_size)} numbers, {such} for example")
+        count = "1 number" if len(own_size) == 1 else f"{len(own_size)} numbers"
+        raise InvalidInputError(f"{benchmark.name}: a local size has {count}, {such} for example")
     definitions = tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items()))
     space = Space((1, *sorted(set(factors))), (1,), (dimension,), (local_size,), definitions)
     return SweepPlan(name, device, preset, space=space, method=method or Method())

@@ -68,7 +68,11 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where it was measured. `versions` are those of coarsen, LLVM and PyOpenCL (or CUDA), by name."""
+    """Where it was measured.
+
+    `versions` are those of coarsen, LLVM and PyOpenCL (or CUDA), by name, and the `transform`'s: which code a
+    configuration stands for. Rows without one are of replication alone.
+    """
 
     vendor: str
     device: str

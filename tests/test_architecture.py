@@ -27,14 +27,29 @@ MAY_IMPORT = {
     "models": BASE | {"files", "features"},
     "pipeline": BASE | {"ir", "frontend", "transform"},
     "explain": BASE | {"ir", "frontend", "analysis", "transform"},
+    "codes": BASE,
+    "source_places": BASE | {"ir"},
+    "report": BASE | {"ir", "analysis", "features", "transform", "source_places"},
     "prediction": BASE | {"ir", "features", "models", "runtime"},
     "api": BASE | LINE | {"pipeline", "features", "models", "prediction"},
     "runtime": BASE | LINE | {"pipeline", "features", "models", "api"},
-    "opencl_bench": BASE | LINE | {"files", "pipeline", "features", "models", "api", "runtime"},
+    "opencl_bench": BASE | LINE | {"files", "pipeline", "report", "features", "models", "api", "runtime"},
     "__init__": BASE | {"api", "runtime", "transform", "models"},
     "cli": BASE
     | LINE
-    | {"files", "pipeline", "explain", "prediction", "api", "features", "models", "runtime", "opencl_bench"},
+    | {
+        "files",
+        "pipeline",
+        "explain",
+        "report",
+        "source_places",
+        "prediction",
+        "api",
+        "features",
+        "models",
+        "runtime",
+        "opencl_bench",
+    },
 }
 FOLDERS = {"features": ROOT / "features", "models": ROOT / "models", "opencl_bench": ROOT / "opencl_bench"}
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")

@@ -30,7 +30,9 @@ class Effect(enum.Enum):
     REFUSED = "can't be coarsened faithfully"
 
 
-_ID = {"get_global_id", "get_local_id", "get_global_linear_id", "get_local_linear_id"}
+# The ids in which work-items of one work-group differ, and those in which work-items of several groups always do.
+IDS_OF_ITEMS = frozenset({"get_global_id", "get_local_id", "get_global_linear_id", "get_local_linear_id"})
+IDS_OF_GROUPS = frozenset({"get_global_id", "get_group_id", "get_global_linear_id"})
 _GEOMETRY = {"get_global_size", "get_local_size", "get_enqueued_local_size"}
 _UNCHANGED = {"get_group_id", "get_num_groups", "get_global_offset", "get_work_dim"}
 _BARRIERS = {"barrier", "work_group_barrier"}
@@ -110,6 +112,11 @@ def is_barrier(instruction: Instruction) -> bool:
     )
 
 
+def is_group_copy(instruction: Instruction) -> bool:
+    """Whether a call copies for the whole work-group, or waits for such copies."""
+    return bool(instruction.callee) and builtin_name(instruction.callee) in _GROUP_COPIES
+
+
 def _group_barrier_or_refused(name: str) -> Effect:
     return Effect.GROUP_WIDE if name == "work_group_barrier" else Effect.REFUSED
 
@@ -124,7 +131,7 @@ def _effect_of_intrinsic(name: str) -> Effect:
 
 _NAMED = {
     Effect.PURE: {"__translate_sampler_initializer"},
-    Effect.WORK_ITEM_ID: _ID,
+    Effect.WORK_ITEM_ID: IDS_OF_ITEMS,
     Effect.GEOMETRY: _GEOMETRY,
     Effect.UNCHANGED: _UNCHANGED,
     Effect.GROUP_WIDE: _BARRIERS | _GROUP_COPIES | {"prefetch"},

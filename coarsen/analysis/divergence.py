@@ -11,6 +11,11 @@ work-group. Sources are the ids along the dimension and results of calls with an
 
 A branch that decides whether a barrier is reached is uniform across the work-group by the OpenCL specification,
 whatever its condition looks like.
+
+Where whole work-groups are merged, the replicas of a work-item stand at the same local id of neighbouring groups.
+The sources are then the ids that tell groups apart. Local memory is treated as private memory is: what divergent
+stores reach is a replica's own, what all groups fill alike is shared. A branch around a barrier need not be
+uniform, as another group may take another way; copies by the whole group are divergent when one of them is.
 """
 
 from __future__ import annotations
@@ -18,10 +23,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from coarsen.analysis.builtins import Effect, builtin_name, effect_of, is_barrier
+from coarsen.analysis.builtins import (
+    IDS_OF_GROUPS,
+    IDS_OF_ITEMS,
+    Effect,
+    builtin_name,
+    effect_of,
+    is_barrier,
+    is_group_copy,
+)
 from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
-from coarsen.analysis.private_memory import PrivateMemory
-from coarsen.analysis.uses import uses_of_values
+from coarsen.analysis.private_memory import PrivateMemory, local_memory
+from coarsen.analysis.uses import names_in, uses_of_values
 from coarsen.ir.details import is_atomic, is_volatile
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 
@@ -30,15 +43,33 @@ _STANDS_ONCE = frozenset({Effect.GROUP_WIDE, Effect.FENCE, Effect.IGNORED})
 
 
 class Divergence:
-    """The divergent values and branches of a kernel along one dimension."""
+    """The divergent values and branches of a kernel along one dimension.
 
-    def __init__(self, kernel: Kernel, dimension: int, control_flow: ControlFlow | None = None) -> None:
+    Args:
+        kernel: in normal form.
+        dimension: along which the replicas differ.
+        control_flow: the kernel's, if it is known already.
+        merges_groups: whether the replicas belong to neighbouring work-groups, not to the same one.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        dimension: int,
+        control_flow: ControlFlow | None = None,
+        *,
+        merges_groups: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.dimension = dimension
+        self.merges_groups = merges_groups
         self.control_flow = control_flow or ControlFlow(kernel)
         self.group_uniform_branches = self._group_uniform_branches()
-        self._private = PrivateMemory(kernel)
-        self._uses = uses_of_values(kernel)
+        self._private = PrivateMemory(kernel, local_memory(kernel) if merges_groups else ())
+        self._sources = IDS_OF_GROUPS if merges_groups else IDS_OF_ITEMS
+        self._group_copies = [i for i in kernel.instructions() if merges_groups and is_group_copy(i)]
+        self._group_copies_diverge = False
+        self.uses = uses_of_values(kernel)
         self._values: set[str] = set()
         self._branches: set[str] = set()
         self._pending: list[str] = []
@@ -46,8 +77,16 @@ class Divergence:
 
     @property
     def values(self) -> frozenset[str]:
-        """The names of the divergent values."""
+        """The names of the divergent values, and of memory that is each replica's own (variables with `@`)."""
         return frozenset(self._values)
+
+    @cached_property
+    def own_local_memory(self) -> tuple[str, ...]:
+        """The local memory that is each replica's own: arguments, and program-scope variables with their `@`.
+
+        Empty unless whole work-groups are merged.
+        """
+        return tuple(name for name in local_memory(self.kernel) if name in self._values)
 
     @property
     def branches(self) -> frozenset[str]:
@@ -57,6 +96,8 @@ class Divergence:
     @cached_property
     def assumed_uniform(self) -> frozenset[str]:
         """Branches that look divergent and are taken as uniform since a barrier depends on them."""
+        if self.merges_groups:
+            return frozenset()
         return frozenset(
             block
             for block in self.group_uniform_branches
@@ -67,9 +108,15 @@ class Divergence:
         """Whether the replicas of an instruction differ, or each must be executed."""
         if instruction.name in self._values:
             return True
-        if instruction.opcode == "call" and effect_of(instruction, self._declaration(instruction)) in _STANDS_ONCE:
-            return False
+        if instruction.opcode == "call" and effect_of(instruction, self.declaration(instruction)) in _STANDS_ONCE:
+            return self.merges_groups and self._differs_between_groups(instruction)
         return self._has_divergent_operand(instruction) or self._has_item_effect(instruction)
+
+    def _differs_between_groups(self, instruction: Instruction) -> bool:
+        """Whether merged groups each execute a call that a single group executes once."""
+        if is_group_copy(instruction) and self._group_copies_diverge:
+            return True
+        return effect_of(instruction) is not Effect.IGNORED and self._has_divergent_operand(instruction)
 
     def is_left_apart(self, loop: Loop) -> bool:
         """Whether replicas may leave a loop in different iterations: one of its exits is a divergent branch."""
@@ -77,9 +124,10 @@ class Divergence:
         return any(not loop.blocks.issuperset(self.control_flow.successors(block)) for block in inside)
 
     def _has_divergent_operand(self, instruction: Instruction) -> bool:
-        return any(operand.text in self._values for operand in instruction.operands if operand.is_local)
+        return any(name in self._values for operand in instruction.operands for name in names_in(operand))
 
-    def _declaration(self, instruction: Instruction) -> str:
+    def declaration(self, instruction: Instruction) -> str:
+        """LLVM's comment on the attributes of the function that a call calls, for `effect_of`."""
         return self._declarations.get(instruction.callee, "")
 
     @cached_property
@@ -101,13 +149,14 @@ class Divergence:
             if self._is_source(instruction):
                 self._mark_effects(instruction)
         while self._pending:
-            for use in self._uses.get(self._pending.pop(), ()):
+            for use in self.uses.get(self._pending.pop(), ()):
                 self._follow(use.block, use.instruction)
 
     def _follow(self, block: str, instruction: Instruction) -> None:
         """A divergent operand has reached an instruction."""
         if instruction.opcode == "br":
-            if block not in self.group_uniform_branches and block not in self._branches:
+            assumed = block in self.group_uniform_branches and not self.merges_groups
+            if not assumed and block not in self._branches:
                 self._branches.add(block)
                 self._spread_control(block)
         elif self.is_divergent(instruction):
@@ -117,6 +166,15 @@ class Divergence:
         if instruction.name:
             self._mark([instruction.name])
         self._mark(self._private.written_by(instruction))
+        if is_group_copy(instruction):
+            self._part_group_copies()
+
+    def _part_group_copies(self) -> None:
+        """All copies by the whole group are divergent, as one of them is: they share events."""
+        if not self._group_copies_diverge:
+            self._group_copies_diverge = True
+            for instruction in self._group_copies:
+                self._mark_effects(instruction)
 
     def _mark(self, names: Iterable[str]) -> None:
         for name in names:
@@ -125,7 +183,7 @@ class Divergence:
                 self._pending.append(name)
 
     def _is_source(self, instruction: Instruction) -> bool:
-        if instruction.opcode == "call" and effect_of(instruction) is Effect.WORK_ITEM_ID:
+        if instruction.opcode == "call" and builtin_name(instruction.callee) in self._sources:
             return self._identifies_along(instruction)
         return self._has_item_effect(instruction)
 
@@ -138,7 +196,7 @@ class Divergence:
     def _has_item_effect(self, instruction: Instruction) -> bool:
         """An effect, or a look at memory that others may change meanwhile, which each work-item has for itself."""
         if instruction.opcode == "call":
-            return effect_of(instruction, self._declaration(instruction)) is Effect.PER_ITEM
+            return effect_of(instruction, self.declaration(instruction)) is Effect.PER_ITEM
         return is_atomic(instruction) or (instruction.opcode in ("load", "store") and is_volatile(instruction))
 
     # Divergent control.
@@ -149,36 +207,59 @@ class Divergence:
         for name in region:
             for instruction in self.kernel.block[name].instructions:
                 self._mark(self._private.written_by(instruction))
+                if is_group_copy(instruction):
+                    self._part_group_copies()
         for block in self._joins(branch, join, region):
             self._mark(
                 phi.name for phi in self.kernel.block[block].phis if not _is_settled(phi, region, self.kernel)
             )
 
-    def _joins(self, branch: str, join: str, region: frozenset[str]) -> Iterable[str]:
+    def _joins(self, branch: str, join: str, region: frozenset[str]) -> frozenset[str]:
         """The blocks where different paths from a branch meet, and those where replicas arrive from a loop that
         they leave in different iterations.
 
         Each path carries the label of the last such block that it passed; where two labels meet is the next one.
+        Paths may lead through a loop's back edge to blocks that stand before the branch.
         """
-        loops = [loop for loop in self.control_flow.loops_around(branch) if join not in loop.blocks]
-        left = frozenset().union(*(loop.blocks for loop in loops))
+        members = [b for b in self.control_flow.reverse_postorder if b in region or b == join]
+        joins = self._behind_loops(branch, join, members)
+        while (found := self._next_join(branch, members, joins)) is not None:
+            joins.add(found)
+        return frozenset(joins)
+
+    def _behind_loops(self, branch: str, join: str, members: list[str]) -> set[str]:
+        """The blocks behind the loops that replicas leave in different iterations because of a branch."""
+        successors = self.control_flow.successors(branch)
+        loops = [
+            loop.blocks
+            for loop in self.control_flow.loops_around(branch)
+            if join not in loop.blocks or not loop.blocks.issuperset(successors)
+        ]
+        left = frozenset().union(*loops)
+        return {b for b in members if b not in left and any(p in left for p in self.control_flow.predecessors(b))}
+
+    def _next_join(self, branch: str, members: list[str], joins: set[str]) -> str | None:
+        """The first block, beyond those already found, at which paths with different labels arrive."""
         label: dict[str, str] = {}
-        members = region | {join}
-        for block in (b for b in self.control_flow.reverse_postorder if b in members):
-            if block == branch:
-                continue
-            labels = set()
-            for predecessor in self.control_flow.predecessors(block):
-                if predecessor == branch:
-                    labels.add(f"{branch}→{block}")
-                elif predecessor in label:
-                    labels.add(label[predecessor])
-            leaves_loop = block not in left and any(p in left for p in self.control_flow.predecessors(block))
-            if len(labels) > 1 or leaves_loop:
-                label[block] = block
-                yield block
-            elif labels:
-                label[block] = labels.pop()
+        changed = True
+        while changed:
+            changed = False
+            for block in members:
+                arriving = self._labels(branch, block, label)
+                if block in joins or block == branch:
+                    arriving = {block} if arriving and block != branch else set()
+                if len(arriving) > 1:
+                    return block
+                if arriving and block not in label:
+                    label[block] = arriving.pop()
+                    changed = True
+        return None
+
+    def _labels(self, branch: str, block: str, label: dict[str, str]) -> set[str]:
+        """The labels of the paths that arrive at a block."""
+        predecessors = self.control_flow.predecessors(block)
+        found = {label[p] for p in predecessors if p in label and p != branch}
+        return found | {f"{branch}→{block}" for p in predecessors if p == branch}
 
 
 def _is_settled(phi: Instruction, region: frozenset[str], kernel: Kernel) -> bool:

@@ -5,11 +5,14 @@ every edge into the region's blocks comes from the head. A region starts as the 
 and its immediate post-dominator; where an edge enters it from the side, or the branch stands in a loop that the
 replicas leave in different iterations, it grows until the above holds. Only outermost regions are returned.
 
-Refuses when: a region has no join (a divergent way into an endless loop), or growing took in a barrier.
+Refuses when: a region has no join (a divergent way into an endless loop), or growing took in a barrier. Merged
+work-groups may have barriers in their regions: what a group's barriers depend on is the same for all its
+work-items, so that they reach those of each replica's copy together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import is_barrier
@@ -33,16 +36,30 @@ def divergent_regions(divergence: Divergence) -> tuple[Region, ...]:
     Raises:
         RefusalError: `endless-loop` or `barrier-in-divergent-region`.
     """
-    flow = divergence.control_flow
+    regions = outermost_regions(divergence.control_flow, divergence.branches)
+    if not divergence.merges_groups:
+        for region in regions:
+            _refuse_barriers(divergence, region)
+    return regions
+
+
+def outermost_regions(flow: ControlFlow, branches: Iterable[str]) -> tuple[Region, ...]:
+    """The outermost regions of some branching blocks, disjoint, in reverse post-order of their heads.
+
+    Raises:
+        RefusalError: `endless-loop`.
+    """
     order = {block: index for index, block in enumerate(flow.reverse_postorder)}
-    branches = sorted((b for b in divergence.branches if b in order), key=order.__getitem__)
     regions: list[Region] = []
-    for branch in branches:
+    for branch in sorted((b for b in branches if b in order), key=order.__getitem__):
         if not any(branch in region.blocks for region in regions):
-            regions = _merged(flow, regions, _grow(flow, branch, _join(flow, branch)))
-    for region in regions:
-        _refuse_barriers(divergence, region)
+            regions = _merged(flow, regions, region_of(flow, branch))
     return tuple(sorted(regions, key=lambda region: order[region.head]))
+
+
+def region_of(flow: ControlFlow, branch: str) -> Region:
+    """The smallest region that the branch of a block needs. Raises RefusalError: `endless-loop`."""
+    return _grow(flow, branch, _join(flow, branch))
 
 
 def _merged(flow: ControlFlow, regions: list[Region], new: Region) -> list[Region]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+
+_VARIABLE = re.compile(r"@[-a-zA-Z$._0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +20,25 @@ class Use:
 
 
 def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
-    """The uses of each instruction's and argument's value, by its name."""
+    """The uses of each instruction's, argument's and program-scope variable's value, by `names_in` operands."""
     uses: dict[str, list[Use]] = {}
     for block in kernel.blocks:
         for instruction in block.instructions:
             use = Use(block.name, instruction)
-            for name in {operand.text for operand in instruction.operands if operand.is_local}:
+            for name in {name for operand in instruction.operands for name in names_in(operand)}:
                 uses.setdefault(name, []).append(use)
     return uses
+
+
+def names_in(operand: Value) -> tuple[str, ...]:
+    """What an operand names: a value or an argument, or program-scope variables (with `@`).
+
+    A constant expression names variables: `getelementptr (i8, ptr addrspace(3) @kernel.tile, i64 4)`.
+    """
+    if operand.is_local:
+        return (operand.text,)
+    if operand.kind is ValueKind.GLOBAL:
+        return (f"@{operand.text}",)
+    if operand.kind is ValueKind.CONSTANT and "@" in operand.text:
+        return tuple(_VARIABLE.findall(operand.text))
+    return ()

@@ -6,7 +6,7 @@ import enum
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -36,11 +36,16 @@ def counted(number: int, noun: str) -> str:
 
 def print_json(value: object) -> None:
     """Print a value as JSON, which knows no numbers but finite ones: others become null."""
+    sys.stdout.write(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """What `print_json` prints."""
     try:
         text = json.dumps(value, indent=2, allow_nan=False)
     except ValueError:
         text = json.dumps(_with_nulls(value), indent=2, allow_nan=False)
-    sys.stdout.write(text + "\n")
+    return text + "\n"
 
 
 def _with_nulls(value: object) -> object:
@@ -83,6 +88,19 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     with terminal.capture() as capture:
         terminal.print(table)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Iterator[str]:
+    """The lines of a table that may go to a file: plain, never wrapped. Arguments as for `print_table`."""
+    table = [list(headings), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    to_the_right = [heading in numbers for heading in headings]
+    for row in table:
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, to_the_right, strict=True)
+        )
+        yield (" " * _GAP).join(cells).rstrip()
 
 
 def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:

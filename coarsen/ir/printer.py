@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from coarsen.ir.kernel import Kernel
 
-_LOCAL_NAME = re.compile(r"%([-a-zA-Z$._][-a-zA-Z$._0-9]*)")
+_NAME = re.compile(r'%([-a-zA-Z$._][-a-zA-Z$._0-9]*)|(@(?:[-a-zA-Z$._0-9]+|"[^"]*"))')
 
 
 def module_text(kernel: Kernel) -> str:
@@ -36,8 +36,9 @@ def assemble(
 
 
 def rename(text: str, names: Mapping[str, str]) -> str:
-    """An instruction's text with local names (values and blocks) replaced.
+    """An instruction's text with names replaced.
 
-    `names` maps a name without `%` to what stands in its place: another name with `%`, or a constant.
+    `names` maps the name of a value or block, without `%`, or that of a program-scope variable, with `@`, to what
+    stands in its place: another name with its `%` or `@`, or a constant.
     """
-    return _LOCAL_NAME.sub(lambda match: names.get(match[1], match.group()), text)
+    return _NAME.sub(lambda match: names.get(match[1] or match[2], match.group()), text)

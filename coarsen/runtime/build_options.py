@@ -52,3 +52,11 @@ def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
             next(remaining, None)
         elif not option.startswith(_PREPROCESSOR):
             yield option
+
+
+def allows_uneven_groups(options: Sequence[str]) -> bool:
+    """Whether a local size need not divide the global size under these options: from OpenCL C 2.0 on."""
+    if "-cl-uniform-work-group-size" in options:
+        return False
+    standards = [option.partition("=")[2] for option in options if option.startswith("-cl-std=")]
+    return bool(standards) and not standards[-1].startswith("CL1")

@@ -1,24 +1,23 @@
-"""A kernel that is launched with its original sizes and runs coarsened where they divide."""
+"""A kernel that is launched with its original sizes and runs coarsened."""
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 import pyopencl
 
-from coarsen.errors import InternalError
-from coarsen.runtime.launch import DividedLaunch, LaunchLimits, divide_launch
-from coarsen.runtime.plan import CoarseningPlan
-from coarsen.transform.configuration import Configuration
+from coarsen.runtime.choice import LaunchChooser, OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.local_memory import size_of_local
+from coarsen.runtime.plan import CoarseningPlan, Variant
+from coarsen.runtime.sizes import plain_sizes
+from coarsen.runtime.variants import Argument, Variants
 
 Sizes: TypeAlias = Sequence[int]
 
-# Whatever PyOpenCL takes as a kernel's argument, and as the events to wait for; its annotations leave some
-# out.
-Argument: TypeAlias = Any
+# Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
 WaitList: TypeAlias = Any
 
 
@@ -29,6 +28,16 @@ class LaunchOptions(TypedDict, total=False):
     wait_for: WaitList
     g_times_l: bool
     allow_empty_ndrange: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is launched: a variant, its sizes, its arguments behind the kernel's own, the other options."""
+
+    kernel: pyopencl.Kernel
+    sizes: tuple[Any, Any]
+    added: tuple[Argument, ...]
+    options: LaunchOptions
 
 
 class Kernel(pyopencl.Kernel):
@@ -43,8 +52,8 @@ class Kernel(pyopencl.Kernel):
         super().__init__(program, name)
         self._name = name
         self._plan = plan
-        self._variants: dict[Configuration, pyopencl.Kernel | None] = {}
-        self._argument_types: tuple[Any, ...] | None = None
+        self._variants = Variants(name, self.num_args, plan)
+        self._chooser = LaunchChooser(name, self, plan, self._variants)
         self._arguments: tuple[Argument, ...] = ()
         self._later_arguments: dict[int, Argument] = {}
 
@@ -57,11 +66,12 @@ class Kernel(pyopencl.Kernel):
         **launch_options: Unpack[LaunchOptions],
     ) -> pyopencl.Event:
         """As `pyopencl.Kernel.__call__`: sets the arguments and launches; sizes and offset are the original's."""
-        target, sizes, options = self._target(queue, global_work_size, local_work_size, launch_options)
         self.set_args(*args)
+        target = self._target(queue, global_work_size, local_work_size, launch_options)
         if target is None:
-            return super().__call__(queue, *sizes, *args, **options)
-        return target(queue, *sizes, *args, **options)
+            sizes: tuple[Any, Any] = (global_work_size, local_work_size)
+            return super().__call__(queue, *sizes, *args, **launch_options)
+        return target.kernel(queue, *target.sizes, *args, *target.added, **target.options)
 
     def enqueue(
         self,
@@ -71,27 +81,26 @@ class Kernel(pyopencl.Kernel):
         **launch_options: Unpack[LaunchOptions],
     ) -> pyopencl.Event:
         """Launches with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
-        target, sizes, options = self._target(queue, global_work_size, local_work_size, launch_options)
+        target = self._target(queue, global_work_size, local_work_size, launch_options)
         if target is None:
-            return _enqueue(queue, self, sizes, options)
+            return _enqueue(queue, self, (global_work_size, local_work_size), launch_options)
         if self._arguments:
-            target.set_args(*self._arguments)
-        for index, value in self._later_arguments.items():
-            target.set_arg(index, value)
-        return _enqueue(queue, target, sizes, options)
+            target.kernel.set_args(*self._arguments, *target.added)
+        one_by_one = {} if self._arguments else dict(enumerate(target.added, start=self.num_args))
+        for index, value in (self._later_arguments | one_by_one).items():
+            target.kernel.set_arg(index, value)
+        return _enqueue(queue, target.kernel, target.sizes, target.options)
 
     def divided(
         self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
     ) -> DividedLaunch:
-        """How a launch of these (original) sizes is carried out on `device`, and why."""
-        whole, local = _plain_sizes(global_size, local_size, g_times_l)
-        required = self._required_local_size(device, len(whole))
-        if required is not None and local is None:
-            local = required
-        if required is not None and required != local:
-            return DividedLaunch(whole, local, ())
-        launch = divide_launch(whole, local, self._plan.chosen(self._name, local), _limits(device))
-        return self._if_it_fits(device, whole, local, launch)
+        """How a launch of these (original) sizes is carried out on `device`, and why.
+
+        Where work-groups are merged, the local memory that was last set as an argument counts.
+        """
+        whole, local = plain_sizes(global_size, local_size, g_times_l)
+        local_bytes = sum(map(size_of_local, self._passed())) if self._plan.merges_groups else 0
+        return self._chooser.choose(OriginalLaunch(device, whole, local, local_bytes))
 
     def set_args(self, *args: Argument) -> None:
         """As `pyopencl.Kernel.set_args`."""
@@ -106,10 +115,7 @@ class Kernel(pyopencl.Kernel):
     def set_arg_types(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_arg_types`."""
         super().set_arg_types(arg_types)
-        self._argument_types = tuple(arg_types)
-        for variant in self._variants.values():
-            if variant is not None:
-                variant.set_arg_types(self._argument_types)
+        self._variants.set_argument_types(arg_types)
 
     def set_scalar_arg_dtypes(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_scalar_arg_dtypes`."""
@@ -121,66 +127,34 @@ class Kernel(pyopencl.Kernel):
         global_size: Sizes,
         local_size: Sizes | None,
         options: LaunchOptions,
-    ) -> tuple[pyopencl.Kernel | None, tuple[Any, Any], LaunchOptions]:
-        """The variant to launch (None: the original), its sizes, and the other options of the launch."""
+    ) -> _Target | None:
+        """What to launch; None: the original kernel, as the caller says."""
+        g_times_l = bool(options.get("g_times_l"))
         try:
-            launch = self.divided(queue.device, global_size, local_size, bool(options.get("g_times_l")))
+            launch = self.divided(queue.device, global_size, local_size, g_times_l)
         except TypeError:
             # Sizes that aren't sequences of integers: PyOpenCL says so.
-            return None, (global_size, local_size), options
+            return None
         if launch.note:
             geometry = (self._name, tuple(global_size), local_size and tuple(local_size))
             self._plan.say_once(geometry, f"kernel {self._name}: {launch.note}")
-        target = self._variant(launch.coarsenings)
-        if target is None:
-            return None, (global_size, local_size), options
-        # The sizes are multiplied already.
-        options["g_times_l"] = False
-        return target, (launch.global_size, launch.local_size), options
-
-    def _if_it_fits(
-        self,
-        device: pyopencl.Device,
-        global_size: tuple[int, ...],
-        local_size: tuple[int, ...] | None,
-        launch: DividedLaunch,
-    ) -> DividedLaunch:
-        """The launch, or the original's where the variant was refused or is too big for its work-group."""
         if not launch.coarsenings:
-            return launch
-        variant = self._variant(launch.coarsenings)
-        if variant is None:
-            return DividedLaunch(global_size, local_size, ())
-        limit = variant.get_work_group_info(pyopencl.kernel_work_group_info.WORK_GROUP_SIZE, device)
-        wanted = math.prod(launch.local_size or (1,))
-        if wanted <= limit:
-            return launch
-        note = f"coarsened it takes work-groups up to {limit} on this device, not {wanted}: launched as it was"
-        return DividedLaunch(global_size, local_size, (), note)
-
-    def _variant(self, configuration: Configuration) -> pyopencl.Kernel | None:
-        if not configuration:
             return None
-        if configuration not in self._variants:
-            variant = self._plan.variant(self._name, configuration)
-            if variant is not None:
-                self._adopt(variant)
-            self._variants[configuration] = variant
-        return self._variants[configuration]
+        wanted = Variant(launch.coarsenings, launch.guarded)
+        kernel = self._variants.get(wanted)
+        whole, _ = plain_sizes(global_size, local_size, g_times_l)
+        added = self._variants.added_values(wanted, whole, self._passed())
+        if kernel is None or added is None:
+            return None
+        # The sizes are multiplied already.
+        return _Target(kernel, (launch.global_size, launch.local_size), added, {**options, "g_times_l": False})
 
-    def _adopt(self, variant: pyopencl.Kernel) -> None:
-        if variant.num_args != self.num_args:
-            raise InternalError(
-                f"the coarsened kernel {self._name} takes {variant.num_args} arguments, not {self.num_args}; "
-                "please report it with the kernel's source"
-            )
-        if self._argument_types is not None:
-            variant.set_arg_types(self._argument_types)
-
-    def _required_local_size(self, device: pyopencl.Device, dimensions: int) -> tuple[int, ...] | None:
-        """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
-        required = self.get_work_group_info(pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)
-        return tuple(int(size) for size in required[:dimensions]) if any(required) else None
+    def _passed(self) -> Sequence[Argument]:
+        """The arguments as they are set now."""
+        if not self._later_arguments:
+            return self._arguments
+        passed = dict(enumerate(self._arguments)) | self._later_arguments
+        return [passed.get(index) for index in range(self.num_args)]
 
 
 def enqueue_nd_range_kernel(
@@ -215,23 +189,3 @@ def _enqueue(
     launch: Any = pyopencl.enqueue_nd_range_kernel
     event: pyopencl.Event = launch(queue, kernel, *sizes, *values)
     return event
-
-
-def _plain_sizes(
-    global_size: Sizes, local_size: Sizes | None, g_times_l: bool
-) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """Both sizes as tuples, the global one in work-items; raises TypeError where they are no whole numbers."""
-    whole = tuple(operator.index(size) for size in global_size)
-    if local_size is None:
-        return whole, None
-    local = tuple(operator.index(size) for size in local_size)
-    if g_times_l:
-        dimensions = max(len(whole), len(local))
-        whole += (1,) * (dimensions - len(whole))
-        local += (1,) * (dimensions - len(local))
-        whole = tuple(groups * size for groups, size in zip(whole, local, strict=True))
-    return whole, local
-
-
-def _limits(device: pyopencl.Device) -> LaunchLimits:
-    return LaunchLimits(device.max_work_group_size, tuple(device.max_work_item_sizes))

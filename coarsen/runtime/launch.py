@@ -1,33 +1,25 @@
 """The launch contract: from the sizes of an original launch to those of its coarsened kernel.
 
 A kernel coarsened by factor F with stride S along dimension d does the work of F work-items of one work-group
-in one:
+in one; at the level of work-groups, that of F work-groups:
 
-    original    global G,    local L        F divides G and L, S divides L/F
+    original    global G,    local L        work-items: F divides G and L, S divides L/F
     coarsened   global G/F,  local L/F
+    coarsened   global G/F,  local L        work-groups: F divides G/L
 
 Where the sizes don't divide, the largest smaller factor that does is taken (with the same stride), down to
-factor 1, which is the original kernel. A launch is never wrong, at worst it isn't coarsened.
+factor 1, which is the original kernel; a guarded kernel (`guarded_launch.py`) keeps the factor. A launch is never
+wrong, at worst it isn't coarsened.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from coarsen.transform.configuration import Coarsening
-
-# Where the caller leaves the local size open and the stride needs one, larger groups gain nothing any more.
-PREFERRED_WORK_GROUP_SIZE = 256
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchLimits:
-    """What a device takes: work-items per work-group, in all and per dimension."""
-
-    max_work_group_size: int
-    max_work_item_sizes: tuple[int, ...]
+from coarsen.runtime.open_local_size import local_size_of_coarsened, local_size_of_original
+from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
+from coarsen.transform.configuration import Coarsening, Configuration, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,118 +27,109 @@ class DividedLaunch:
     """How a launch is carried out.
 
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
-    caller's). `note` says in one line why it isn't what was asked for, None where it is.
+    caller's); `guarded` says whether it is the variant for any size. `note` says in one line why it isn't what was
+    asked for, None where it is.
     """
 
-    global_size: tuple[int, ...]
-    local_size: tuple[int, ...] | None
-    coarsenings: tuple[Coarsening, ...]
+    global_size: Sizes
+    local_size: Sizes | None
+    coarsenings: Configuration
     note: str | None = None
+    guarded: bool = False
 
 
 def divide_launch(
-    global_size: tuple[int, ...],
-    local_size: tuple[int, ...] | None,
+    global_size: Sizes,
+    local_size: Sizes | None,
     coarsenings: Sequence[Coarsening],
     limits: LaunchLimits,
+    groups_matter: bool = False,
 ) -> DividedLaunch:
-    """The launch that does the work of the original launch with a coarsened kernel.
+    """The launch that does the work of the original launch with a coarsened kernel, by factors that divide.
 
-    `global_size` and `local_size` (None: left to the implementation) are the original's, in work-items, one
-    to three dimensions; `coarsenings` what is asked for, at most one per dimension. Where the local size is
-    open it stays open for stride 1; a larger stride needs one that it divides, which is then chosen within
-    `limits`.
+    `global_size` and `local_size` (None: left to the implementation) are the original's, in work-items, one to
+    three dimensions; `coarsenings` what is asked for, at most one per dimension and level. Where the local size is
+    open it stays open for work-items at stride 1, unless the kernel looks at its work-groups (`groups_matter`);
+    else one is chosen within `limits`, those of the device and of the original kernel.
     """
-    original = DividedLaunch(global_size, local_size, ())
     wanted = tuple(coarsening for coarsening in coarsenings if coarsening.factor > 1)
-    if not wanted or not _is_plain(global_size, local_size):
-        return original
-    fitted = (_fit(coarsening, global_size, local_size, limits) for coarsening in wanted)
-    used = tuple(coarsening for coarsening in fitted if coarsening is not None)
-    divided_global = _divide(global_size, used)
+    if not wanted or not is_plain(global_size, local_size):
+        return DividedLaunch(global_size, local_size, ())
+    if local_size is None and (groups_matter or any(entry.level is Level.GROUP for entry in wanted)):
+        chosen = local_size_of_original(global_size, wanted, limits)
+        if chosen is None:
+            return _no_group_holds(global_size, wanted)
+        divided = _divided(global_size, chosen, wanted)
+        return divided if divided.coarsenings else replace(divided, local_size=None)
     if local_size is not None:
-        divided_local: tuple[int, ...] | None = _divide(local_size, used)
-    elif all(coarsening.stride == 1 for coarsening in used):
-        divided_local = None
-    else:
-        divided_local = _choose_local_size(divided_global, used, limits)
-        if divided_local is None:
-            return DividedLaunch(global_size, None, (), f"no work-group holds the strides of {_names(wanted)}")
-    return DividedLaunch(divided_global, divided_local, used, _note(global_size, local_size, wanted, used))
+        return _divided(global_size, local_size, wanted)
+    return _divided_openly(global_size, wanted, limits)
 
 
-def _is_plain(global_size: tuple[int, ...], local_size: tuple[int, ...] | None) -> bool:
-    """Whether every work-group is whole; anything else (also what OpenCL will reject) is left to the original
-    kernel.
-    """
-    if min(global_size, default=0) < 1:
-        return False
-    if local_size is None:
-        return True
-    if len(local_size) != len(global_size) or min(local_size) < 1:
-        return False
-    return all(whole % part == 0 for whole, part in zip(global_size, local_size, strict=True))
+def _divided(global_size: Sizes, local_size: Sizes, wanted: Configuration) -> DividedLaunch:
+    fitted = (_fit(coarsening, global_size, local_size) for coarsening in wanted)
+    used = tuple(coarsening for coarsening in fitted if coarsening is not None)
+    items = tuple(coarsening for coarsening in used if coarsening.level is Level.ITEM)
+    note = _note(global_size, local_size, wanted, used)
+    return DividedLaunch(_quotients(global_size, used), _quotients(local_size, items), used, note)
 
 
-def _fit(
-    coarsening: Coarsening, global_size: tuple[int, ...], local_size: tuple[int, ...] | None, limits: LaunchLimits
-) -> Coarsening | None:
-    """The coarsening with the largest factor up to its own that divides the sizes, None where only factor 1
-    does.
-    """
-    dimension, stride = coarsening.dimension, coarsening.stride
+def _divided_openly(global_size: Sizes, wanted: Configuration, limits: LaunchLimits) -> DividedLaunch:
+    """For work-items of kernels that any local size suits: only strides need one."""
+    fitted = (_fit_open(coarsening, global_size, limits) for coarsening in wanted)
+    used = tuple(coarsening for coarsening in fitted if coarsening is not None)
+    divided, local_size = _quotients(global_size, used), None
+    if any(coarsening.stride > 1 for coarsening in used):
+        local_size = local_size_of_coarsened(divided, used, limits)
+        if local_size is None:
+            return _no_group_holds(global_size, wanted)
+    return DividedLaunch(divided, local_size, used, _note(global_size, None, wanted, used))
+
+
+def _fit(coarsening: Coarsening, global_size: Sizes, local_size: Sizes) -> Coarsening | None:
+    """The coarsening with the largest factor up to its own that divides the sizes, None where only 1 does."""
+    dimension = coarsening.dimension
     if dimension >= len(global_size):
         return None
-    # With the local size open, one that the stride divides must exist: the smallest is the stride itself.
-    extent = global_size[dimension] if local_size is None else local_size[dimension]
-    if local_size is None and stride > limits.max_work_item_sizes[dimension]:
+    if coarsening.level is Level.GROUP:
+        return _largest(coarsening, global_size[dimension] // local_size[dimension])
+    # The local size divides the global size, so a factor that divides the first divides the second.
+    return _largest(coarsening, local_size[dimension])
+
+
+def _fit_open(coarsening: Coarsening, global_size: Sizes, limits: LaunchLimits) -> Coarsening | None:
+    """As `_fit`; a local size that the stride divides must exist: the smallest is the stride itself."""
+    dimension = coarsening.dimension
+    if dimension >= len(global_size) or coarsening.stride > limits.max_work_item_sizes[dimension]:
         return None
+    return _largest(coarsening, global_size[dimension])
+
+
+def _largest(coarsening: Coarsening, extent: int) -> Coarsening | None:
     for factor in range(min(coarsening.factor, extent), 1, -1):
-        # The local size divides the global size, so a factor that divides the first divides the second.
-        if extent % factor == 0 and (extent // factor) % stride == 0:
-            return Coarsening(factor, dimension, stride)
+        if extent % factor == 0 and (extent // factor) % coarsening.stride == 0:
+            return replace(coarsening, factor=factor)
     return None
 
 
-def _divide(sizes: tuple[int, ...], coarsenings: tuple[Coarsening, ...]) -> tuple[int, ...]:
-    factors = {coarsening.dimension: coarsening.factor for coarsening in coarsenings}
-    return tuple(size // factors.get(dimension, 1) for dimension, size in enumerate(sizes))
-
-
-def _choose_local_size(
-    global_size: tuple[int, ...], coarsenings: tuple[Coarsening, ...], limits: LaunchLimits
-) -> tuple[int, ...] | None:
-    """A local size that divides the (coarsened) global size and that every stride divides; None where there
-    is none.
-
-    Starts at the strides themselves and then grows, dimension 0 first, to the preferred work-group size.
-    """
-    local = [1] * len(global_size)
+def _quotients(sizes: Sizes, coarsenings: Configuration) -> Sizes:
+    divided = list(sizes)
     for coarsening in coarsenings:
-        local[coarsening.dimension] = coarsening.stride
-    if math.prod(local) > limits.max_work_group_size:
-        return None
-    budget = min(PREFERRED_WORK_GROUP_SIZE, limits.max_work_group_size)
-    for dimension, stride in enumerate(tuple(local)):
-        others = math.prod(local) // stride
-        most = min(budget // others, limits.max_work_item_sizes[dimension])
-        sizes = range(stride, most + 1, stride)
-        local[dimension] = max((size for size in sizes if global_size[dimension] % size == 0), default=stride)
-    return tuple(local)
+        divided[coarsening.dimension] //= coarsening.factor
+    return tuple(divided)
 
 
-def _note(
-    global_size: tuple[int, ...],
-    local_size: tuple[int, ...] | None,
-    wanted: tuple[Coarsening, ...],
-    used: tuple[Coarsening, ...],
-) -> str | None:
+def _no_group_holds(global_size: Sizes, wanted: Configuration) -> DividedLaunch:
+    return DividedLaunch(global_size, None, (), f"no work-group holds the strides of {names_of(wanted)}")
+
+
+def _note(global_size: Sizes, local_size: Sizes | None, wanted: Configuration, used: Configuration) -> str | None:
     if wanted == used:
         return None
     sizes = f"global size {global_size}, local size {local_size or 'open'}"
-    instead = _names(used) if used else "the original kernel"
-    return f"{sizes} does not divide by {_names(wanted)}: launched with {instead}"
+    return f"{sizes} does not divide by {names_of(wanted)}: launched with {names_of(used)}"
 
 
-def _names(coarsenings: tuple[Coarsening, ...]) -> str:
-    return ", ".join(str(coarsening) for coarsening in coarsenings)
+def names_of(coarsenings: Configuration) -> str:
+    """A configuration in words."""
+    return ", ".join(str(coarsening) for coarsening in coarsenings) or "the original kernel"

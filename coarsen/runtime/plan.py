@@ -1,25 +1,30 @@
 """Which coarsening each kernel of a program gets, and its coarsened variants, made when first needed.
 
-A kernel has one variant for what was asked for and one for each smaller factor that some launch's sizes
-called for; each is a program of a single kernel, coarsened from the source once and built for the context
-once.
+A kernel has one variant for what was asked for, one that is guarded for any size, and one for each smaller factor
+that some launch's sizes called for; each is a program of a single kernel, coarsened from the source once and built
+for the context once.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import pyopencl
 
-from coarsen.errors import CoarsenError, DeviceError, RefusalError
-from coarsen.runtime.build_options import options_of_coarsened
+from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
+from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
 from coarsen.runtime.building import build_uncached
 from coarsen.runtime.devices import describe_device
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.local_memory import merges_groups
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
+from coarsen.transform.transforms import DeviceKind, device_kind_of
 
 _log = logging.getLogger("coarsen")
 
@@ -28,11 +33,24 @@ ORIGINAL: Configuration = ()
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """One of a kernel's coarsened forms: by what, and whether it is guarded for any size."""
+
+    coarsenings: Configuration
+    guarded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
-    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options."""
+    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
+
+    `added_arguments` and `needs_whole_groups` are those of `toolchain.CoarsenedKernel`.
+    """
 
     text: str | bytes
     options: tuple[str, ...]
+    added_arguments: tuple[AddedArgument, ...] = ()
+    needs_whole_groups: bool = False
 
 
 class CoarseningPlan:
@@ -40,7 +58,8 @@ class CoarseningPlan:
 
     `requested` is the configuration asked for, None where it is to be predicted for the context's device;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
-    `kernels` are the names of those to coarsen.
+    `original` makes a kernel object of the uncoarsened program;
+    `kernels` are the names of those to coarsen. `known_launches` is the launches' own to remember what was chosen.
     """
 
     def __init__(
@@ -53,8 +72,10 @@ class CoarseningPlan:
         kernels: Sequence[str],
         form: Form,
         toolchain: Toolchain,
+        original: Callable[[str], pyopencl.Kernel],
     ) -> None:
         self._context = context
+        self._original = original
         self._source = source
         self._options = tuple(options)
         self._devices = devices
@@ -62,11 +83,12 @@ class CoarseningPlan:
         self._kernels = frozenset(kernels)
         self._form = form
         self._toolchain = toolchain
-        self._codes: dict[tuple[str, Configuration], Code] = {}
-        self._programs: dict[tuple[str, Configuration], pyopencl.Program] = {}
+        self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
+        self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
         self._refused: set[str] = set()
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
         self._said: set[Hashable] = set()
+        self.known_launches: dict[Hashable, DividedLaunch] = {}
 
     def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
         """What the kernel is coarsened by where the sizes allow; ORIGINAL for one that stays as it is.
@@ -83,32 +105,59 @@ class CoarseningPlan:
             self._predicted[launch] = self._predict(kernel, local_size)
         return self._predicted[launch]
 
-    def coarsen_requested(self, kernel: str) -> None:
+    def coarsen_requested(self, kernel: str, required: Sequence[int] = ()) -> None:
         """Coarsens the kernel as asked for, now; raises RefusalError, and leaves it original, where that
         can't be.
+
+        `required` is the local size that the kernel demands, if any: factors that it does not allow are no reason
+        to refuse, since launches take others.
         """
-        if not self._requested:
+        possible = tuple(entry for entry in self._requested or () if not required or _divides(entry, required))
+        if not possible:
             return
         try:
-            self._coarsen(kernel, self._requested)
+            self._coarsen(kernel, Variant(possible))
         except RefusalError:
             self._refused.add(kernel)
             raise
 
-    def variant(self, kernel: str, wanted: Configuration) -> pyopencl.Kernel | None:
-        """A new kernel object of the coarsened variant; None, said once, where the kernel refuses this
-        configuration.
+    def code(self, kernel: str, wanted: Variant) -> Code | None:
+        """What the device is given of a variant; None where the kernel refuses it."""
+        try:
+            return self._coarsen(kernel, wanted)
+        except (RefusalError, InvalidInputError):
+            return None
 
-        Raises DeviceError where the device doesn't build it.
+    def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
+        """A new kernel object of the coarsened variant; None, said once, where the kernel refuses this
+        configuration, or the device does not build what nobody asked for.
+
+        Raises DeviceError where the device doesn't build what was asked for.
         """
         key = (kernel, wanted)
         try:
             if key not in self._programs:
-                self._programs[key] = self._build(kernel, self._coarsen(kernel, wanted))
-        except RefusalError as refusal:
-            self.say_once((key, refusal.code), f"kernel {kernel} stays as it is: {refusal}")
+                self._programs[key] = self._built(kernel, wanted, self._coarsen(kernel, wanted))
+        except (RefusalError, InvalidInputError) as error:
+            self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
             return None
-        return pyopencl.Kernel(self._programs[key], kernel)
+        program = self._programs[key]
+        return None if program is None else pyopencl.Kernel(program, kernel)
+
+    @property
+    def any_groups(self) -> bool:
+        """Whether the program's launches may have work-groups of different sizes, as OpenCL C 2.0 allows."""
+        return allows_uneven_groups(self._options)
+
+    @property
+    def merges_groups(self) -> bool:
+        """Whether launches may merge work-groups, so that the size of their local memory counts."""
+        return merges_groups(self._requested or ())
+
+    def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
+        """The bytes of local memory of a work-group of the original kernel, before any is passed to it."""
+        fresh = self._original(kernel)
+        return int(fresh.get_work_group_info(pyopencl.kernel_work_group_info.LOCAL_MEM_SIZE, device))
 
     def say_once(self, occasion: Hashable, message: str) -> None:
         """Logs a warning, the first time that something happens."""
@@ -129,7 +178,7 @@ class CoarseningPlan:
                 self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
             decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
-                self._coarsen(kernel, decided)
+                self._coarsen(kernel, Variant(decided))
         except DeviceError as error:
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
@@ -139,28 +188,59 @@ class CoarseningPlan:
             return ORIGINAL
         return decided
 
-    def _coarsen(self, kernel: str, wanted: Configuration) -> Code:
+    def _coarsen(self, kernel: str, wanted: Variant) -> Code:
         key = (kernel, wanted)
         if key not in self._codes:
-            coarsened = self._toolchain.coarsen(
-                self._source,
-                kernel=kernel,
-                factor=tuple(entry.factor for entry in wanted),
-                dim=tuple(entry.dimension for entry in wanted),
-                stride=tuple(entry.stride for entry in wanted),
-                options=self._options,
-            )
-            self._codes[key] = self._code_of(coarsened)
-        return self._codes[key]
+            try:
+                self._codes[key] = self._code_of(self._coarsened(kernel, wanted))
+            except (RefusalError, InvalidInputError) as error:
+                self._codes[key] = error
+        code = self._codes[key]
+        if isinstance(code, CoarsenError):
+            raise code
+        return code
+
+    def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
+        return self._toolchain.coarsen(
+            self._source,
+            kernel=kernel,
+            factor=tuple(entry.factor for entry in wanted.coarsenings),
+            dim=tuple(entry.dimension for entry in wanted.coarsenings),
+            stride=tuple(entry.stride for entry in wanted.coarsenings),
+            level=tuple(entry.level for entry in wanted.coarsenings),
+            any_size=wanted.guarded,
+            device_kind=self._device_kind,
+            options=self._options,
+        )
+
+    @cached_property
+    def _device_kind(self) -> DeviceKind:
+        """What all devices of the context are."""
+        kinds = {device_kind_of(describe_device(device).device_types) for device in self._context.devices}
+        return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:
         options = options_of_coarsened(self._options)
+        facts = coarsened.added_arguments, coarsened.needs_whole_groups
         if self._form == "spirv":
-            return Code(coarsened.spirv, tuple(option for option in options if option != "-cl-kernel-arg-info"))
-        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard))
+            options = tuple(option for option in options if option != "-cl-kernel-arg-info")
+            return Code(coarsened.spirv, options, *facts)
+        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
 
-    def _build(self, kernel: str, code: Code) -> pyopencl.Program:
+    def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
         try:
             return build_uncached(self._context, code.text, code.options, self._devices)
         except pyopencl.Error as error:
-            raise DeviceError(f"the device does not build the coarsened kernel {kernel}: {error}") from error
+            message = f"the device does not build the coarsened kernel {kernel}: {error}"
+            if not wanted.guarded:
+                raise DeviceError(message) from error
+            self.say_once((kernel, wanted), message)
+            return None
+
+
+def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:
+    """Whether a demanded local size can be coarsened."""
+    if coarsening.level is Level.GROUP:
+        return True
+    left, rest = divmod(local_size[coarsening.dimension], coarsening.factor)
+    return rest == 0 and left % coarsening.stride == 0

@@ -21,7 +21,7 @@ from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
-from coarsen.transform.configuration import configuration_of
+from coarsen.transform.configuration import Level, configuration_of
 
 _log = logging.getLogger("coarsen")
 
@@ -30,10 +30,10 @@ class Program(pyopencl.Program):
     """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
 
     `factor` is the coarsening factor (1 or more), or one for each of several dimensions; None has it
-    predicted, along dimension 0, for the context's device and the local size of each launch. `dim` and `stride`
-    go with it: one for all, or one each. `kernels` names the kernels to coarsen, None means all. `form` is what
-    the device is given of a coarsened kernel: "opencl_c" or "spirv". Raises InvalidInputError for values out of
-    range, and for `dim` or `stride` without a factor.
+    predicted, along dimension 0, for the context's device and the local size of each launch. `dim`, `stride` and
+    `level` ("item" or "group") go with it: one for all, or one each. `kernels` names the kernels to coarsen, None
+    means all. `form` is what the device is given of a coarsened kernel: "opencl_c" or "spirv". Raises
+    InvalidInputError for values out of range, and for `dim`, `stride` or `level` without a factor.
     """
 
     def __init__(
@@ -45,16 +45,17 @@ class Program(pyopencl.Program):
         stride: int | Sequence[int] = 1,
         kernels: Sequence[str] | None = None,
         *,
+        level: str | Sequence[str] = Level.ITEM,
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
     ) -> None:
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
-        if factor is None and (dim, stride) != (0, 1):
+        if factor is None and (dim, stride, level) != (0, 1, Level.ITEM):
             raise InvalidInputError(
-                "dim and stride go with a factor; without one, it is predicted along dimension 0"
+                "dim and stride go with a factor, level too; without one, it is predicted along dimension 0"
             )
-        self._requested = None if factor is None else configuration_of(factor, dim, stride)
+        self._requested = None if factor is None else configuration_of(factor, dim, stride, level)
         self._wanted_kernels = None if kernels is None else tuple(kernels)
         self._form = form
         self._toolchain = toolchain
@@ -89,6 +90,7 @@ class Program(pyopencl.Program):
             kernels,
             self._form_for_devices(),
             self._toolchain or package_toolchain(),
+            lambda name: pyopencl.Kernel(self, name),
         )
         self._coarsen_now(self._plan, kernels)
         return self
@@ -129,7 +131,7 @@ class Program(pyopencl.Program):
         refusals: list[tuple[str, RefusalError]] = []
         for kernel in kernels:
             try:
-                plan.coarsen_requested(kernel)
+                plan.coarsen_requested(kernel, self._required_local_size(kernel))
             except RefusalError as refusal:
                 if self._wanted_kernels is not None:
                     raise
@@ -138,6 +140,13 @@ class Program(pyopencl.Program):
             raise refusals[0][1]
         for kernel, reason in refusals:
             plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
+
+    def _required_local_size(self, kernel: str) -> tuple[int, ...]:
+        """The `reqd_work_group_size` of a kernel; empty where it has none."""
+        required = pyopencl.Kernel(self, kernel).get_work_group_info(
+            pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self._opencl_context.devices[0]
+        )
+        return tuple(int(size) for size in required) if any(required) else ()
 
 
 def _text_of(source: str | bytes) -> str | None:

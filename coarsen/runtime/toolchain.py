@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from coarsen.ir.kernel import AddedArgument
+
 
 class CoarsenedKernel(Protocol):
     """A coarsened kernel in the forms that a device may be given; writing one may raise RefusalError."""
@@ -29,6 +31,18 @@ class CoarsenedKernel(Protocol):
         """The kernel as a SPIR-V module."""
         ...
 
+    @property
+    def added_arguments(self) -> tuple[AddedArgument, ...]:
+        """What a launch passes behind the kernel's own arguments, in this order."""
+        ...
+
+    @property
+    def needs_whole_groups(self) -> bool:
+        """Whether it matters to the kernel how a launch groups its work-items, along dimensions along which
+        they are merged.
+        """
+        ...
+
 
 class CoarsenFunction(Protocol):
     """Coarsens one kernel of a source; raises RefusalError or InvalidInputError."""
@@ -41,10 +55,13 @@ class CoarsenFunction(Protocol):
         factor: Sequence[int],
         dim: Sequence[int],
         stride: Sequence[int],
+        level: Sequence[str],
+        any_size: bool,
+        device_kind: str,
         options: Sequence[str],
     ) -> CoarsenedKernel:
-        """The kernel named `kernel`, coarsened along each of `dim` by the factor and stride of the same
-        position.
+        """The kernel named `kernel`, coarsened along each of `dim` by the factor and stride and at the level of
+        the same position; for sizes that divide, or guarded for any size.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Thread coarsening: F work-items of a work-group become one.
+"""Thread coarsening: F work-items of a work-group become one, or F work-groups do.
 
     legality ─▶ divergence ─▶ regions ─▶ ids rewritten, body replicated ─▶ parsed, verified, normal form
 
@@ -16,8 +16,11 @@ from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.ir.printer import assemble
+from coarsen.transform.added_arguments import with_arguments
 from coarsen.transform.configuration import Coarsening, Level
+from coarsen.transform.group_ids import GroupIdRewriter
 from coarsen.transform.ids import IdRewriter
+from coarsen.transform.local_copies import local_copies, local_memory_arguments
 from coarsen.transform.names import NameSupply
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.replicate import Replicator
@@ -44,13 +47,14 @@ def analyse(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Analys
     """Check legality and analyse divergence along a dimension. Raises RefusalError."""
     control_flow = ControlFlow(kernel)
     check_legality(kernel, control_flow)
-    divergence = Divergence(kernel, dimension, control_flow)
+    divergence = Divergence(kernel, dimension, control_flow, merges_groups=level is Level.GROUP)
     return Analysed(kernel, divergence, divergent_regions(divergence))
 
 
 def added_arguments(analysed: Analysed, coarsening: Coarsening) -> tuple[AddedArgument, ...]:
     """What the coarsened kernel takes behind the arguments of `analysed.kernel`, in this order."""
-    return ()
+    own = analysed.divergence.own_local_memory
+    return tuple(local_memory_arguments(analysed.kernel, own, coarsening.factor))
 
 
 def coarsened_assembly(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> str:
@@ -59,10 +63,25 @@ def coarsened_assembly(analysed: Analysed, coarsening: Coarsening, plan: RegionP
     Raises:
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
+    if coarsening.level is Level.GROUP:
+        return _with_merged_groups(analysed, coarsening, plan)
     kernel = analysed.kernel
     signature, node = divide_required_size(kernel, coarsening)
     supply = NameSupply(kernel)
-    ids = IdRewriter(kernel, coarsening, supply)
-    body = Replicator(kernel, analysed.divergence, plan, ids, supply).body()
+    return _assembled(kernel, plan, IdRewriter(kernel, coarsening, supply), supply, signature) + node
+
+
+def _with_merged_groups(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> str:
+    """The kernel with its work-group size as it was, and with local memory for each replica."""
+    kernel = analysed.kernel
+    supply = NameSupply(kernel)
+    copies = local_copies(kernel, analysed.divergence.own_local_memory, coarsening.factor, supply)
+    ids = GroupIdRewriter(kernel, coarsening, supply, local_copies=copies)
+    extended = with_arguments(kernel, copies.arguments)
+    return _assembled(extended, plan, ids, supply, extended.signature)
+
+
+def _assembled(kernel: Kernel, plan: RegionPlan, ids: IdRewriter, supply: NameSupply, signature: str) -> str:
+    body = Replicator(plan, ids, supply).body()
     blocks = [(block.name, block.lines) for block in body]
-    return assemble(kernel, blocks, ids.declarations(), signature) + node
+    return assemble(kernel, blocks, ids.declarations(), signature)

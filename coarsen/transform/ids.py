@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.analysis.uses import Use, uses_of_values
@@ -37,10 +38,18 @@ _PARTS = {
     "get_global_linear_id": ("get_global_id", "get_global_size"),
     "get_local_linear_id": ("get_local_id", "get_local_size"),
 }
-_IDS = frozenset({"get_global_id", "get_local_id"})
 _AXES = "xyz"
-_TEMPORARY = "call"
+TEMPORARY = "call"
 _ATTRIBUTES = "nounwind willreturn memory(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class Progression:
+    """Values that stand the same distance apart: the first and the distance (as spelled), their integer type."""
+
+    first: str
+    distance: str
+    type: str
 
 
 @dataclass
@@ -50,9 +59,11 @@ class IdRewriter:
     kernel: Kernel
     coarsening: Coarsening
     names: NameSupply
+    ids: ClassVar[frozenset[str]] = frozenset({"get_global_id", "get_local_id"})
     prologue: list[str] = field(default_factory=list)
     _rescaled: dict[str, list[str]] = field(default_factory=dict)
     _called: set[str] = field(default_factory=set)
+    _progressions: dict[tuple[str, ...], Progression] = field(default_factory=dict)
     _uses: Mapping[str, list[Use]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,15 +81,15 @@ class IdRewriter:
         narrowed = self.kernel.definition.get(instruction.operands[0].text)
         if narrowed is None or not self.handles(narrowed) or not self._is_constant(narrowed):
             return []
-        if builtin_name(narrowed.callee) not in _IDS:
+        if builtin_name(narrowed.callee) not in self.ids:
             return []
-        return self._narrowed(instruction.name, instruction.type, self._first(builtin_name(narrowed.callee)))
+        return self._narrowed(instruction.name, instruction.type, builtin_name(narrowed.callee))
 
     def _answers(self, query: Instruction) -> list[str]:
         """A query's replicas; of an id that is only ever narrowed the first is enough."""
         name = builtin_name(query.callee)
         uses = self._uses.get(query.name, [])
-        if name in _IDS and all(use.instruction.opcode == "trunc" for use in uses):
+        if name in self.ids and all(use.instruction.opcode == "trunc" for use in uses):
             return [self._first(name)]
         return self.replicas(query)
 
@@ -116,6 +127,14 @@ class IdRewriter:
         own = rescaled[replica if len(rescaled) > 1 else 0]
         yield f"%{name} = select i1 %{matches}, {integer} {own}, {integer} %{call}"
 
+    def progression(self, replicas: tuple[str, ...]) -> Progression | None:
+        """The first and the distance, where the replicas are those of an id; else None."""
+        return self._progressions.get(replicas)
+
+    def own_names(self, _replica: int) -> Mapping[str, str]:
+        """What a replica calls arguments and program-scope variables of its own; work-items share all of them."""
+        return {}
+
     def declarations(self) -> Iterator[str]:
         """The `declare` lines for builtins that the kernel did not call before."""
         known = self.kernel.before + self.kernel.after
@@ -131,19 +150,21 @@ class IdRewriter:
     def _along(self, query: str) -> list[str]:
         """A query along the coarsened dimension, for each replica."""
         if query not in self._rescaled:
-            if query in _IDS:
+            if query in self.ids:
                 self._rescaled[query] = self._replicas_of_id(query)
             else:
                 size = self._query(query, self.coarsening.dimension)
-                name = _short(query, self.coarsening.dimension)
+                name = short_name(query, self.coarsening.dimension)
                 self._rescaled[query] = [self._operation("mul", size, str(self.coarsening.factor), name)]
         return self._rescaled[query]
 
     def _replicas_of_id(self, query: str) -> list[str]:
         first, stride = self._first(query), self.coarsening.stride
-        name = _short(query, self.coarsening.dimension)
+        name = short_name(query, self.coarsening.dimension)
         others = range(1, self.coarsening.factor)
-        return [first, *(self._operation("add", first, str(k * stride), f"{name}.{k}") for k in others)]
+        replicas = [first, *(self._operation("add", first, str(k * stride), f"{name}.{k}") for k in others)]
+        self._progressions[tuple(replicas)] = Progression(first, str(stride), self._integer)
+        return replicas
 
     def _first(self, query: str) -> str:
         """Replica 0 of an id along the coarsened dimension."""
@@ -154,26 +175,27 @@ class IdRewriter:
 
     def _rescaled_id(self, query: str) -> str:
         factor, stride = self.coarsening.factor, self.coarsening.stride
-        name = _short(query, self.coarsening.dimension)
+        name = short_name(query, self.coarsening.dimension)
         position = self._query(query, self.coarsening.dimension)
         offset = ""
         if query == "get_global_id":
             offset = self._query("get_global_offset", self.coarsening.dimension)
-            position = self._operation("sub", position, offset, _TEMPORARY if stride == 1 else f"{name}.coarsened")
-        scaled = _TEMPORARY if offset else name
+            position = self._operation("sub", position, offset, TEMPORARY if stride == 1 else f"{name}.coarsened")
+        scaled = TEMPORARY if offset else name
         if stride == 1:
             first = self._operation("mul", position, str(factor), scaled)
         else:
-            block = self._operation("udiv", position, str(stride), _TEMPORARY)
-            start = self._operation("mul", block, str(factor * stride), _TEMPORARY)
-            lane = self._operation("urem", position, str(stride), _TEMPORARY)
+            block = self._operation("udiv", position, str(stride), TEMPORARY)
+            start = self._operation("mul", block, str(factor * stride), TEMPORARY)
+            lane = self._operation("urem", position, str(stride), TEMPORARY)
             first = self._operation("add", start, lane, scaled)
         if offset:
             first = self._operation("add", first, offset, name)
         return first
 
-    def _narrowed(self, name: str, type_: IntegerType, first: str) -> list[str]:
+    def _narrowed(self, name: str, type_: IntegerType, query: str) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""
+        first = self._first(query)
         key = f"%{name}"  # a source may call a variable like a query
         if key not in self._rescaled:
             replicas = [key]
@@ -184,6 +206,7 @@ class IdRewriter:
                 self.prologue.append(f"%{other} = add {type_} %{name}, {distance}")
                 replicas.append(f"%{other}")
             self._rescaled[key] = replicas
+            self._progressions[tuple(replicas)] = Progression(key, str(self.coarsening.stride), str(type_))
         return self._rescaled[key]
 
     def _linear(self, query: str) -> list[str]:
@@ -195,7 +218,7 @@ class IdRewriter:
 
     def _linear_replica(self, query: str, id_query: str, size_query: str, replica: int) -> str:
         """(id₂·size₁ + id₁)·size₀ + id₀, global ids without their offset."""
-        name = _short(query)
+        name = short_name(query)
         total = self._position(id_query, 2, replica)
         for dimension in (1, 0):
             size = self._part(size_query, dimension, 0)
@@ -228,10 +251,10 @@ class IdRewriter:
     def _name_of_answer(self, query: str, dimension: int) -> str:
         """What is used once gets a compiler's name, so that a back end may put it where it is used."""
         if query == "get_global_offset":
-            return _short(query, dimension)
+            return short_name(query, dimension)
         if query == "get_local_id" and self.coarsening.stride > 1:
-            return f"{_short(query, dimension)}.coarsened"
-        return _TEMPORARY
+            return f"{short_name(query, dimension)}.coarsened"
+        return TEMPORARY
 
     def _call(self, query: str, dimension: str) -> str:
         self._called.add(query)
@@ -247,6 +270,7 @@ def _mangled(query: str) -> str:
     return f"_Z{len(query)}{query}j"
 
 
-def _short(query: str, dimension: int | None = None) -> str:
+def short_name(query: str, dimension: int | None = None) -> str:
+    """What an answer is called: `global_id.x` for `get_global_id(0)`."""
     axis = "" if dimension is None else f".{_AXES[dimension]}"
     return query.removeprefix("get_") + axis

@@ -6,8 +6,10 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
+from coarsen.transform.alone import Entry
 from coarsen.transform.transforms import Transforms
 
 
@@ -34,6 +36,7 @@ class PlannedRegion:
     Attributes:
         region: the blocks.
         treatment: copies one after the other, or the replicas interleaved for as long as they agree.
+        entry: where a replica that goes on alone comes in.
         reason: why the treatment is `COPIES`; None for the others.
         branches: the blocks whose branches are tested for agreement; where the replicas part there, each goes on
             alone in the region's slow path. Empty for copies.
@@ -43,6 +46,7 @@ class PlannedRegion:
 
     region: Region
     treatment: Treatment
+    entry: Entry
     reason: Reason | None = None
     branches: frozenset[str] = frozenset()
     nested: tuple[PlannedRegion, ...] = ()
@@ -53,26 +57,36 @@ class PlannedRegion:
         for region in self.nested:
             yield from region.all()
 
+    def is_left_from(self, block: str) -> bool:
+        """Whether an edge from a block to the region's join is a way out of the region."""
+        return block == self.region.head or block in self.region.blocks
+
+    def first_target(self, flow: ControlFlow, block: str) -> str:
+        """The side of one of `branches` that is tested first: the way on through the region or its loop."""
+        targets = flow.kernel.block[block].terminator.targets
+        loop = flow.loop_of[block]
+        for target in targets:
+            stays = loop is None or loop.header not in self.region.blocks or target in loop.blocks
+            if stays and target != self.region.join:
+                return target
+        return targets[0]
+
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """The plan for one coarsening of a kernel: its outermost divergent regions in reverse post-order."""
+    """The plan for one coarsening of a kernel.
+
+    Attributes:
+        divergence: of the kernel along the coarsened dimension.
+        regions: its outermost divergent regions in reverse post-order.
+        transforms: what could be used.
+    """
 
     divergence: Divergence
     regions: tuple[PlannedRegion, ...]
+    transforms: Transforms
 
     def all(self) -> Iterator[PlannedRegion]:
         """Every region, outer before inner."""
         for region in self.regions:
             yield from region.all()
-
-
-def plan_regions(divergence: Divergence, regions: tuple[Region, ...], transforms: Transforms) -> RegionPlan:
-    """Decide what is done to each divergent region.
-
-    Args:
-        divergence: of the kernel along the coarsened dimension.
-        regions: its outermost divergent regions.
-        transforms: what may be used.
-    """
-    return RegionPlan(divergence, tuple(PlannedRegion(region, Treatment.COPIES) for region in regions))

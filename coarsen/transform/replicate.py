@@ -11,37 +11,34 @@ Outside of divergent regions a uniform instruction stands once and a divergent o
                                     %s = fadd %v, %u
                                     %s.1 = fadd %v.1, %u
 
-A divergent region (`analysis/regions.py`) is replicated whole, one copy after the other. Behind each copy stands a
-block that takes the copy's results out of it and enters the next one:
+What is done to a divergent region is planned before (`region_plan.py`):
 
-    head ─▶ region ─▶ join          head ─▶ region ─▶ after ─▶ region.1 ─▶ after.1 ─▶ join
+    copies       the region is replicated whole, one copy after the other (`sequence.py`)
+
+    fast path,   its blocks are written like those outside of regions; where the replicas may part a test is made
+    lock-step    (`agreement.py`) that leads, should they, to the region's slow path, behind which they meet again
+
+        head ─ all ─▶ region, interleaved ───────────▶ join          loop: header ─ all stay ─▶ body ─▶ header
+          ├─ none ─▶ the other side ─────────────────▶ join                  ├─ none stays ─▶ exit ─▶ join
+          └─ some ─▶ each replica alone (slow path) ─▶ join                  └─ some stay ─▶ slow path ─▶ join
 
 Refuses nothing itself: `coarsen.py` has checked legality before.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
-from coarsen.analysis.divergence import Divergence
-from coarsen.analysis.regions import Region
-from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.kernel import Block, Instruction
 from coarsen.ir.printer import rename
+from coarsen.transform.agreement import AgreementTest
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
-from coarsen.transform.region_plan import RegionPlan
-
-Names = MutableMapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenBlock:
-    """A block of the coarsened kernel: its name and its instructions' texts."""
-
-    name: str
-    lines: tuple[str, ...]
+from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.sequence import CopiesInSequence
+from coarsen.transform.slow_path import SlowPath, Surroundings, slow_path
+from coarsen.transform.transforms import DeviceKind
+from coarsen.transform.written import Names, WrittenBlock, phi_line, spelling
 
 
 class Replicator:
@@ -51,158 +48,143 @@ class Replicator:
     shared by all replicas.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        divergence: Divergence,
-        plan: RegionPlan,
-        ids: IdRewriter,
-        supply: NameSupply,
-    ) -> None:
-        regions = tuple(planned.region for planned in plan.regions)
-        self._kernel = kernel
-        self._divergence = divergence
+    def __init__(self, plan: RegionPlan, ids: IdRewriter, supply: NameSupply) -> None:
+        self._divergence = plan.divergence
+        self._kernel = plan.divergence.kernel
         self._ids = ids
         self._supply = supply
+        self._keeps_loops_out = plan.transforms.device_kind is DeviceKind.CPU
         self._factor = ids.coarsening.factor
-        self._region_at = {region.head: region for region in regions}
-        self._regions_before: dict[str, list[Region]] = {}
-        for region in regions:
-            self._regions_before.setdefault(region.join, []).append(region)
-        self._inside = frozenset().union(*(region.blocks for region in regions))
-        self._after = {region.head: self._blocks_after(region) for region in regions}
-        self._out: dict[tuple[str, str], str] = {}
+        self._planned = tuple(plan.all())
+        self._copied = frozenset().union(
+            *(planned.region.blocks for planned in self._planned if planned.treatment is Treatment.COPIES)
+        )
         self._at_start: set[str] = set()
-        self._names: list[Names] = [{} for _ in range(self._factor)]
+        self._names: list[Names] = [dict(ids.own_names(k)) for k in range(self._factor)]
         self._name_copies()
+        self._slow_path = {planned.region.head: self._carried_out_alone(planned) for planned in self._planned}
+        self._tests = {test.block: test for planned in self._planned for test in self._tests_of(planned)}
 
     def body(self) -> list[WrittenBlock]:
         """The blocks of the coarsened kernel, entry first."""
         written: list[WrittenBlock] = []
         for block in self._kernel.blocks:
-            if block.name in self._inside:
-                continue
-            written.append(self._shared_block(block))
-            if block.name in self._region_at:
-                written.extend(self._copies(self._region_at[block.name]))
+            if block.name not in self._copied:
+                written.extend(self._shared_blocks(block))
         entry = written[0]
-        return [WrittenBlock(entry.name, (*self._ids.prologue, *entry.lines)), *written[1:]]
+        return [WrittenBlock(entry.name, (*self._variables(), *self._ids.prologue, *entry.lines)), *written[1:]]
+
+    def _variables(self) -> Iterator[str]:
+        """The private variables that slow paths need; they stand first in the kernel."""
+        for slow in self._slow_path.values():
+            yield from slow.variables()
 
     # Names.
 
-    def _blocks_after(self, region: Region) -> list[str]:
-        return [self._supply.fresh(f"{region.join}.after") for _ in range(self._factor)]
-
     def _name_copies(self) -> None:
         for block in self._kernel.blocks:
-            if block.name in self._inside:
+            if block.name in self._copied:
                 self._name(block.name)
             for instruction in block.instructions:
                 if instruction.name:
-                    self._name_value(instruction, block.name in self._inside)
+                    self._name_value(instruction, block.name in self._copied)
 
-    def _name_value(self, instruction: Instruction, inside: bool) -> None:
+    def _name_value(self, instruction: Instruction, copied: bool) -> None:
         replicas = self._ids.answered_at_start(instruction)
         if replicas:
             self._at_start.add(instruction.name)
             for k, names in enumerate(self._names):
                 names[instruction.name] = replicas[k if len(replicas) > 1 else 0]
-        elif inside or self._divergence.is_divergent(instruction):
+        elif copied or self._divergence.is_divergent(instruction):
             self._name(instruction.name)
 
     def _name(self, name: str) -> None:
         for k, names in enumerate(self._names):
             names[name] = "%" + self._supply.replica(name, k)
 
+    # What is done to the divergent regions.
+
+    def _carried_out_alone(self, planned: PlannedRegion) -> SlowPath:
+        """The copies of a region, or its slow path, whose copies have names of their own."""
+        region, head = planned.region, planned.region.head
+        if planned.treatment is not Treatment.COPIES:
+            return slow_path(region, planned.entry, self._surroundings)
+        names = self._names
+        return CopiesInSequence(
+            self._divergence, region, planned.entry, names, names, head, self._clone, self._supply
+        )
+
+    @property
+    def _surroundings(self) -> Surroundings:
+        at_start = frozenset(self._at_start)
+        return Surroundings(
+            self._divergence, self._ids, at_start, self._names, self._clone, self._supply, self._keeps_loops_out
+        )
+
+    def _tests_of(self, planned: PlannedRegion) -> Iterator[AgreementTest]:
+        for block in sorted(planned.branches):
+            conditions = self._kernel.block[block].terminator.arguments
+            yield AgreementTest(
+                block=block,
+                conditions=tuple(spelling(conditions[0], names) for names in self._names),
+                targets=self._kernel.block[block].terminator.targets,
+                first=planned.first_target(self._divergence.control_flow, block),
+                parted=self._slow_path[planned.region.head].dispatch,
+                supply=self._supply,
+            )
+
     # Shared blocks: uniform once, divergent interleaved.
 
-    def _shared_block(self, block: Block) -> WrittenBlock:
+    def _shared_blocks(self, block: Block) -> Iterator[WrittenBlock]:
+        """A shared block, the second half of its test, and what stands behind it as the head of a region."""
         lines: list[str] = []
         for instruction in block.instructions[:-1]:
             lines.extend(self._interleaved(instruction, block))
-        lines.append(self._terminator(block))
-        return WrittenBlock(block.name, tuple(lines))
+        test = self._tests.get(block.name)
+        slow = self._slow_path.get(block.name)
+        if test:
+            lines.extend(test.first_half())
+        elif slow and slow.dispatch == block.name:
+            lines.extend(slow.coming_in())
+        else:
+            lines.append(rename(block.terminator.text, self._names[0]))
+        yield WrittenBlock(block.name, tuple(lines))
+        if test:
+            yield test.second_half()
+        if slow and slow.dispatch != block.name:
+            yield WrittenBlock(slow.dispatch, slow.coming_in())
+        if slow:
+            yield from slow.blocks()
 
     def _interleaved(self, instruction: Instruction, block: Block) -> Iterator[str]:
         divergent = self._divergence.is_divergent(instruction)
         for k in range(self._factor if divergent else 1):
             if instruction.opcode == "phi":
-                yield self._shared_phi(instruction, block, k)
+                name = self._names[k].get(instruction.name, "%" + instruction.name)
+                yield phi_line(name, instruction, self._incoming(instruction, block, k))
             else:
                 yield from self._clone(instruction, k, self._names[k])
 
-    def _shared_phi(self, phi: Instruction, block: Block, k: int) -> str:
-        """A phi outside of regions; at a join, all ways out of a region come from the last block after it."""
-        regions = self._regions_before.get(block.name, [])
-        names = self._names[k]
-        incoming = [
-            f"[ {_spelling(value, names)}, %{source} ]"
-            for value, source in zip(phi.operands, phi.incoming, strict=True)
-            if not any(_leaves(region, source) for region in regions)
-        ]
-        for region in regions:
-            if any(_leaves(region, source) for source in phi.incoming):
-                incoming.append(f"[ %{self._out_of_region(region, phi, k)}, %{self._after[region.head][-1]} ]")
-        return f"{names.get(phi.name, '%' + phi.name)} = phi {phi.type} {', '.join(incoming)}"
+    def _incoming(self, phi: Instruction, block: Block, k: int) -> Iterator[tuple[str, str]]:
+        """A phi of a shared block; the ways out of copies all come from the last block behind them."""
+        joining = [planned for planned in self._planned if planned.region.join == block.name]
+        copied = [planned for planned in joining if planned.treatment is Treatment.COPIES]
+        for value, source in zip(phi.operands, phi.incoming, strict=True):
+            if not any(planned.is_left_from(source) for planned in copied):
+                yield spelling(value, self._names[k]), "%" + self._leaving(source, block.name)
+        for planned in joining:
+            if any(map(planned.is_left_from, phi.incoming)):
+                slow = self._slow_path[planned.region.head]
+                yield slow.out(phi, k), "%" + slow.last
 
-    def _out_of_region(self, region: Region, phi: Instruction, k: int) -> str:
-        """The name of a join's phi in the block after copy k of a region."""
-        name = self._names[k].get(phi.name, "%" + phi.name)[1:]
-        key = (region.head, name)
-        if key not in self._out:
-            self._out[key] = self._supply.fresh(f"{name}.out")
-        return self._out[key]
-
-    def _terminator(self, block: Block) -> str:
-        region = self._region_at.get(block.name)
-        names = self._names[0]
-        if region is None:
-            return rename(block.terminator.text, names)
-        return rename(block.terminator.text, ChainMap({region.join: "%" + self._after[block.name][0]}, names))
-
-    # Regions: one copy after the other.
-
-    def _copies(self, region: Region) -> Iterator[WrittenBlock]:
-        after = self._after[region.head]
-        dispatch = region.head
-        for k in range(self._factor):
-            own = {region.join: "%" + after[k], region.head: "%" + dispatch}
-            names: Names = ChainMap(own, self._names[k])
-            for block in self._kernel.blocks:
-                if block.name in region.blocks:
-                    yield self._copy(block, k, names)
-            yield self._block_after(region, k, names)
-            dispatch = after[k]
-
-    def _copy(self, block: Block, k: int, names: Names) -> WrittenBlock:
-        lines: list[str] = []
-        for instruction in block.instructions:
-            lines.extend(self._clone(instruction, k, names))
-        return WrittenBlock(names[block.name][1:], tuple(lines))
-
-    def _block_after(self, region: Region, k: int, names: Names) -> WrittenBlock:
-        """Takes the results of copy k out and enters copy k + 1, or the join after the last one."""
-        lines = []
-        for phi in self._kernel.block[region.join].phis:
-            if k > 0 and not self._divergence.is_divergent(phi):
-                continue
-            leaving = [
-                f"[ {_spelling(value, names)}, {names.get(source, '%' + source)} ]"
-                for value, source in zip(phi.operands, phi.incoming, strict=True)
-                if _leaves(region, source)
-            ]
-            lines.append(f"%{self._out_of_region(region, phi, k)} = phi {phi.type} {', '.join(leaving)}")
-        if k + 1 < self._factor:
-            entering = self._kernel.block[region.head].terminator
-            following = {region.join: "%" + self._after[region.head][k + 1]}
-            lines.append(rename(entering.text, ChainMap(following, self._names[k + 1])))
-        else:
-            lines.append(f"br label %{region.join}")
-        return WrittenBlock(self._after[region.head][k], tuple(lines))
+    def _leaving(self, source: str, target: str) -> str:
+        """The block from which the edge between two shared blocks comes."""
+        test = self._tests.get(source)
+        return test.block_before(target) if test else source
 
     # One instruction for one replica.
 
-    def _clone(self, instruction: Instruction, k: int, names: Names) -> Iterator[str]:
+    def _clone(self, instruction: Instruction, k: int, names: Mapping[str, str]) -> Iterator[str]:
         if instruction.name in self._at_start:
             return
         if not self._ids.handles(instruction):
@@ -210,15 +192,3 @@ class Replicator:
         else:
             name = names.get(instruction.name, "%" + instruction.name)[1:]
             yield from self._ids.selection(instruction, name, k, names)
-
-
-def _leaves(region: Region, source: str) -> bool:
-    """Whether a phi's incoming block is the region's head or one of its blocks."""
-    return source == region.head or source in region.blocks
-
-
-def _spelling(value: Value, names: Names) -> str:
-    """An operand's text in a phi, for one replica."""
-    if value.is_local:
-        return names.get(value.text, "%" + value.text)
-    return f"@{value.text}" if value.kind in (ValueKind.GLOBAL, ValueKind.FUNCTION) else value.text

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+# Counts the changes of the code that a configuration stands for at the default transforms. It is part of a stored
+# measurement's key, so that one of other code is not taken for it; 1, which no key has, is replication alone.
+VERSION = 2
 
 
 class Use(enum.StrEnum):
@@ -14,6 +19,24 @@ class Use(enum.StrEnum):
     NEVER = "never"
 
 
+class DeviceKind(enum.StrEnum):
+    """What a kernel is coarsened for, where that decides whether a transform pays.
+
+    Compilers for CPUs vectorise over work-items. Loops in lock-step leave them less to vectorise, and so may loops
+    in the slow paths of kernels that have none else; GPUs run work-items side by side whatever their code is.
+    """
+
+    ANY = "any"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+def device_kind_of(types: Iterable[str]) -> DeviceKind:
+    """The kind of a device that says it is of some of OpenCL's types ("cpu", "gpu", "accelerator", "custom")."""
+    found = {"cpu", "gpu"} & set(types)
+    return DeviceKind(found.pop()) if len(found) == 1 else DeviceKind.ANY
+
+
 @dataclass(frozen=True, slots=True)
 class Transforms:
     """The transforms that a coarsening may use.
@@ -22,13 +45,15 @@ class Transforms:
         fast_path: run a divergent region once, interleaved, when all replicas take the same side of its branch.
         lock_step: run a divergent loop for all replicas at once for as long as none of them leaves it.
         wide_accesses: one vector access in place of scalar ones to consecutive addresses.
-        clean_up: let LLVM's passes remove what the rewriting of ids left over.
+        clean_up: remove what the rewriting of ids and the replication left over.
+        device_kind: what the kernel is to run on.
     """
 
     fast_path: Use = Use.AUTO
     lock_step: Use = Use.AUTO
     wide_accesses: bool = False
     clean_up: bool = True
+    device_kind: DeviceKind = DeviceKind.ANY
 
 
 DEFAULT = Transforms()

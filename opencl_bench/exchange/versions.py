@@ -1,18 +1,19 @@
-"""The newest version of each kernel: what was measured before it was edited is history, not a result."""
+"""The newest version of each kernel: what was measured before it, or the transform, was changed is history."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from datetime import datetime
 
+from ..environment import TRANSFORM
 from ..measurement import Measurement
 
 
 def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measurement], int]:
     """The rows of the version that was measured last, and how many others there were.
 
-    A kernel has another version when its normalised IR, its build options or its inputs are others, with the same
-    macro values, at the same preset, on the same device.
+    A kernel has another version when its normalised IR, its build options, its inputs or the version of the
+    transform are others, with the same macro values, at the same preset, on the same device.
 
     Args:
         measurements: of any kernels and devices.
@@ -36,7 +37,8 @@ def _place(row: Measurement) -> Hashable:
 
 
 def _version(row: Measurement) -> Hashable:
-    return row.subject.kernel, row.subject.ir_hash, row.subject.build_options, row.subject.size
+    subject, transform = row.subject, dict(row.environment.versions).get(TRANSFORM)
+    return subject.kernel, subject.ir_hash, subject.build_options, subject.size, transform
 
 
 def _time(row: Measurement) -> datetime:

@@ -17,7 +17,7 @@ from coarsen.files import replace_file
 
 from ..benchmark import Benchmark, Definitions
 from ..candidate import Candidate, Code, Form
-from ..environment import installed_versions
+from ..environment import code_versions
 from ..measurement import Invalidity, Method, Subject
 from ..space import DeviceLimits, Point, points
 from ..suite import find_benchmark
@@ -105,7 +105,7 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
                 sweeps.append(replace(sweep, benchmark=writer.add_benchmark(name, benchmark, number)))
     if not sweeps:
         raise InvalidInputError(f"there is nothing to pack: {'; '.join(left_out)}")
-    writer.finish(PackPlan(installed_versions(PACKAGES), tuple(sweeps)))
+    writer.finish(PackPlan(code_versions(PACKAGES), tuple(sweeps)))
     return PackSummary(tuple(sweeps), len(writer.codes), writer.byte_count, tuple(left_out))
 
 

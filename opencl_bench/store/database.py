@@ -62,12 +62,20 @@ def open_store(url: str | None = None) -> Store:
 def open_existing_store(url: str | None = None) -> Store:
     """Open a store that is there: to look at one must not make it.
 
-    Args and errors as for `open_store`; also raises InvalidInputError where there is no such file.
+    Args and errors as for `open_store`; also raises InvalidInputError where there is no such file, or it is empty.
     """
     place = store_url(url)
-    if place.drivername == SQLITE and not Path(str(place.database)).exists():
-        raise InvalidInputError(f"there is no store at {place.database}; 'coarsen bench' makes one")
+    if place.drivername == SQLITE:
+        _check_is_there(Path(str(place.database)))
     return open_store(url)
+
+
+def _check_is_there(file: Path) -> None:
+    """Raise InvalidInputError unless there is a file with something in it: an empty one would be made a store."""
+    if not file.exists():
+        raise InvalidInputError(f"there is no store at {file}; 'coarsen bench' makes one")
+    if file.is_file() and not file.stat().st_size:
+        raise InvalidInputError(f"there is no store at {file}: the file is empty")
 
 
 class Store:

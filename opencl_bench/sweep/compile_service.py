@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError
@@ -19,6 +20,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.build_options import options_of_coarsened
+from coarsen.transform.transforms import Transforms, device_kind_of
 
 from ..benchmark import Benchmark
 from ..candidate import Candidate, Code, Definitions, Form, candidate_from_json
@@ -73,7 +75,7 @@ class CompileService:
         try:
             if request["ir_hash"] not in (None, self._hash(name, dict(candidate.definitions))):
                 return {"changed": True}
-            code = self._code(name, candidate, request["form"])
+            code = self._code(name, candidate, request["form"], transforms_for(request["machine"]))
             binary = self._binary(code, request)
         except (CoarsenError, BuildError) as error:
             if isinstance(error, InternalError):
@@ -96,12 +98,13 @@ class CompileService:
         self._source(name)
         return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
 
-    def _code(self, name: str, candidate: Candidate, form: Form) -> Code:
+    def _code(self, name: str, candidate: Candidate, form: Form, transforms: Transforms) -> Code:
         benchmark = self._benchmark(name)
         if form == "opencl_c" and not candidate.coarsenings:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
-        kernel = coarsen_kernel(self._lowered(name, candidate.definitions), candidate.coarsenings)
+        lowered = self._lowered(name, candidate.definitions)
+        kernel = coarsen_kernel(lowered, candidate.coarsenings, transforms=transforms)
         coarsened = CoarsenedKernel(kernel, candidate.coarsenings, ())
         return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
 
@@ -115,6 +118,12 @@ class CompileService:
                 raise InternalError("binaries are made by OpenCL devices")
             self._machines[index] = machine
         return self._machines[index].compile(code)
+
+
+def transforms_for(machine: Mapping[str, Any] | None) -> Transforms:
+    """The default transforms for what `machine_to_json` describes; for any device where that isn't known."""
+    types = machine["device"]["device_types"] if machine and "device" in machine else ()
+    return Transforms(device_kind=device_kind_of(types))
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:

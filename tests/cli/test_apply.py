@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from coarsen.api import coarsen
-from coarsen.cli.apply import Stage
+from coarsen.cli.apply_options import Stage
 from coarsen.pipeline import STAGES
 from coarsen.prediction import default_model
 
@@ -152,7 +152,7 @@ def test_only_stages_of_the_pipeline_can_be_shown() -> None:
 
 
 def test_the_time_of_each_stage(scale: Path, run: Run) -> None:
-    outcome = run("apply", scale, "--factor", 2, "--time-passes")
+    outcome = run("apply", scale, "--factor", 2, "--wide-accesses", "--time-passes", "-q")
     assert [line.split()[0] for line in outcome.err.splitlines()] == [*STAGES, "total"]
     assert all(line.endswith(" ms") for line in outcome.err.splitlines())
 

@@ -129,7 +129,7 @@ def test_another_local_size_and_dimension_of_a_benchmark_of_the_suite(
         (
             ("power.cl", "-d", "intel", "--local-size", "8x8"),
             2,
-            "power: a local size has 1 numbers, 64 for example",
+            "power: a local size has 1 number, 64 for example",
         ),
         (
             ("power.cl", "-d", "intel", "--local-size", "8x8", "--dim", "1"),

@@ -15,6 +15,7 @@ from coarsen.opencl_bench.suite import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.configuration import Coarsening
+from coarsen.transform.transforms import REPLICATION_ALONE
 
 CASES = [(name, dimension) for name, driver in SUITE.items() for dimension in driver.dimensions]
 
@@ -66,7 +67,7 @@ def at_end(kernel: Kernel, block: Block, behind_phis: dict[str, set[str]]) -> se
 @pytest.mark.parametrize(("name", "dimension"), CASES)
 def test_the_estimate_is_the_liveness_of_the_coarsened_kernel(name: str, dimension: int, factor: int) -> None:
     kernel = kernel_of(name)
-    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)])
+    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)], transforms=REPLICATION_ALONE)
     assert estimate(kernel, factor, dimension) == words_in(coarsened)
 
 
@@ -93,7 +94,7 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
 def test_each_form_of_replication_is_followed(body: str, factor: int) -> None:
     kernel = lowered(body, "global float *data, int count")
-    coarsened = coarsen_kernel(kernel, [Coarsening(factor, 0)])
+    coarsened = coarsen_kernel(kernel, [Coarsening(factor, 0)], transforms=REPLICATION_ALONE)
     assert estimate(kernel, factor) == words_in(coarsened)
 
 

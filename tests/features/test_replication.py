@@ -12,6 +12,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.suite import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.configuration import Coarsening
+from coarsen.transform.transforms import REPLICATION_ALONE
 
 # Where copies of divergent loops follow each other the normal form adds phis, which are divergent.
 WITH_TOLERANCE = ("divergent_instructions", "instructions", "divergent_region_ratio")
@@ -27,7 +28,7 @@ def kernel_of(name: str) -> Kernel:
 
 
 def compare(kernel: Kernel, dimension: int, factor: int) -> tuple[Features, Features]:
-    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)])
+    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)], transforms=REPLICATION_ALONE)
     return extract(kernel, dimension, factor), extract(coarsened, dimension)
 
 

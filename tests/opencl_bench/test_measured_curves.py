@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,14 @@ def test_several_presets_need_a_choice() -> None:
     with pytest.raises(InvalidInputError, match=r"sgemm on intel was measured at several presets.*cpu, paper"):
         curves(rows)
     assert curves(rows, preset="paper")["sgemm", "intel", 0].speedup == pytest.approx({2: 2.0})
+
+
+def test_an_unknown_preset_names_those_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    write_results([row(1.0), row(1.5, 2), row(1.0, preset="paper")], path)
+    message = f"{path}: nothing was measured at preset 'huge'; there is: cpu, paper"
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        read_curves(str(path), "huge")
 
 
 def test_kernels_that_nobody_knows() -> None:

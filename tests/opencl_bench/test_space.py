@@ -17,7 +17,7 @@ from coarsen.opencl_bench.space import DeviceLimits, Point, limits_of, points
 from coarsen.opencl_bench.suite import SUITE
 from coarsen.opencl_bench.sweep_plan import Space
 from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening
+from coarsen.transform.configuration import Coarsening, Level
 
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 64 * 1024)
 
@@ -168,3 +168,8 @@ def test_limits_of_a_device(device: DeviceDescription) -> None:
     assert limits.max_work_group_size == device.max_work_group_size
     assert limits.local_memory == device.local_memory
     assert any(point.violation is None for point in points(SUITE["mt"], "cpu", Space(), limits))
+
+
+def test_merged_work_groups_are_not_measured() -> None:
+    with pytest.raises(InvalidInputError, match="merges work-items, not work-groups"):
+        Candidate((64,), (Coarsening(2, level=Level.GROUP),))

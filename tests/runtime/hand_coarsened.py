@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from coarsen.errors import CoarsenError, RefusalError
+from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.toolchain import Toolchain
 
 SOURCE = """
@@ -50,6 +51,8 @@ class HandCoarsened:
     opencl_c: str
     spirv: bytes = b""
     opencl_c_standard: str = "-cl-std=CL1.2"
+    added_arguments: tuple[AddedArgument, ...] = ()
+    needs_whole_groups: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,12 @@ class HandToolchain:
         factor: Sequence[int],
         dim: Sequence[int],
         stride: Sequence[int],
+        level: Sequence[str],
+        any_size: bool,
+        device_kind: str,
         options: Sequence[str],
     ) -> HandCoarsened:
+        assert not any_size and set(level) == {"item"}, "it looks at its work-groups"
         self.coarsened.append((kernel, tuple(factor)))
         if kernel in self.refuses or factor[0] in self.refused_factors:
             raise RefusalError("test-refusal", f"the kernel {kernel} is refused")

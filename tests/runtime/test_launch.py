@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from coarsen.runtime.launch import DividedLaunch, LaunchLimits, divide_launch
+from coarsen.runtime.launch import DividedLaunch, divide_launch
+from coarsen.runtime.sizes import LaunchLimits
 from coarsen.transform.configuration import Coarsening
 
 LIMITS = LaunchLimits(1024, (1024, 1024, 64))

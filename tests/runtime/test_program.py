@@ -12,6 +12,7 @@ import pytest
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.devices import describe_device
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
+from coarsen.runtime.plan import Variant
 from coarsen.runtime.program import Program
 from coarsen.transform.configuration import Coarsening, configuration_of
 
@@ -218,6 +219,12 @@ def test_divided_says_how_a_launch_is_carried_out(context: cl.Context) -> None:
     assert launch.coarsenings == (Coarsening(4, 0, 1),)
 
 
+def test_how_a_launch_is_carried_out_is_found_once(context: cl.Context) -> None:
+    program = program_of(context).build()
+    launches = [program.record.divided(context.devices[0], (SIZE,), (16,)) for _ in range(2)]
+    assert launches[0] is launches[1]
+
+
 def test_a_smaller_factor_that_is_refused_leaves_the_original(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -232,7 +239,7 @@ def test_a_variant_whose_work_groups_are_too_small_leaves_the_original(
 ) -> None:
     kernel = program_of(context).build().record
     limit = cl.kernel_work_group_info.WORK_GROUP_SIZE
-    variant = kernel._variant((Coarsening(4, 0, 1),))
+    variant = kernel._variants.get(Variant((Coarsening(4, 0, 1),)))
     assert variant is not None
     # PyOpenCL keeps what a kernel said about itself: a device that allows two work-items is feigned there.
     variant.get_work_group_info(limit, context.devices[0])

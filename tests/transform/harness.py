@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +15,12 @@ from numpy.typing import NDArray
 from coarsen.api import CoarsenedKernel
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.opencl_bench.run import GuardedBuffer
 from coarsen.pipeline import Observer, coarsen_kernel
 from coarsen.runtime.building import build_uncached
 from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
 
 from .cases import Argument, BorderSampler, Case, Image, LocalMemory
 
@@ -73,19 +75,47 @@ def workaround(context: cl.Context) -> list[str]:
     return ["-cl-opt-disable"] if "Oclgrind" in context.devices[0].platform.name else []
 
 
-def divided(sizes: tuple[int, ...], chosen: Configuration) -> tuple[int, ...]:
-    """Sizes divided by the factor of each dimension."""
-    factors = {coarsening.dimension: coarsening.factor for coarsening in chosen}
-    return tuple(size // factors.get(dimension, 1) for dimension, size in enumerate(sizes))
+def divided(sizes: tuple[int, ...], chosen: Iterable[Coarsening]) -> tuple[int, ...]:
+    """Sizes divided by the factors of each dimension."""
+    divided_sizes = list(sizes)
+    for coarsening in chosen:
+        divided_sizes[coarsening.dimension] //= coarsening.factor
+    return tuple(divided_sizes)
 
 
-def launch(queue: cl.CommandQueue, kernel: cl.Kernel, case: Case, chosen: Configuration = ()) -> Outcome:
-    """Launch a kernel with a case's arguments, its sizes divided as the configuration says."""
+def of_items(chosen: Configuration) -> Configuration:
+    """The coarsenings that divide the local size: those of work-items."""
+    return tuple(coarsening for coarsening in chosen if coarsening.level is Level.ITEM)
+
+
+def sizes_of(case: Case, chosen: Configuration) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The global and the local size of a coarsened launch; the last of merged groups may have room left."""
+    local_size = divided(case.local_size, of_items(chosen))
+    groups = [whole // part for whole, part in zip(case.global_size, case.local_size, strict=True)]
+    for coarsening in chosen:
+        if coarsening.level is Level.GROUP:
+            groups[coarsening.dimension] = math.ceil(groups[coarsening.dimension] / coarsening.factor)
+    return tuple(count * size for count, size in zip(groups, local_size, strict=True)), local_size
+
+
+def launch(
+    queue: cl.CommandQueue,
+    kernel: cl.Kernel,
+    case: Case,
+    chosen: Configuration = (),
+    added: tuple[AddedArgument, ...] = (),
+) -> Outcome:
+    """Launch a kernel with a case's arguments, its sizes divided as the configuration says.
+
+    `added` describes the arguments behind the case's own.
+    """
     items = int(np.prod(case.local_size))
     arguments = case.arguments(np.random.default_rng(7), int(np.prod(case.global_size)))
     on_device = [_on_device(queue, argument, items) for argument in arguments]
-    kernel.set_args(*(value.view if isinstance(value, GuardedBuffer) else value for value in on_device))
-    global_size, local_size = divided(case.global_size, chosen), divided(case.local_size, chosen)
+    further = [_added(argument, arguments, case) for argument in added]
+    own = (value.view if isinstance(value, GuardedBuffer) else value for value in on_device)
+    kernel.set_args(*own, *(_on_device(queue, argument, items) for argument in further))
+    global_size, local_size = sizes_of(case, chosen)
     cl.enqueue_nd_range_kernel(queue, kernel, global_size, local_size, case.global_offset).wait()
     pairs = list(zip(arguments, on_device, strict=True))
     buffers = [value for _, value in pairs if isinstance(value, GuardedBuffer)]
@@ -119,6 +149,13 @@ def configurations(case: Case, dimension: int) -> list[Configuration]:
             configuration([Coarsening(factor, dimension, stride)]) for stride in {1, 2, rest} if rest % stride == 0
         ]
     return found
+
+
+def _added(added: AddedArgument, arguments: list[Argument], case: Case) -> Argument:
+    """What is passed for an argument that a transform added."""
+    if added.meaning == "local-memory":
+        return arguments[added.like]
+    return np.uint64(case.global_size[added.dimension])
 
 
 def _on_device(queue: cl.CommandQueue, argument: Argument, items: int) -> Any:  # noqa: ANN401 (any OpenCL object)

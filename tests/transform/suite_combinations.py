@@ -52,7 +52,12 @@ def _along(benchmark: Benchmark, dimension: int) -> Iterator[Combination]:
 def chosen_combinations() -> list[Combination]:
     """The full product if COARSEN_DIFFERENTIAL is "full", else a pairwise cover of it."""
     everything = all_combinations()
-    return everything if os.environ.get(FULL) == "full" else pairwise_cover(everything)
+    return everything if everything_is_asked_for() else pairwise_cover(everything)
+
+
+def everything_is_asked_for() -> bool:
+    """Whether the tests run all combinations, not a sample."""
+    return os.environ.get(FULL) == "full"
 
 
 def pairwise_cover(everything: list[Combination]) -> list[Combination]:

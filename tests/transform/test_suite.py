@@ -21,7 +21,8 @@ from coarsen.opencl_bench.run import LaunchableKernel, run_workload
 from coarsen.opencl_bench.suite import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.devices import DeviceDescription
-from coarsen.runtime.launch import LaunchLimits, divide_launch
+from coarsen.runtime.launch import divide_launch
+from coarsen.runtime.sizes import LaunchLimits
 from coarsen.transform.configuration import Configuration, configuration
 
 from .harness import build_coarsened, forms

@@ -24,6 +24,7 @@ from coarsen.backend.opencl_c.translator import Translator
 from coarsen.backend.opencl_c.variables import PrivateArray, Variables, array_declaration
 from coarsen.backend.opencl_c.words import words_of
 from coarsen.errors import RefusalError
+from coarsen.ir.added_arguments import described_arguments
 from coarsen.ir.kernel import Argument, GlobalVariable
 from coarsen.ir.types import AddressSpace
 
@@ -36,7 +37,8 @@ _ALIASING = re.compile(r"\baliasing_(\w+)\b")
 
 def kernel_text(translator: Translator, lines: list[str]) -> str:
     """The complete program text around the kernel's lines."""
-    body = "\n".join([_signature(translator), "{", *lines, "}"])
+    comments = [f"// {added.name}: {added.sentence}" for added in described_arguments(translator.kernel)]
+    body = "\n".join([*comments, _signature(translator), "{", *lines, "}"])
     tables = _tables(translator)
     samplers = [
         f"constant sampler_t {translator.sampler_names[number]} = {text};"

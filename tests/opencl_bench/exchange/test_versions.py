@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coarsen.opencl_bench.candidate import Candidate
+from coarsen.opencl_bench.environment import TRANSFORM
 from coarsen.opencl_bench.exchange.versions import newest_versions
 
 from ..measurements import some_measurement
@@ -22,6 +23,13 @@ def test_other_build_options_and_sizes_are_other_versions() -> None:
     for changes in ({"build_options": ("-cl-fast-relaxed-math",)}, {"size": (("m", 1),)}):
         changed = some_measurement(ir_hash="aa", started_at=LATE, **changes)
         assert newest_versions([OLD, changed]) == ([changed], 1)
+
+
+def test_another_transform_makes_another_version() -> None:
+    old = some_measurement(started_at=EARLY)
+    later = some_measurement(started_at=LATE, versions=(*old.environment.versions, (TRANSFORM, "2")))
+    assert old.key != later.key
+    assert newest_versions([old, later]) == ([later], 1)
 
 
 def test_what_stands_beside_each_other_is_kept() -> None:

@@ -65,7 +65,7 @@ def test_rows_of_a_run_without_any_heavy_package(small_pack: Path, tmp_path: Pat
     assert [row.role for row in rows[:2]] == [Role.SELECTION] * 2
     assert rows[-1].role is Role.CONFIRMATION
     names = [name for name, _ in rows[0].environment.versions]
-    assert names == ["coarsen", "llvmlite", "pyopencl"]
+    assert names == ["coarsen", "llvmlite", "transform", "pyopencl"]
     assert finished.stdout.count(" measured in ") == 2
 
 

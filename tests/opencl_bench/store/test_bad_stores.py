@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.store.database import Store, open_store
+from coarsen.opencl_bench.store.database import Store, open_existing_store, open_store
 from coarsen.opencl_bench.store.engine import engine_of
 from coarsen.opencl_bench.store.location import STORE_VARIABLE, shown, store_url
 
@@ -31,6 +31,14 @@ def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     assert message(str(path)) == f"the store {path}: file is not a database"
     assert path.read_bytes() == content
+
+
+def test_to_look_at_an_empty_file_makes_no_store_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    path.touch()
+    with pytest.raises(InvalidInputError, match=rf"there is no store at {path}: the file is empty"):
+        open_existing_store(str(path))
+    assert path.read_bytes() == b""
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:

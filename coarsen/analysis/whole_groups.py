@@ -1,0 +1,61 @@
+"""Whether it matters to a kernel how the launch groups its work-items.
+
+Where it does not, a launch may choose any local size, and may hold more work-items than the kernel has work for.
+It matters when the kernel has a barrier or local memory, or asks for anything of its work-groups.
+"""
+
+from __future__ import annotations
+
+from coarsen.analysis.builtins import builtin_name, is_barrier
+from coarsen.errors import RefusalError
+from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
+from coarsen.ir.types import AddressSpace, PointerType
+
+_ABOUT_GROUPS = frozenset({"get_local_id", "get_local_size", "get_enqueued_local_size"}) | frozenset(
+    {"get_group_id", "get_num_groups"}
+)
+
+
+def is_local_pointer(argument: Argument) -> bool:
+    """Whether the launch gives the argument local memory."""
+    return isinstance(argument.type, PointerType) and argument.type.address_space == AddressSpace.LOCAL
+
+
+def needs_whole_groups(kernel: Kernel, dimension: int) -> bool:
+    """Whether it matters how work-items along a dimension (0, 1 or 2) are grouped."""
+    try:
+        check_any_groups(kernel, dimension)
+    except RefusalError:
+        return True
+    return False
+
+
+def check_any_groups(kernel: Kernel, dimension: int) -> None:
+    """Raise RefusalError (`needs-whole-groups`) where it matters how work-items along a dimension are grouped."""
+    for argument in kernel.arguments:
+        if is_local_pointer(argument):
+            raise _refusal(f"the argument '{argument.name}' is memory of a whole work-group")
+    for instruction in kernel.instructions():
+        _check(kernel, instruction, dimension)
+
+
+def _check(kernel: Kernel, instruction: Instruction, dimension: int) -> None:
+    for operand in instruction.operands:
+        variable = kernel.globals.get(operand.text) if operand.kind is ValueKind.GLOBAL else None
+        if variable is not None and variable.address_space == AddressSpace.LOCAL:
+            raise _refusal("a variable is memory of a whole work-group", instruction)
+    if instruction.opcode == "call" and _is_about_groups(instruction, dimension):
+        raise _refusal(f"{builtin_name(instruction.callee)} is about the work-group", instruction)
+
+
+def _is_about_groups(call: Instruction, dimension: int) -> bool:
+    name = builtin_name(call.callee)
+    if name not in _ABOUT_GROUPS:
+        return name == "get_local_linear_id" or is_barrier(call)
+    queried = call.arguments[0]
+    return queried.kind is not ValueKind.CONSTANT or queried.text == str(dimension)
+
+
+def _refusal(what: str, instruction: Instruction | None = None) -> RefusalError:
+    reason = f"{what}, so a size that does not divide can't be launched with work-groups of another size"
+    return RefusalError("needs-whole-groups", reason, instruction.position if instruction else None)

@@ -1,0 +1,125 @@
+"""The options of `coarsen apply`, and which transforms they mean."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coarsen.cli.options import whole_number
+from coarsen.cli.output import Format
+from coarsen.transform.configuration import Level
+from coarsen.transform.transforms import DeviceKind, Use
+
+
+class Form(enum.StrEnum):
+    """What can be written: OpenCL C, LLVM IR, SPIR-V, PTX."""
+
+    CL = "cl"
+    LL = "ll"
+    SPV = "spv"
+    PTX = "ptx"
+
+
+class Stage(enum.StrEnum):
+    """The stages of the pipeline after which there is IR to show."""
+
+    LOWER = "lower"
+    GUARD = "guard"
+    REPLICATE = "replicate"
+    NORMALISE = "normalise"
+    WIDEN = "widen"
+
+
+# What to coarsen by.
+
+Factors = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--factor",
+        metavar="FACTOR",
+        help="How many work-items become one. Repeat it, and --dim, for several dimensions.",
+        parser=whole_number,
+    ),
+]
+Dimensions = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--dim",
+        metavar="DIMENSION",
+        help="The dimension of the NDRange: 0, 1 or 2.  [default: 0]",
+        parser=whole_number,
+    ),
+]
+Strides = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--stride",
+        metavar="STRIDE",
+        help="How far apart the merged work-items stand.  [default: 1]",
+        parser=whole_number,
+    ),
+]
+Levels = Annotated[
+    list[Level] | None,
+    typer.Option("--level", help="Merge work-items, or whole work-groups; one for each --dim.  [default: item]"),
+]
+Device = Annotated[
+    str | None,
+    typer.Option("-d", "--device", metavar="NAME", help="Take the factor predicted for this device."),
+]
+
+# How to coarsen.
+
+AnySize = Annotated[
+    bool,
+    typer.Option(
+        "--any-size", help="Take global sizes that the factor does not divide; the kernel gets an argument."
+    ),
+]
+FastPath = Annotated[
+    Use,
+    typer.Option("--fast-path", help="Run a divergent region once where all merged work-items go the same way."),
+]
+LockStep = Annotated[
+    Use, typer.Option("--lock-step", help="Run a divergent loop for all merged work-items at once.")
+]
+WideAccesses = Annotated[
+    bool,
+    typer.Option("--wide-accesses/--no-wide-accesses", help="One vector access where addresses are consecutive."),
+]
+CleanUp = Annotated[
+    bool, typer.Option("--clean-up/--no-clean-up", help="Remove what the rewriting of ids left over.")
+]
+Kind = Annotated[
+    DeviceKind,
+    typer.Option("--device-kind", help="Choose among the transforms for CPUs or for GPUs alone."),
+]
+
+# What to write.
+
+Emit = Annotated[Form, typer.Option("--emit", help="Write OpenCL C, LLVM IR, SPIR-V or PTX.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output.")
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Mark the divergent lines and regions of the source instead.")
+]
+Report = Annotated[
+    bool, typer.Option("--report", help="Say instead what was done to each divergent region, and why not more.")
+]
+ReportFormat = Annotated[
+    Format | None,
+    typer.Option("-f", "--format", help="Of the report: a table to read, or JSON.  [default: table]"),
+]
+PrintAfter = Annotated[
+    list[Stage] | None,
+    typer.Option(
+        "--print-after",
+        metavar="STAGE",
+        help="Show the IR after lower, guard, replicate, normalise or widen. May be repeated.",
+    ),
+]
+TimePasses = Annotated[bool, typer.Option("--time-passes", help="Show how long each stage took.")]

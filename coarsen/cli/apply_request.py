@@ -1,0 +1,75 @@
+"""What `coarsen apply` is asked to coarsen, by what and how, and the coarsening itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen import api
+from coarsen.cli.kernel_input import naming_file
+from coarsen.cli.messages import note
+from coarsen.errors import InvalidInputError
+from coarsen.pipeline import Observer
+from coarsen.transform.configuration import Level
+from coarsen.transform.transforms import Transforms
+
+
+@dataclass(frozen=True)
+class Request:
+    """A kernel of a file, and how it is to be coarsened.
+
+    `factors` and `device` exclude each other: for a device the factor is predicted. `strides` and `levels` are one
+    for all of the `dimensions`, or one each.
+    """
+
+    file: Path
+    kernel: str | None
+    options: str
+    factors: Sequence[int]
+    device: str | None
+    dimensions: Sequence[int]
+    strides: Sequence[int]
+    levels: Sequence[Level]
+    any_size: bool
+    transforms: Transforms
+
+    def coarsened(self, observer: Observer) -> api.CoarsenedKernel:
+        """Carry it out. Raises as `coarsen.api.coarsen` does, refusals naming the file."""
+        with naming_file(self.file):
+            return api.coarsen(
+                self.file,
+                kernel=self.kernel,
+                factor=self._chosen_factors(),
+                dim=self.dimensions,
+                stride=self.strides,
+                level=self.levels,
+                any_size=self.any_size,
+                fast_path=self.transforms.fast_path.value,
+                lock_step=self.transforms.lock_step.value,
+                wide_accesses=self.transforms.wide_accesses,
+                clean_up=self.transforms.clean_up,
+                device_kind=self.transforms.device_kind.value,
+                options=self.options,
+                observer=observer,
+            )
+
+    def _chosen_factors(self) -> Sequence[int]:
+        """The factors that were given, or the one that is predicted for the device."""
+        if self.factors and self.device is None:
+            return self.factors
+        if self.factors:
+            raise InvalidInputError("give --factor, or --device to have the factor predicted, but not both")
+        if self.device is None:
+            raise InvalidInputError("give --factor, or --device to have the factor predicted")
+        return [self._predicted(self.device)]
+
+    def _predicted(self, device: str) -> int:
+        if len(self.dimensions) > 1:
+            raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
+        dimension = self.dimensions[0]
+        predicted = api.predict(self.file, device=device, kernel=self.kernel, dim=dimension, options=self.options)
+        for caution in filter(None, (predicted.reason, predicted.device_note)):
+            note(caution)
+        note(f"predicted factor {predicted.factor} along dimension {dimension} for {device}")
+        return predicted.factor

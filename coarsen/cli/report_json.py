@@ -1,0 +1,137 @@
+"""The report of `coarsen apply --report --format json`; its keys are stable.
+
+    kernel              the kernel's name
+    refusal             null, or why the kernel can't be coarsened:
+        code                one of `coarsen.codes.REFUSALS`
+        reason              a sentence
+        file, line, column  where in the source, from 1; null where that isn't known
+
+The rest is there unless the kernel is refused:
+
+    instructions        of the kernel (`before`), of the coarsened one (`after`), `per_replica` of the latter;
+                        `cleaned`: how many the clean-up removed, null where it is turned off
+    coarsenings         a list in the order in which they were carried out, of
+        factor, dimension, stride, level
+        shared              instructions that the replicas need not repeat, estimated
+        work                of one work-item, weighted by loops: `outside` of divergent regions, in regions whose
+                            replicas are `interleaved` while they agree, in regions of `copies`
+        outside             instructions, uniform, shared, work of what stands outside of divergent regions
+        regions             a list in the order of the code, of
+            file, line, column  of the branch that begins it; null where that isn't known
+            first_line, last_line   of its code in the kernel's own file, or null
+            block               the name of the block, in LLVM IR, whose branch begins it
+            treatment           "copies", "fast path" or "lock-step"
+            reason              null, or why not more: code (of `coarsen.codes.REGION_REASONS`), sentence
+            instructions, uniform, shared, work     without those of nested regions
+            regions             the nested ones, alike
+    wide_accesses       null where they are not asked for, or how many `loads` became how many `wide_loads`, and
+                        how many `stores` how many `wide_stores`
+    added_arguments     what a launch passes behind the kernel's own arguments, a list of
+        name, meaning, sentence     what to pass, in words
+        dimension           for "global-size": the original launch's size along it, else null
+        like                for "local-memory": the name of the argument whose size it has, else null
+    assumptions         what was taken for granted, a list of sentences
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from coarsen.cli.kernel_input import is_ir_file
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.ir.added_arguments import DescribedArgument
+from coarsen.report import CoarseningReport, KernelReport, Part, RegionReport
+from coarsen.transform.wide_accesses import WideAccesses
+
+
+def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
+    """The report of a kernel that was coarsened; `file` is what the user named."""
+    return {
+        "kernel": report.kernel,
+        "refusal": None,
+        "instructions": {
+            "before": report.before,
+            "after": report.after,
+            "per_replica": report.per_replica,
+            "cleaned": report.cleaned,
+        },
+        "coarsenings": [_coarsening(coarsening, file) for coarsening in report.coarsenings],
+        "wide_accesses": _wide(report.wide) if report.wide else None,
+        "added_arguments": [_added(argument) for argument in report.added_arguments],
+        "assumptions": list(report.assumptions),
+    }
+
+
+def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[str, Any]:
+    """The report of a kernel that was refused; `kernel` is its name if it was given."""
+    place = _place(refusal.position, file)
+    return {"kernel": kernel, "refusal": {"code": refusal.code, "reason": refusal.reason, **place}}
+
+
+def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
+    chosen = report.coarsening
+    return {
+        "factor": chosen.factor,
+        "dimension": chosen.dimension,
+        "stride": chosen.stride,
+        "level": chosen.level.value,
+        "shared": report.shared,
+        "work": {
+            "outside": report.outside.work,
+            "interleaved": report.interleaved_work,
+            "copies": report.copied_work,
+        },
+        "outside": _part(report.outside),
+        "regions": [_region(region, file) for region in report.regions],
+    }
+
+
+def _region(region: RegionReport, file: Path) -> dict[str, Any]:
+    reason = region.reason
+    return {
+        **_place(region.position, file),
+        "first_line": region.lines.first if region.lines else None,
+        "last_line": region.lines.last if region.lines else None,
+        "block": region.block,
+        "treatment": region.treatment.value,
+        "reason": {"code": reason.code, "sentence": reason.sentence} if reason else None,
+        **_part(region.own),
+        "regions": [_region(nested, file) for nested in region.nested],
+    }
+
+
+def _part(part: Part) -> dict[str, int]:
+    return {
+        "instructions": part.instructions,
+        "uniform": part.uniform,
+        "shared": part.shared,
+        "work": part.work,
+    }
+
+
+def _place(position: SourcePosition | None, file: Path) -> dict[str, Any]:
+    if position is None:
+        return {"file": None, "line": None, "column": None}
+    own = None if is_ir_file(file) else str(file)
+    return {"file": position.file or own, "line": position.line, "column": position.column}
+
+
+def _wide(wide: WideAccesses) -> dict[str, int]:
+    return {
+        "loads": wide.loads,
+        "wide_loads": wide.wide_loads,
+        "stores": wide.stores,
+        "wide_stores": wide.wide_stores,
+    }
+
+
+def _added(argument: DescribedArgument) -> dict[str, Any]:
+    is_size = argument.added.meaning == "global-size"
+    return {
+        "name": argument.name,
+        "meaning": argument.added.meaning,
+        "sentence": argument.sentence,
+        "dimension": argument.added.dimension if is_size else None,
+        "like": None if is_size else argument.like,
+    }

@@ -1,0 +1,62 @@
+"""Every code that says why a kernel is refused, or why no more is done to a region, with what it means.
+
+Codes are stable: one that is here keeps its name and its meaning. The sentence that comes with one
+(`RefusalError.reason`, `Reason.sentence`) says more, what and where in the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+# What no transform can coarsen, in any form of output.
+_KERNEL: Mapping[str, str] = {
+    "barrier-in-divergent-region": "Work-items that take different ways would have to meet at a barrier.",
+    "collective": "The kernel calls an operation of the whole work-group, a reduction for example.",
+    "device-enqueue": "The kernel enqueues further kernels from the device.",
+    "endless-loop": "A loop never ends, or work-items may part there and never meet again.",
+    "indirect-call": "A function is called through a pointer, so what it does is not known.",
+    "inline-assembly": "Inline assembly is not understood, so it can't be replicated.",
+    "irreducible": "A loop is entered at more than one place.",
+    "needs-whole-groups": "Sizes that don't divide were asked for, and it matters how work-items are grouped.",
+    "pipe": "The kernel reads or writes a pipe.",
+    "program-scope-variable": "A variable of the program keeps its value between kernels, or can't be declared.",
+    "recursion": "A function calls itself.",
+    "sub-group": "The kernel uses operations of sub-groups, which coarsening would make smaller.",
+    "unsupported-call": "A function is called that is not known to be safe to replicate.",
+    "unsupported-instruction": "LLVM's instruction is not supported, or has no form in OpenCL C.",
+}
+
+# What the kernel does has no faithful form in OpenCL C; another form of output may have one.
+_OPENCL_C: Mapping[str, str] = {
+    "atomic-ordering": "An atomic operation orders other accesses, which OpenCL C 1.2 can't say.",
+    "constant-expression": "A constant can't be written as OpenCL C.",
+    "integer-width": "OpenCL C has no integer of so many bits.",
+    "unknown-function": "A called function is neither a builtin nor defined in the program.",
+    "unsupported-type": "OpenCL C has no type for one of LLVM's.",
+    "unsupported-value": "A value can't be written as OpenCL C.",
+    "vector-length": "OpenCL C has no vector of so many elements.",
+}
+
+_OTHER_FORMS: Mapping[str, str] = {
+    "ptx-unsupported": "A builtin or a type has no counterpart in PTX.",
+    "registers-unsupported": "LLVM's AMDGPU back end has no form for it, so its registers can't be counted.",
+    "spirv-unsupported": "LLVM's SPIR-V back end has no form for it.",
+}
+
+REFUSALS: Mapping[str, str] = MappingProxyType({**_KERNEL, **_OPENCL_C, **_OTHER_FORMS})
+
+# Why the replicas of a divergent region run one after the other.
+REGION_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "agreement-unknown": "Nothing says that the merged work-items mostly take the same way.",
+        "barrier-inside": "Work-items of one group could part where a barrier waits for all of them.",
+        "effect-before-exit": "An iteration may have done something that can't be repeated when the loop is left.",
+        "for-one-alone": "At most one of the merged work-items goes into the region: no others to run it with.",
+        "mostly-copied": "Most of the region would be copied even where the merged work-items agree.",
+        "too-little-shared": "On a CPU, lock-step of a loop in which replicas share little is slower than copies.",
+        "too-short": "The region is so short that a test for agreement would cost more than it saves.",
+        "turned-off": "The transform was turned off.",
+        "unstructured": "The ways through the region, or the values out of it, can't be told apart.",
+    }
+)

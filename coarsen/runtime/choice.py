@@ -1,0 +1,154 @@
+"""Which variant a launch gets, with which sizes.
+
+    sizes divide ─▶ the variant without a guard
+    else         ─▶ the guarded variant, any geometry, if how work-items are grouped does not matter to the kernel
+    else         ─▶ the largest smaller factor that divides
+    else         ─▶ the original kernel
+
+The first of these is taken that the kernel does not refuse and that its work-groups hold. No launch that works
+uncoarsened fails coarsened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyopencl
+
+from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
+from coarsen.runtime.launch import DividedLaunch, divide_launch, names_of
+from coarsen.runtime.local_memory import merges_groups, within_local_memory
+from coarsen.runtime.plan import CoarseningPlan, Variant
+from coarsen.runtime.sizes import LaunchLimits, Sizes
+from coarsen.runtime.variants import Variants
+from coarsen.transform.configuration import Configuration
+
+# Of how many launches it is remembered how they are carried out.
+_MOST_KNOWN = 4096
+_INFO = pyopencl.kernel_work_group_info
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalLaunch:
+    """A launch of the original kernel: sizes in work-items (local None: left to the implementation), and the
+    bytes of local memory that its arguments give a work-group.
+    """
+
+    device: pyopencl.Device
+    global_size: Sizes
+    local_size: Sizes | None
+    local_bytes: int = 0
+
+
+class LaunchChooser:
+    """Chooses for one kernel of a program; `original` is its kernel object."""
+
+    def __init__(self, name: str, original: pyopencl.Kernel, plan: CoarseningPlan, variants: Variants) -> None:
+        self._name = name
+        self._original = original
+        self._plan = plan
+        self._variants = variants
+
+    def choose(self, launch: OriginalLaunch) -> DividedLaunch:
+        """How a launch is carried out, and why; found once for a program and the same launch.
+
+        Raises DeviceError where the device does not build a variant.
+        """
+        known = self._plan.known_launches
+        key = self._name, launch.device.int_ptr, launch.global_size, launch.local_size, launch.local_bytes
+        if key not in known:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[key] = self._choose(launch)
+        return known[key]
+
+    def _choose(self, launch: OriginalLaunch) -> DividedLaunch:
+        required = self._required_local_size(launch)
+        if required is not None and launch.local_size is None:
+            launch = replace(launch, local_size=required)
+        unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
+        if required is not None and required != launch.local_size:
+            return unchanged
+        wanted, note = self._within_local_memory(self._plan.chosen(self._name, launch.local_size), launch)
+        for candidate in self._candidates(launch, wanted, required is not None):
+            reason = self._reason_against(candidate, launch.device)
+            if reason is None:
+                return replace(candidate, note=note or candidate.note)
+            note = note or reason
+        return replace(unchanged, note=note or None)
+
+    def _candidates(
+        self, launch: OriginalLaunch, wanted: Configuration, has_required: bool
+    ) -> Iterator[DividedLaunch]:
+        """The launches to try, best first."""
+        if not wanted:
+            return
+        limits = self._limits(launch.device, self._original)
+        sizes = launch.global_size, launch.local_size
+        divided = divide_launch(*sizes, wanted, limits, launch.local_size is None and self._groups_matter(wanted))
+        if divided.coarsenings != wanted:
+            guarded = self._guarded(launch, wanted, has_required)
+            if guarded is not None:
+                yield guarded
+        yield divided
+
+    def _guarded(self, launch: OriginalLaunch, wanted: Configuration, has_required: bool) -> DividedLaunch | None:
+        """The launch of the guarded variant; of the other one where there turns out to be nothing to guard."""
+        if self._groups_matter(wanted):
+            return None
+        sizes, any_groups = (launch.global_size, launch.local_size), self._plan.any_groups
+        found = guarded_launch(*sizes, wanted, self._limits(launch.device, self._original), any_groups)
+        if found is None:
+            return None
+        if not has_required and not without_needless_guard(found, launch.global_size).guarded:
+            return without_needless_guard(found, launch.global_size)
+        variant = Variant(wanted, guarded=True)
+        kernel = self._variants.get(variant) if self._plan.code(self._name, variant) else None
+        if kernel is None:
+            return None
+        return guarded_launch(*sizes, wanted, self._limits(launch.device, kernel), any_groups)
+
+    def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
+        """Why a launch can't be carried out; empty where that was said elsewhere, None where it can."""
+        if not candidate.coarsenings:
+            return None
+        kernel = self._variants.get(Variant(candidate.coarsenings, candidate.guarded))
+        if kernel is None:
+            return ""
+        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
+        items = math.prod(candidate.local_size or (1,))
+        if items <= limit:
+            return None
+        return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
+
+    def _groups_matter(self, wanted: Configuration) -> bool:
+        """Whether it is known that work-items can't be grouped anew."""
+        code = self._plan.code(self._name, Variant(wanted))
+        return code is not None and code.needs_whole_groups
+
+    def _within_local_memory(
+        self, asked: Configuration, launch: OriginalLaunch
+    ) -> tuple[Configuration, str | None]:
+        """What of a configuration the device's local memory allows, and what to say where it is less."""
+        if not merges_groups(asked):
+            return asked, None
+        available = int(launch.device.local_mem_size)
+        group_bytes = launch.local_bytes + self._plan.static_local_memory(self._name, launch.device)
+        allowed = within_local_memory(asked, group_bytes, available)
+        if allowed == asked:
+            return asked, None
+        needed = f"{group_bytes} bytes of local memory for each work-group, of {available}"
+        return allowed, f"{needed}, are too much for {names_of(asked)}: launched with {names_of(allowed)}"
+
+    def _required_local_size(self, launch: OriginalLaunch) -> Sizes | None:
+        """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
+        required = self._original.get_work_group_info(_INFO.COMPILE_WORK_GROUP_SIZE, launch.device)
+        dimensions = len(launch.global_size)
+        return tuple(int(size) for size in required[:dimensions]) if any(required) else None
+
+    def _limits(self, device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
+        items = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
+        most = min(items, int(device.max_work_group_size))
+        return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))

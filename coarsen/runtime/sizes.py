@@ -1,0 +1,54 @@
+"""Sizes of launches: what a device takes, and whether every work-group of a launch is whole."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchLimits:
+    """What a device takes: work-items per work-group, in all and per dimension; the bits of an id."""
+
+    max_work_group_size: int
+    max_work_item_sizes: Sizes
+    address_bits: int = 64
+
+
+def is_plain(global_size: Sizes, local_size: Sizes | None) -> bool:
+    """Whether there is work and every work-group is whole; anything else, also what OpenCL rejects, is not."""
+    if not has_work(global_size, local_size):
+        return False
+    return local_size is None or all(
+        whole % part == 0 for whole, part in zip(global_size, local_size, strict=True)
+    )
+
+
+def has_work(global_size: Sizes, local_size: Sizes | None) -> bool:
+    """Whether all sizes are positive, and those of both kinds as many."""
+    if min(global_size, default=0) < 1:
+        return False
+    return local_size is None or (len(local_size) == len(global_size) and min(local_size) >= 1)
+
+
+def plain_sizes(
+    global_size: Sequence[int], local_size: Sequence[int] | None, g_times_l: bool
+) -> tuple[Sizes, Sizes | None]:
+    """Both sizes as tuples, the global one in work-items; raises TypeError where they are no whole numbers.
+
+    With `g_times_l`, as PyOpenCL has it, the global size is given in work-groups.
+    """
+    whole = tuple(map(operator.index, global_size))
+    if local_size is None:
+        return whole, None
+    local = tuple(map(operator.index, local_size))
+    if g_times_l:
+        dimensions = max(len(whole), len(local))
+        whole += (1,) * (dimensions - len(whole))
+        local += (1,) * (dimensions - len(local))
+        whole = tuple(groups * size for groups, size in zip(whole, local, strict=True))
+    return whole, local

@@ -1,0 +1,205 @@
+"""Loads or stores of one block that may be carried out together, and reach neighbouring addresses.
+
+A *group* is a set of plain loads, or of plain stores, of one type whose addresses differ by constants, with
+nothing between its first and its last member that may touch the same memory: not a write between loads, not an
+access of any kind between stores. The loads of a group may all be done where the first stands, its stores where
+the last does.
+
+A *run* is a part of a group without a gap between its members: at least two addresses, at most 16 elements.
+
+Refuses when an access is volatile or atomic, aligned worse than its element, of another type than the scalars
+that OpenCL has `vloadn` for and vectors of 2, 4 or 8 of them, or in private or generic memory; when
+`exact_forms.py` can't tell how far two addresses are apart; across calls that write, or order memory. Vectors of
+16 bytes and more are left alone because it does not pay: they fill a register, and Intel's CPU runtime (2026.2)
+no longer vectorises a kernel with longer ones across its work-items (nbody is 7 times slower with them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from coarsen.analysis.aliasing import Aliasing, Footprint, Place
+from coarsen.analysis.exact_forms import ExactAddress, ExactForms
+from coarsen.analysis.polynomial import Polynomial
+from coarsen.ir.details import alignment, is_atomic, is_volatile
+from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.layout import content_bytes, size_of
+from coarsen.ir.types import AddressSpace, Type, VectorType
+from coarsen.transform.vector_builtins import COUNTS, is_element
+
+_SPACES = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.LOCAL})
+_PARTS = frozenset({1, 2, 4, 8})
+_WIDE_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A load or store: its position among its block's instructions, and its address."""
+
+    position: int
+    instruction: Instruction
+    address: ExactAddress
+
+    @property
+    def pointer(self) -> Value:
+        """Where it loads from or stores to."""
+        return self.instruction.operands[-1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Accesses to neighbouring addresses.
+
+    `members` come by address; several loads may share one. `objects_below` is the size in bytes that the memory
+    object must stay below for them to be neighbours, None if they are in any object.
+    """
+
+    members: tuple[Member, ...]
+    type: Type
+    place: Place
+    is_load: bool
+    objects_below: int | None
+
+    @property
+    def count(self) -> int:
+        """How many addresses there are."""
+        return len({member.address.offset for member in self.members})
+
+    @property
+    def element(self) -> Type:
+        """The scalar that the accessed type consists of."""
+        return _shape(self.type)[0]
+
+    @property
+    def parts(self) -> int:
+        """How many elements one member accesses."""
+        return _shape(self.type)[1]
+
+
+@dataclass
+class _Group:
+    type: Type
+    place: Place
+    is_load: bool
+    form: Polynomial
+    members: list[Member] = field(default_factory=list)
+
+
+class AdjacentAccesses:
+    """Finds the runs of a kernel in normal form."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._aliasing = Aliasing(kernel)
+        self._forms = ExactForms(kernel)
+
+    def runs(self, block: Block) -> Iterator[Run]:
+        """The runs of a block, none of which has a member of another."""
+        for group in self._groups(block):
+            yield from self._runs_of(group)
+
+    def _groups(self, block: Block) -> Iterator[_Group]:
+        groups: list[_Group] = []
+        for position, instruction in enumerate(block.instructions):
+            footprint = self._aliasing.footprint(instruction)
+            fitting = self._fitting(groups, position, instruction)
+            closed = [g for g in groups if g is not fitting and self._conflict(g, footprint)]
+            yield from closed
+            groups = [g for g in groups if g not in closed]
+            if fitting is not None and fitting not in groups:
+                groups.append(fitting)
+        yield from groups
+
+    def _fitting(self, groups: Sequence[_Group], position: int, instruction: Instruction) -> _Group | None:
+        """The group that an access joins, a new one perhaps; None for an instruction that can't be in any."""
+        if not _is_plain_access(instruction):
+            return None
+        is_load = instruction.opcode == "load"
+        type_ = instruction.type if is_load else instruction.operands[0].type
+        member = Member(position, instruction, self._forms.address(instruction.operands[-1]))
+        place = self._aliasing.place(member.pointer)
+        for group in groups:
+            same = (group.type, group.place, group.is_load, group.form)
+            if same == (type_, place, is_load, member.address.form) and _has_room(group, member):
+                group.members.append(member)
+                return group
+        return _Group(type_, place, is_load, member.address.form, [member])
+
+    def _conflict(self, group: _Group, footprint: Footprint) -> bool:
+        touched = footprint.writes if group.is_load else (*footprint.writes, *footprint.reads)
+        return footprint.everything or any(self._aliasing.may_be_same(group.place, place) for place in touched)
+
+    def _runs_of(self, group: _Group) -> Iterator[Run]:
+        step = content_bytes(group.type)
+        elements = _shape(group.type)[1]
+        by_offset: dict[int, list[Member]] = {}
+        for member in group.members:
+            by_offset.setdefault(member.address.offset, []).append(member)
+        for neighbours in _without_gaps(sorted(by_offset), step):
+            for offsets in _split(neighbours, elements):
+                members = tuple(member for offset in offsets for member in by_offset[offset])
+                run = Run(
+                    members, group.type, group.place, group.is_load, self._objects_below(members, group.place)
+                )
+                if run.objects_below != 0:
+                    yield run
+
+    def _objects_below(self, members: Sequence[Member], place: Place) -> int | None:
+        """The size that the memory object must stay below; 0 if it is known not to."""
+        wrap = min((m.address.wrap for m in members if m.address.wrap is not None), default=None)
+        if wrap is None or place.space == AddressSpace.LOCAL:
+            return None
+        if place.root is not None and place.root.kind is ValueKind.GLOBAL:
+            variable = self._kernel.globals[place.root.text]
+            return None if size_of(variable.value_type) < wrap else 0
+        return wrap
+
+
+def _is_plain_access(instruction: Instruction) -> bool:
+    if instruction.opcode not in ("load", "store") or is_volatile(instruction) or is_atomic(instruction):
+        return False
+    type_ = instruction.type if instruction.opcode == "load" else instruction.operands[0].type
+    element, count = _shape(type_)
+    pointer = instruction.operands[-1].type
+    return (
+        is_element(element)
+        and count in _PARTS
+        and content_bytes(type_) < _WIDE_BYTES
+        and getattr(pointer, "address_space", None) in _SPACES
+        and alignment(instruction) >= content_bytes(element)
+    )
+
+
+def _has_room(group: _Group, member: Member) -> bool:
+    """Whether a store leaves alone what the others store to. Loads may share bytes."""
+    step = content_bytes(group.type)
+    return group.is_load or all(abs(m.address.offset - member.address.offset) >= step for m in group.members)
+
+
+def _shape(type_: Type) -> tuple[Type, int]:
+    """A type's element and how many of them it has."""
+    return (type_.element, type_.count) if isinstance(type_, VectorType) else (type_, 1)
+
+
+def _without_gaps(offsets: Sequence[int], step: int) -> Iterator[list[int]]:
+    """Sorted offsets, cut where two neighbours are not `step` apart."""
+    run: list[int] = []
+    for offset in offsets:
+        if run and offset - run[-1] != step:
+            yield run
+            run = []
+        run.append(offset)
+    if run:
+        yield run
+
+
+def _split(offsets: list[int], elements: int) -> Iterator[list[int]]:
+    """A run cut into pieces of as many elements as vectors have, the largest first; a single one is left."""
+    start = 0
+    while start < len(offsets):
+        left = len(offsets) - start
+        count = next((n // elements for n in COUNTS if 1 < n // elements <= left), 1)
+        if count > 1:
+            yield offsets[start : start + count]
+        start += count

@@ -1,0 +1,142 @@
+"""The divergent branches of a region at which the replicas may part for good, and the others.
+
+At the first kind a test for agreement stands; whoever parts there goes on alone to the region's join. The second
+kind has a region of its own inside, from which the replicas come out together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from coarsen.analysis.builtins import Effect, effect_of, is_barrier
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.regions import Region, outermost_regions
+from coarsen.ir.details import is_atomic, is_volatile
+from coarsen.ir.kernel import Instruction
+from coarsen.transform.alone import Entry
+from coarsen.transform.region_plan import Reason
+
+_REPEATABLE = frozenset(
+    {Effect.PURE, Effect.READS, Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED, Effect.IGNORED}
+)
+
+
+class NotTogether(Exception):  # noqa: N818 (an answer, not an error)
+    """The replicas can't or needn't go through a region together."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = Reason(code, sentence)
+
+
+@dataclass(frozen=True)
+class AgreedBranches:
+    """The divergent branches of a region.
+
+    Attributes:
+        entry: where a replica that goes on alone comes in.
+        branches: the blocks whose branches are tested for agreement.
+        nested: the blocks of all others, each inside of a smaller region.
+    """
+
+    entry: Entry
+    branches: frozenset[str]
+    nested: frozenset[str]
+
+
+def is_repeatable(instruction: Instruction, declaration: str = "") -> bool:
+    """Whether nothing shows that a work-item, which meets no other meanwhile, executed an instruction twice."""
+    if instruction.opcode == "call":
+        return effect_of(instruction, declaration) in _REPEATABLE
+    if instruction.opcode == "store" or is_atomic(instruction):
+        return False
+    return not (instruction.opcode == "load" and is_volatile(instruction))
+
+
+def check_barriers(divergence: Divergence, region: Region, branches: Iterable[str]) -> None:
+    """Raise NotTogether where work-items of a group might part at a branch and leave each other at a barrier.
+
+    A branch on which a barrier depends is the same for the whole group; at any other some work-items may take the
+    slow path while the rest take the fast one.
+    """
+    if has_barrier(divergence, region) and not divergence.group_uniform_branches.issuperset(branches):
+        raise NotTogether(
+            "barrier-inside", "not all work-items of a group would reach the barrier inside together"
+        )
+
+
+def has_barrier(divergence: Divergence, region: Region) -> bool:
+    """Whether a barrier stands in a region, or another call that the whole group must reach."""
+    return any(is_barrier(i) for block in region.blocks for i in divergence.kernel.block[block].instructions)
+
+
+def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[str]) -> frozenset[str]:
+    """The blocks from which `block` can be reached without passing `start` again, itself and `start` included."""
+    found = {block}
+    pending = [block] if block != start else []
+    while pending:
+        for predecessor in flow.predecessors(pending.pop()):
+            if predecessor not in found and predecessor in inside:
+                found.add(predecessor)
+                if predecessor != start:
+                    pending.append(predecessor)
+    return frozenset(found)
+
+
+def is_repeatable_before(divergence: Divergence, blocks: Iterable[str]) -> bool:
+    """Whether blocks may be executed once more, by a replica that starts again from before them."""
+    return all(
+        is_repeatable(instruction, divergence.declaration(instruction))
+        for block in blocks
+        for instruction in divergence.kernel.block[block].instructions
+    )
+
+
+def inner_branches(divergence: Divergence, region: Region) -> dict[str, Region | None]:
+    """The divergent branches in a region, in reverse post-order, each with its own smaller region, if any."""
+    flow = divergence.control_flow
+    found: dict[str, Region | None] = {}
+    for branch in flow.reverse_postorder:
+        if branch in region.blocks and branch in divergence.branches:
+            (own,) = outermost_regions(flow, [branch])
+            found[branch] = own if _is_inside(own, region) else None
+    return found
+
+
+def nested_regions(divergence: Divergence, region: Region, agreed: AgreedBranches) -> tuple[Region, ...]:
+    """The regions of a region's nested branches. Raises NotTogether where they can't be told apart from it."""
+    inner = outermost_regions(divergence.control_flow, agreed.nested)
+    for nested in inner:
+        if not _is_inside(nested, region) or nested.blocks & agreed.branches or nested.head in agreed.branches:
+            raise NotTogether("unstructured", "divergent branches inside can't be told apart from this one")
+    return inner
+
+
+def _is_inside(inner: Region, region: Region) -> bool:
+    return inner.head in region.blocks and inner.blocks < region.blocks
+
+
+def check_results(divergence: Divergence, region: Region) -> None:
+    """Raise NotTogether where a value leaves the region otherwise than through a phi of its join."""
+    kernel = divergence.kernel
+    defined = {i.name for block in region.blocks for i in kernel.block[block].instructions if i.name}
+    for name in defined:
+        for use in divergence.uses.get(name, ()):
+            if use.block in region.blocks:
+                continue
+            if (
+                use.block == region.join
+                and use.instruction.opcode == "phi"
+                and _is_way_out(use.instruction, name, region)
+            ):
+                continue
+            raise NotTogether(
+                "unstructured", "a value leaves the region by a way that slow and fast path don't share"
+            )
+
+
+def _is_way_out(phi: Instruction, name: str, region: Region) -> bool:
+    sources = [source for value, source in zip(phi.operands, phi.incoming, strict=True) if value.text == name]
+    return all(source in region.blocks or source == region.head for source in sources)

@@ -1,0 +1,226 @@
+"""`coarsen apply --report`: what was done to each region, as a table and as JSON; refusals as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.api import coarsen
+from coarsen.opencl_bench.suite import SUITE
+
+from .conftest import Run, written
+
+Golden = Callable[[str, str], None]
+
+# A guard around a loop that each work-item leaves when it likes, and a region that depends on data alone.
+REGIONS = """\
+kernel void regions(global float *values, global const int *lengths, int count, float factor)
+{
+    int item = get_global_id(0);
+    if (item < count) {
+        float sum = 0;
+        for (int i = 0; i < lengths[item]; ++i)
+            sum += values[i] * factor;
+        values[item] = sum;
+    }
+    if (lengths[item] > 3)
+        values[item] += 1;
+}
+"""
+SUBGROUPS = """\
+uint get_sub_group_id(void);
+kernel void groups(global uint *values)
+{
+    values[get_global_id(0)] = get_sub_group_id();
+}
+"""
+TILE = """\
+kernel void reverse(global int *values, local int *tile)
+{
+    int item = get_local_id(0);
+    tile[item] = values[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    values[get_global_id(0)] = tile[get_local_size(0) - 1 - item];
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with the kernels of this module; reports then name files as they are called there."""
+    for name, text in (("regions.cl", REGIONS), ("groups.cl", SUBGROUPS), ("reverse.cl", TILE)):
+        written(tmp_path, name, text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def report(run: Run, *words: object) -> dict[str, Any]:
+    outcome = run("apply", *words, "--report", "-f", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    found: dict[str, Any] = json.loads(outcome.out)
+    return found
+
+
+def test_regions_as_a_table(folder: Path, run: Run, golden: Golden) -> None:
+    outcome = run("apply", "regions.cl", "--factor", 4, "--report")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(outcome.out, "report_regions.txt")
+
+
+def test_regions_as_json(folder: Path, run: Run, golden: Golden) -> None:
+    outcome = run("apply", "regions.cl", "--factor", 4, "--report", "-f", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(outcome.out, "report_regions.json")
+
+
+@pytest.mark.parametrize("name", ["spmv", "mvCoal"])
+def test_benchmarks(name: str, run: Run, golden: Golden) -> None:
+    outcome = run("apply", SUITE[name].kernel_file, "--factor", 8, "--report")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(outcome.out, f"report_{name}.txt")
+
+
+def test_what_is_turned_off_is_the_reason(folder: Path, run: Run) -> None:
+    off = report(run, "regions.cl", "--factor", 4, "--fast-path", "never", "--lock-step", "never")
+    regions = off["coarsenings"][0]["regions"]
+    assert [region["treatment"] for region in regions] == ["copies", "copies"]
+    assert {region["reason"]["code"] for region in regions} == {"turned-off"}
+    assert not any(region["shared"] or region["regions"] for region in regions)
+
+
+def test_shared_instructions_add_up(folder: Path, run: Run) -> None:
+    chosen = report(run, "regions.cl", "--factor", 4)["coarsenings"][0]
+
+    def shared(regions: list[dict[str, Any]]) -> int:
+        return sum(region["shared"] + shared(region["regions"]) for region in regions)
+
+    assert chosen["shared"] == chosen["outside"]["shared"] + shared(chosen["regions"])
+    assert chosen["outside"]["shared"] == 3 * chosen["outside"]["uniform"]
+
+
+def test_each_coarsening_has_its_report(run: Run) -> None:
+    words = ("--factor", 2, "--dim", 0, "--factor", 2, "--dim", 1)
+    found = report(run, SUITE["sobel"].kernel_file, *words)
+    assert [(each["factor"], each["dimension"]) for each in found["coarsenings"]] == [(2, 0), (2, 1)]
+    # The second sees the copies that the first has made, and still knows where they stand in the source.
+    lines = [{region["line"] for region in each["regions"]} for each in found["coarsenings"]]
+    assert lines[0] == lines[1] == {16}
+
+
+def test_factor_1_has_nothing_to_report(folder: Path, run: Run) -> None:
+    assert report(run, "regions.cl", "--factor", 1)["coarsenings"] == []
+    assert run("apply", "regions.cl", "--factor", 1, "--report").out == "kernel regions: not coarsened\n"
+
+
+def test_a_file_gets_the_report(folder: Path, run: Run) -> None:
+    printed = run("apply", "regions.cl", "--factor", 4, "--report").out
+    outcome = run("apply", "regions.cl", "--factor", 4, "--report", "-o", "report.txt")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert (folder / "report.txt").read_text() == printed
+
+
+def test_ir_has_blocks_where_it_has_no_places(folder: Path, run: Run) -> None:
+    (folder / "regions.ll").write_text(coarsen(REGIONS, factor=1).llvm_ir)
+    first = report(run, "regions.ll", "--factor", 4)["coarsenings"][0]["regions"][0]
+    assert (first["file"], first["line"], first["column"], first["first_line"]) == (None, None, None, None)
+    assert f"block {first['block']} " in run("apply", "regions.ll", "--factor", 4, "--report").out
+
+
+def test_a_refusal_as_json(folder: Path, run: Run) -> None:
+    outcome = run("apply", "groups.cl", "--factor", 2, "--report", "-f", "json")
+    assert outcome.code == 3
+    assert outcome.error.startswith("groups.cl:4:32: get_sub_group_id is a sub-group operation")
+    assert json.loads(outcome.out) == {
+        "kernel": "groups",
+        "refusal": {
+            "code": "sub-group",
+            "reason": "get_sub_group_id is a sub-group operation",
+            "file": "groups.cl",
+            "line": 4,
+            "column": 32,
+        },
+    }
+
+
+def test_a_refusal_as_a_table_is_the_error(folder: Path, run: Run) -> None:
+    outcome = run("apply", "groups.cl", "--factor", 2, "--report", "-o", "report.txt")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert not (folder / "report.txt").exists()
+
+
+def test_wide_accesses_are_counted(folder: Path, run: Run) -> None:
+    words = ("reverse.cl", "--factor", 2, "--report")
+    found = json.loads(run("apply", *words, "--wide-accesses", "-f", "json").out)["wide_accesses"]
+    assert found["loads"] == 2 * found["wide_loads"] > 0
+    assert f"Wide accesses: {found['loads']} loads became" in run("apply", *words, "--wide-accesses").out
+    assert json.loads(run("apply", *words, "-f", "json").out)["wide_accesses"] is None
+
+
+def test_clean_up_is_counted(folder: Path, run: Run) -> None:
+    on = report(run, "regions.cl", "--factor", 8)["instructions"]
+    off = report(run, "regions.cl", "--factor", 8, "--no-clean-up")["instructions"]
+    assert off["cleaned"] is None
+    assert on["cleaned"] == off["after"] - on["after"] > 0
+
+
+def test_added_arguments(folder: Path, run: Run) -> None:
+    words = ("reverse.cl", "--factor", 2, "--level", "group", "--any-size")
+    assert report(run, *words)["added_arguments"] == [
+        {
+            "name": "global_size_x",
+            "meaning": "global-size",
+            "sentence": "the uncoarsened launch's global size along dimension 0, a ulong",
+            "dimension": 0,
+            "like": None,
+        },
+        {
+            "name": "tile_1",
+            "meaning": "local-memory",
+            "sentence": "local memory of the size that is passed for tile",
+            "dimension": None,
+            "like": "tile",
+        },
+    ]
+    outcome = run("apply", *words)
+    assert outcome.err.splitlines() == [
+        f"coarsen: note: pass for the added argument {name}: {sentence}"
+        for name, sentence in (
+            ("global_size_x", "the uncoarsened launch's global size along dimension 0, a ulong"),
+            ("tile_1", "local memory of the size that is passed for tile"),
+        )
+    ]
+    assert "// tile_1: local memory of the size that is passed for tile\nkernel void reverse(" in outcome.out
+
+
+def test_options_mean_the_same_as_arguments(folder: Path, run: Run) -> None:
+    words = ("--factor", 4, "--any-size", "--fast-path", "always", "--lock-step", "never", "--no-clean-up")
+    wanted = coarsen(
+        REGIONS, factor=4, any_size=True, fast_path="always", lock_step="never", clean_up=False
+    ).opencl_c
+    assert run("apply", "regions.cl", *words, "-q").out == wanted
+
+
+def test_levels_go_with_dimensions(folder: Path, run: Run) -> None:
+    words = ("--dim", 0, "--factor", 2, "--level", "group", "--dim", 0, "--factor", 4, "--level", "item")
+    found = report(run, "regions.cl", *words)["coarsenings"]
+    assert [(each["factor"], each["level"]) for each in found] == [(2, "group"), (4, "item")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--report", "--explain"), "give --explain or --report, but not both"),
+        (("-f", "json"), "--format goes with --report"),
+        (("--report",), "give --factor, or --device"),
+        (("--report", "--factor", 2, "--level", "warp"), "'warp' is not one of 'item', 'group'"),
+        (("--report", "--factor", 2, "--fast-path", "often"), "'often' is not one of 'auto', 'always', 'never'"),
+    ],
+)
+def test_bad_input(words: tuple[object, ...], message: str, folder: Path, run: Run) -> None:
+    outcome = run("apply", "regions.cl", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.error

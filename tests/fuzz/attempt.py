@@ -1,0 +1,214 @@
+"""Tries a coarsening on a device: does the coarsened kernel leave behind what the original does?"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from coarsen.api import CoarsenedKernel
+from coarsen.errors import RefusalError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.run import GuardedBuffer
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.building import build_uncached
+from coarsen.transform.configuration import Coarsening, Configuration, Level
+from coarsen.transform.transforms import DeviceKind, Transforms, Use
+
+from .launches import Launch, sizes_of
+from .render import COUNTERS, DATA, NAME, OPERATIONS, SLOTS
+from .trial import UNOPTIMISED
+
+ORIGINAL, COARSENED = "original", "coarsened"
+Contents = list[NDArray[np.uint32]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of it.
+
+    `kind` is "same" or "refused" (with the code in `detail`), or a failure of the coarsened kernel, "wrong
+    result", "outside" (of its buffers), "not built", "error" (in this package), "crash" or "hang"; or "original",
+    whatever the device did to the uncoarsened kernel. `detail` says more, in a line.
+    """
+
+    kind: str
+    detail: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it is this package's."""
+        return self.kind not in ("same", "refused", "original")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A trial as `trial.to_json` gives it: a kernel's source, its launch, how it is coarsened."""
+
+    source: str
+    launch: Launch
+    configuration: Configuration
+    any_size: bool
+    free_local_size: int
+    transforms: Transforms
+    inputs: int
+    optimise: bool
+
+    @staticmethod
+    def of(fields: dict[str, Any]) -> Attempt:
+        """From JSON."""
+        launch = fields["launch"]
+        offset = launch["offset"]
+        return Attempt(
+            fields["source"],
+            Launch(
+                tuple(launch["global_size"]),
+                tuple(launch["local_size"]),
+                None if offset is None else tuple(offset),
+            ),
+            tuple(Coarsening(**{**entry, "level": Level(entry["level"])}) for entry in fields["configuration"]),
+            fields["any_size"],
+            fields["free_local_size"],
+            _transforms(fields["transforms"]),
+            fields["inputs"],
+            fields["optimise"],
+        )
+
+
+def _transforms(fields: dict[str, Any]) -> Transforms:
+    return Transforms(
+        Use(fields["fast_path"]),
+        Use(fields["lock_step"]),
+        fields["wide_accesses"],
+        fields["clean_up"],
+        DeviceKind(fields["device_kind"]),
+    )
+
+
+Report = Callable[[str], None]
+
+
+def attempt(wanted: Attempt, queue: cl.CommandQueue, form: str, report: Report = lambda stage: None) -> Verdict:
+    """Run original and coarsened kernel on the queue's device, the latter through "opencl_c" or "spirv".
+
+    `report` is told what comes next, so that one who watches from outside knows what crashed.
+    """
+    report(COARSENED)
+    try:
+        kernel = coarsened(wanted.source, wanted.configuration, wanted.any_size, wanted.transforms)
+        code = _code(kernel, form)
+    except RefusalError as refusal:
+        return Verdict("refused", refusal.code)
+    except Exception as error:  # whatever this package raises is a finding
+        return Verdict("error", _line(error))
+    report(ORIGINAL)
+    options = [] if wanted.optimise else [UNOPTIMISED]
+    try:
+        original = _build(queue.context, wanted.source, options)
+        expected = _run(queue, original, wanted, wanted.launch.global_size, wanted.launch.local_size, ())
+    except cl.Error as error:
+        return Verdict("original", _line(error))
+    report(COARSENED)
+    standard = [kernel.opencl_c_standard] if form == "opencl_c" else []
+    sizes = sizes_of(wanted.launch, wanted.configuration, wanted.any_size, wanted.free_local_size)
+    try:
+        built = _build(queue.context, code, [*standard, *options])
+        got = _run(queue, built, wanted, *sizes, _added(kernel.kernel, wanted.launch))
+    except cl.Error as error:
+        return Verdict("not built", _line(error))
+    return _compared(expected, got)
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def _code(kernel: CoarsenedKernel, form: str) -> str | bytes:
+    return kernel.opencl_c if form == "opencl_c" else kernel.spirv
+
+
+@functools.lru_cache(maxsize=2)
+def _lowered(source: str) -> Kernel:
+    return lower(source, NAME)
+
+
+@functools.lru_cache(maxsize=2)
+def coarsened(source: str, chosen: Configuration, any_size: bool, transforms: Transforms) -> CoarsenedKernel:
+    """A kernel, coarsened; kept for the next device."""
+    kernel = coarsen_kernel(_lowered(source), chosen, transforms=transforms, any_size=any_size)
+    return CoarsenedKernel(kernel, chosen, ())
+
+
+def _build(context: cl.Context, source: str | bytes, options: list[str]) -> cl.Kernel:
+    return cl.Kernel(build_uncached(context, source, options), NAME)
+
+
+def _inputs(seed: int) -> tuple[Contents, list[np.uint32]]:
+    """Contents of data, result and total, and the two numbers."""
+    rng = np.random.default_rng(seed)
+    # Half of the data are small, so that counts and choices made of them differ.
+    data = np.where(rng.random(DATA) < 0.5, rng.integers(0, 9, DATA), rng.integers(0, 2**32, DATA)).astype(
+        np.uint32
+    )
+    result = rng.integers(0, 2**32, 96 * SLOTS, dtype=np.uint32)
+    total = rng.integers(0, 2**32, len(OPERATIONS) * COUNTERS, dtype=np.uint32)
+    return [data, result, total], [np.uint32(number) for number in rng.integers(0, 99, 2)]
+
+
+def _added(kernel: Kernel, launch: Launch) -> tuple[Any, ...]:
+    """The arguments that transforms have added."""
+    return tuple(
+        np.uint64(launch.global_size[argument.dimension])
+        if argument.meaning == "global-size"
+        else cl.LocalMemory(_tile_bytes(launch))
+        for argument in kernel.added_arguments
+    )
+
+
+def _tile_bytes(launch: Launch) -> int:
+    return 4 * math.prod(launch.local_size)
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What a launch left in the buffers, and whether it kept to them."""
+
+    contents: Contents
+    kept_inside: bool
+
+
+def _run(
+    queue: cl.CommandQueue,
+    kernel: cl.Kernel,
+    wanted: Attempt,
+    global_size: tuple[int, ...],
+    local_size: tuple[int, ...],
+    added: tuple[Any, ...],
+) -> _Left:
+    contents, numbers = _inputs(wanted.inputs)
+    buffers = [GuardedBuffer(queue, array) for array in contents]
+    # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
+    tile: Any = cl.LocalMemory(_tile_bytes(wanted.launch))
+    kernel.set_args(*(buffer.view for buffer in buffers), tile, *numbers, *added)
+    cl.enqueue_nd_range_kernel(queue, kernel, global_size, local_size, wanted.launch.offset).wait()
+    return _Left([buffer.read() for buffer in buffers], all(buffer.intact() for buffer in buffers))
+
+
+def _compared(expected: _Left, got: _Left) -> Verdict:
+    if not got.kept_inside:
+        return Verdict("outside", "the coarsened kernel wrote outside its buffers")
+    for name, wanted, found in zip(("data", "result", "total"), expected.contents, got.contents, strict=True):
+        wrong = np.flatnonzero(wanted != found)
+        if wrong.size:
+            first = wrong[0]
+            return Verdict(
+                "wrong result", f"{name}: {wrong.size} wrong, [{first}] is {found[first]}, not {wanted[first]}"
+            )
+    return Verdict("same")

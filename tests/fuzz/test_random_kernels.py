@@ -1,0 +1,55 @@
+"""Random kernels: what the original leaves in its buffers, the coarsened one does, on every compiled device.
+
+A failure names the seed: `python -m tests.fuzz --seeds SEED` shrinks it. Many more seeds are tried in that way;
+here, a few, or with COARSEN_DIFFERENTIAL=full some hundreds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from coarsen.runtime.devices import DeviceDescription
+
+from ..conftest import short_name
+from ..transform.suite_combinations import FULL
+from .child import Child, Target
+from .generate import KernelGenerator
+from .trial import trial_of
+
+SEEDS = range(600 if os.environ.get(FULL) == "full" else 40)
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    """Where kernels are compiled: the devices' compilers may crash."""
+    with Child() as started:
+        yield started
+
+
+def runs_on(parameters: dict[str, object]) -> bool:
+    """PoCL takes a second for a kernel: every other one is enough for it, unless there is time."""
+    device, seed = parameters["device"], parameters["seed"]
+    slow = isinstance(device, DeviceDescription) and device.is_called("pocl")
+    return not slow or len(SEEDS) > 40 or seed in SEEDS[::2]
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_kernel(seed: int, device: DeviceDescription, child: Child) -> None:
+    form = "spirv" if device.takes_spirv and seed % 4 == 0 else "opencl_c"
+    verdict = child.judge(trial_of(seed), Target(short_name(device), form))
+    assert not verdict.is_failure, verdict
+
+
+def test_most_are_tried_to_the_end(child: Child) -> None:
+    """Were the generator's kernels refused, or beyond the device, the test above would test nothing."""
+    verdicts = [child.judge(trial_of(seed), Target("intel", "opencl_c")) for seed in range(15)]
+    assert sum(verdict.kind == "same" for verdict in verdicts) >= 12
+
+
+def test_a_seed_always_gives_the_same_trial() -> None:
+    assert trial_of(3) == trial_of(3)
+    assert len({KernelGenerator(seed).kernel() for seed in range(20)}) == 20

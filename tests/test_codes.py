@@ -1,0 +1,57 @@
+"""Refusals and regions have codes of the tables, and every code of the tables is used and documented."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from coarsen.analysis import legality
+from coarsen.codes import REFUSALS, REGION_REASONS
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "coarsen").rglob("*.py"))
+# What makes a refusal: the exception itself, and the OpenCL C writer's `refusal(code, reason, instruction)`.
+REFUSAL_MAKERS = ("RefusalError", "refusal")
+REASON_MAKERS = ("NotTogether", "Reason")
+# Where the code is not written at the call: it comes with another refusal, or from a table of its own.
+PASSED_ON = {"refusal.code", "code"}
+
+
+def codes_in(path: Path, makers: tuple[str, ...]) -> Iterator[ast.expr]:
+    """The first argument of each call of one of these."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and node.args:
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in makers:
+                yield node.args[0]
+
+
+def written_codes(makers: tuple[str, ...]) -> set[str]:
+    found = (code for path in SOURCES for code in codes_in(path, makers))
+    return {str(code.value) for code in found if isinstance(code, ast.Constant)}
+
+
+def test_codes_of_all_refusals_are_in_the_table() -> None:
+    assert written_codes(REFUSAL_MAKERS) | {code for _, code, _ in legality._REASONS} == set(REFUSALS)
+
+
+def test_codes_of_all_region_reasons_are_in_the_table() -> None:
+    assert written_codes(REASON_MAKERS) == set(REGION_REASONS)
+
+
+def test_other_codes_are_passed_on() -> None:
+    for path in SOURCES:
+        codes = codes_in(path, (*REFUSAL_MAKERS, *REASON_MAKERS))
+        assert {ast.unparse(code) for code in codes if not isinstance(code, ast.Constant)} <= PASSED_ON, path
+
+
+def test_each_meaning_is_a_sentence() -> None:
+    meanings = [*REFUSALS.values(), *REGION_REASONS.values()]
+    assert all(meaning[0].isupper() and meaning.endswith(".") for meaning in meanings)
+
+
+def test_each_code_is_documented() -> None:
+    documentation = (ROOT / "coarsen" / "README.md").read_text(encoding="utf-8")
+    codes = {**REFUSALS, **REGION_REASONS}
+    assert [code for code, meaning in codes.items() if f"| `{code}` | {meaning} |" not in documentation] == []

@@ -1,0 +1,65 @@
+"""The fast path and lock-step, on and off: the uncoarsened kernel's results, on every device, in both forms."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pyopencl as cl
+import pytest
+
+from coarsen.api import CoarsenedKernel
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.transform.configuration import Configuration
+from coarsen.transform.transforms import DeviceKind, Transforms, Use
+
+from .agreement_cases import AGREEMENT_CASES
+from .cases import CASES, Case
+from .harness import assert_same, build_coarsened, build_original, configurations, forms, launch, lowered
+from .test_hazards import runs_on as runs_on
+
+CHOICES = {
+    "always": Transforms(Use.ALWAYS, Use.ALWAYS),
+    "always-for-cpu": Transforms(Use.ALWAYS, Use.ALWAYS, device_kind=DeviceKind.CPU),
+    "fast-path": Transforms(Use.ALWAYS, Use.NEVER, clean_up=False),
+    "lock-step": Transforms(Use.NEVER, Use.ALWAYS, clean_up=False),
+    "neither": Transforms(Use.NEVER, Use.NEVER),
+    "auto": Transforms(),
+}
+
+
+def combinations() -> list[Any]:
+    """The cases of agreement with every choice; of all other hazards, "always" at one factor."""
+    found = []
+    for case in AGREEMENT_CASES:
+        for dimension in case.dimensions:
+            for index, chosen in enumerate(configurations(case, dimension)):
+                name = list(CHOICES)[index % len(CHOICES)]
+                found += [_parameters(case, chosen, name)]
+            smallest = min(configurations(case, dimension))
+            found += [_parameters(case, smallest, name) for name in CHOICES]
+    for case in CASES:
+        found.append(_parameters(case, max(configurations(case, case.dimensions[0])), "always"))
+    return list({parameters.id: parameters for parameters in found}.values())
+
+
+def _parameters(case: Case, chosen: Configuration, choice: str) -> Any:  # noqa: ANN401 (pytest's own type)
+    name = f"{case.name}-{'-'.join(map(str, chosen))}-{choice}".replace(" ", "_")
+    return pytest.param(case, chosen, choice, id=name)
+
+
+@pytest.mark.parametrize(("case", "chosen", "choice"), combinations())
+def test_same_results(
+    case: Case, chosen: Configuration, choice: str, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    original = launch(queue, build_original(queue.context, case), case)
+    coarsened = CoarsenedKernel(coarsen_kernel(lowered(case), chosen, transforms=CHOICES[choice]), chosen, ())
+    for form in forms(device):
+        kernel = build_coarsened(queue.context, coarsened, form, case.options)
+        assert_same(original, launch(queue, kernel, case, chosen), case.tolerance)
+
+
+def test_every_choice_is_tested_with_every_case_of_agreement() -> None:
+    tested = {(parameters.values[0].name, parameters.values[2]) for parameters in combinations()}
+    assert tested.issuperset(itertools.product((case.name for case in AGREEMENT_CASES), CHOICES))

@@ -1,0 +1,311 @@
+"""Wide accesses: what is merged, what is not, and that results are the same with them as without.
+
+COARSEN_DIFFERENTIAL=full runs factors 2, 4 and 8 instead of one.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from coarsen.api import CoarsenedKernel
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.printer import module_text
+from coarsen.opencl_bench.comparison import compare
+from coarsen.opencl_bench.run import run_workload
+from coarsen.opencl_bench.suite import SUITE
+from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.transform.configuration import Coarsening, Configuration
+from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from coarsen.transform.wide_accesses import WideAccesses
+
+from . import test_suite
+from .cases import CASES, Case
+from .harness import assert_same, build_coarsened, build_original, forms, launch, lowered
+from .suite_combinations import FULL, Combination
+
+FACTORS = (2, 4, 8) if os.environ.get(FULL) == "full" else (4,)
+
+
+def widened(
+    kernel: Kernel, chosen: Configuration, transforms: Transforms = DEFAULT
+) -> tuple[CoarsenedKernel, WideAccesses]:
+    """A coarsened kernel with wide accesses, and what was merged."""
+    observer = Observer()
+    coarsened = coarsen_kernel(kernel, chosen, observer, replace(transforms, wide_accesses=True))
+    assert observer.wide_accesses is not None
+    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions)), observer.wide_accesses
+
+
+@dataclass(frozen=True)
+class Small:
+    """A small kernel `k(global T *to, global const T *from, int width)`: its body, what is merged at factor 4.
+
+    `merged` counts loads, wide loads, stores and wide stores; `is_defined` says whether all results are.
+    """
+
+    name: str
+    body: str
+    merged: tuple[int, int, int, int]
+    parameters: str = "global float *to, global const float *from, int width"
+    has_limit: bool = True
+    element: type[np.generic] = np.float32
+    is_defined: bool = True
+
+    @property
+    def case(self) -> Case:
+        """How it is launched: 64 work-items, room for 512 elements."""
+        text = f"kernel void k({self.parameters})\n{{\n{self.body}\n}}\n"
+
+        def arguments(rng: np.random.Generator, _items: int) -> list[Any]:
+            contents = [rng.integers(0, 100, 512).astype(self.element) for _ in range(2)]
+            return [*contents, np.int32(3)]
+
+        return Case("k", (64,), (32,), arguments, factors=(2, 4, 8), text=text)
+
+
+RESTRICT = "global float *restrict to, global const float *restrict from, int width"
+ID = "int x = get_global_id(0);"
+MERGED = (
+    Small("copy", f"{ID} to[x] = from[x];", (4, 1, 4, 1)),
+    Small("ids_of_64_bits", "size_t x = get_global_id(0); to[x] = from[x];", (4, 1, 4, 1), has_limit=False),
+    Small("shifted", f"{ID} to[x + width] = 2 * from[x + 2 * width + 1];", (4, 1, 4, 1)),
+    Small("unsigned_below", "uint x = get_global_id(0); to[x] = from[x + 3 - width];", (4, 1, 4, 1)),
+    Small("three_neighbours", f"{ID} to[x] = from[x] + from[x + 1] + from[x + 2];", (12, 2, 4, 1), RESTRICT),
+    Small("backwards", f"{ID} to[x] = from[63 - x];", (4, 1, 4, 1)),
+    Small("update", f"{ID} to[x] += 3 * from[x];", (8, 2, 4, 1)),
+    Small("between_restricted", f"{ID} to[x] = from[x]; to[x + 64] = from[x + 1];", (7, 1, 8, 2), RESTRICT),
+    Small(
+        "moving_index",
+        f"{ID} float sum = 0; for (int i = 0; i < 5; ++i, x += width) sum += from[x]; to[get_global_id(0)] = sum;",
+        (4, 1, 4, 1),
+    ),
+    Small(
+        "moving_pointer",
+        f"{ID} global const float *p = from + x; float sum = 0; for (int i = 0; i < 5; ++i, p += width) sum += *p;"
+        " to[x] = sum;",
+        (4, 1, 4, 1),
+    ),
+    Small(
+        "static_local",
+        f"local float tile[32]; {ID} int l = get_local_id(0); tile[l] = from[x]; barrier(CLK_LOCAL_MEM_FENCE);"
+        " to[x] = tile[31 - l];",
+        (8, 2, 8, 2),
+    ),
+    Small(
+        "pairs",
+        f"{ID} to[x] = from[x] + 1;",
+        (4, 1, 4, 1),
+        "global float2 *to, global const float2 *from, int width",
+    ),
+    Small(
+        "bytes",
+        f"{ID} to[x] = from[x] / 3;",
+        (4, 1, 4, 1),
+        "global uchar *to, global const uchar *from, int width",
+        element=np.uint8,
+    ),
+    Small(
+        "doubles",
+        f"{ID} to[x] = from[x] * 3;",
+        (4, 1, 4, 1),
+        "global double *to, global const double *from, int width",
+        element=np.float64,
+    ),
+    Small("constant_values", f"{ID} to[x] = 5.0f;", (0, 0, 4, 1)),
+)
+REFUSED = (
+    Small("stride_2", f"{ID} to[2 * x] = from[2 * x];", (0, 0, 0, 0)),
+    Small("index_of_8_bits", f"{ID} to[x] = from[(uchar)(x + 250)];", (0, 0, 4, 1)),
+    Small("index_of_16_bits", f"{ID} to[x] = from[(ushort)(x + 65534 + width) % 256];", (0, 0, 4, 1)),
+    Small("signed_8_bits", f"{ID} to[x] = from[128 + (char)(x + 126)];", (0, 0, 4, 1)),
+    Small("quotient", f"{ID} to[x] = from[x / 2];", (0, 0, 4, 1)),
+    Small("exclusive_or", f"{ID} to[x] = from[x ^ width];", (0, 0, 4, 1)),
+    Small("rows", f"{ID} to[x * width] = from[x * width];", (0, 0, 0, 0)),
+    Small(
+        "volatile",
+        f"{ID} to[x] = from[x];",
+        (0, 0, 0, 0),
+        "volatile global float *to, volatile global const float *from, int width",
+    ),
+    Small("fence", f"{ID} to[x] = from[x]; mem_fence(CLK_GLOBAL_MEM_FENCE); to[x] += from[x];", (12, 3, 8, 2)),
+    Small(
+        "packed",
+        f"{ID} to[x].value = from[x].value;",
+        (0, 0, 0, 0),
+        "global struct __attribute__((packed)) { uchar kind; float value; } *to,"
+        " global const struct __attribute__((packed)) { uchar kind; float value; } *from, int width",
+    ),
+    Small(
+        "three_components",  # which clang loads and stores as four
+        f"{ID} to[x] = from[x] * 2;",
+        (0, 0, 0, 0),
+        "global float3 *to, global const float3 *from, int width",
+        is_defined=False,
+    ),
+    Small(
+        "store_behind_a_loop",
+        f"{ID} float sum = 0; for (int i = 0; i < 5; ++i) sum += from[x * 5 + i]; to[x] = sum;",
+        (0, 0, 0, 0),
+    ),
+    Small(
+        "overlapping_stores",
+        f"{ID} to[x] = from[x]; to[x + 1] = from[x + 70];",
+        (8, 2, 8, 2),
+        RESTRICT,
+        is_defined=False,
+    ),
+    Small("aliasing", f"{ID} to[x] = from[x]; to[x + 64] = from[x + 1];", (8, 2, 8, 2)),
+)
+SMALL = [pytest.param(small, id=small.name) for small in (*MERGED, *REFUSED)]
+DEFINED = [pytest.param(small, id=small.name) for small in (*MERGED, *REFUSED) if small.is_defined]
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_what_is_merged(small: Small) -> None:
+    _, merged = widened(lowered(small.case), (Coarsening(4),), REPLICATION_ALONE)
+    assert (merged.loads, merged.wide_loads, merged.stores, merged.wide_stores) == small.merged
+    assert (merged.objects_below is not None) == (small.has_limit and any(small.merged))
+
+
+@pytest.mark.parametrize("small", DEFINED)
+def test_small_kernels_give_the_same(small: Small, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    for factor in FACTORS:
+        check(small.case, (Coarsening(factor),), device, queue)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_hazards_give_the_same(case: Case, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    for dimension in case.dimensions:
+        for factor in FACTORS:
+            if case.local_size[dimension] % factor == 0:
+                check(case, (Coarsening(factor, dimension),), device, queue)
+
+
+def check(case: Case, chosen: Configuration, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    """Compare with the original where anything was merged."""
+    kernel, merged = widened(lowered(case), chosen)
+    if not merged.wide_loads + merged.wide_stores:
+        return
+    original = launch(queue, build_original(queue.context, case), case)
+    for form in forms(device):
+        built = build_coarsened(queue.context, kernel, form, case.options)
+        assert_same(original, launch(queue, built, case, chosen), case.tolerance)
+
+
+BENCHMARKS = [
+    Combination(benchmark.name, Coarsening(factor, dimension), "1")
+    for benchmark in SUITE.values()
+    for dimension in benchmark.dimensions
+    for factor in FACTORS
+    if benchmark.divisible_local_sizes[dimension][dimension] % factor == 0
+]
+
+
+@functools.lru_cache(maxsize=64)
+def widened_benchmark(name: str, chosen: Configuration) -> tuple[CoarsenedKernel, WideAccesses]:
+    return widened(test_suite.lowered(name), chosen)
+
+
+class WideBenchmark(test_suite.CoarsenedBenchmark):
+    """Launches a benchmark's coarsened kernel with wide accesses."""
+
+    def _build(self, used: Configuration) -> cl.Kernel:
+        kernel, _ = widened_benchmark(self._benchmark.name, used)
+        return build_coarsened(self._context, kernel, self._form, self._benchmark.build_options)
+
+
+@pytest.mark.parametrize("combination", BENCHMARKS, ids=str)
+def test_benchmarks_give_the_reference_results(
+    combination: Combination, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    _, merged = widened_benchmark(combination.benchmark, (combination.coarsening,))
+    if not merged.wide_loads + merged.wide_stores:
+        return
+    work = test_suite.workload(combination.benchmark, combination.coarsening.dimension)
+    for form in forms(device):
+        kernels = WideBenchmark(queue, combination, form)
+        result = run_workload(queue, work, kernels.choose)
+        assert compare(result.outputs, work.expected(), work) == [], form
+        assert result.guards_intact and kernels.exact, form
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """As for the tests without wide accesses."""
+    if "case" in parameters and "device" in parameters:
+        case, device = parameters["case"], parameters["device"]
+        # PoCL 3.1 has no `vstoren` in OpenCL C 2.0.
+        wrong_on = "pocl" if "-cl-std=CL2.0" in case.options else case.wrong_on
+        wrong = bool(wrong_on) and device.is_called(wrong_on)
+        return not wrong and not (case.needs and device.is_called("oclgrind"))
+    if "combination" in parameters:
+        return test_suite.runs_on(parameters)
+    return True
+
+
+SHARED = """
+kernel void k(global int *first, global int *second, global int *third)
+{
+    int x = get_global_id(0);
+    int before = second[x];
+    first[x] = before + 1;
+    int after = second[x];
+    third[x] = after;
+    second[x] = 10 * after + third[x];
+}
+"""
+
+
+@pytest.mark.parametrize("shared", [(0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 0, 0), (0, 1, 2)])
+def test_arguments_may_be_one_buffer(
+    shared: tuple[int, int, int], device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    case = Case("k", (64,), (32,), lambda rng, n: [], text=SHARED)
+    kernel, merged = widened(lowered(case), (Coarsening(4),))
+    assert merged.wide_loads and merged.wide_stores
+    wanted = with_shared_buffers(queue, build_original(queue.context, case), 64, shared)
+    for form in forms(device):
+        built = build_coarsened(queue.context, kernel, form, ())
+        np.testing.assert_array_equal(with_shared_buffers(queue, built, 16, shared), wanted)
+
+
+def with_shared_buffers(
+    queue: cl.CommandQueue, kernel: cl.Kernel, items: int, shared: tuple[int, int, int]
+) -> np.ndarray[Any, Any]:
+    """What three buffers hold after a launch; `shared` says which of them each argument is."""
+    contents = np.arange(3 * 64, dtype=np.int32).reshape(3, 64) % 97
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffers = [cl.Buffer(queue.context, flags, hostbuf=row) for row in contents]
+    kernel(queue, (items,), None, *(buffers[index] for index in shared))
+    for row, buffer in zip(contents, buffers, strict=True):
+        cl.enqueue_copy(queue, row, buffer)
+    return contents
+
+
+def test_nothing_is_merged_unless_asked_for() -> None:
+    case = MERGED[0].case
+    observer = Observer()
+    coarsened = coarsen_kernel(lowered(case), (Coarsening(4),), observer)
+    assert observer.wide_accesses is None
+    assert "vload" not in module_text(coarsened)
+
+
+def test_the_limit_is_told() -> None:
+    kernel, merged = widened(lowered(MERGED[0].case), (Coarsening(4),))
+    assert merged.objects_below == 2**32 * 4
+    assert any("16 GiB" in assumption for assumption in kernel.assumptions)
+
+
+def test_ptx_and_llvm_ir_have_the_accesses() -> None:
+    kernel, _ = widened(lowered(MERGED[0].case), (Coarsening(4),))
+    assert "@_Z6vload4mPU3AS1Kf(i64 0, ptr addrspace(1) %" in kernel.llvm_ir
+    assert "@_Z7vstore4Dv4_fmPU3AS1f(<4 x float> %" in kernel.llvm_ir
+    assert kernel.ptx().count("ld.global") == 4

@@ -1,0 +1,152 @@
+"""Whole work-groups merged: the coarsened kernel gives what the original gives, on every device, in both forms.
+
+`make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full all are run, with and without the
+transforms besides replication.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyopencl as cl
+import pytest
+
+from coarsen.api import CoarsenedKernel
+from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.devices import DeviceDescription
+from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
+from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+
+from .cases import CASES, Case
+from .group_cases import GROUP_CASES
+from .harness import assert_same, build_coarsened, build_original, forms, launch, lowered
+from .suite_combinations import everything_is_asked_for
+
+FACTORS = (2, 3, 4, 8)
+# PoCL 3.1 copies what follows a barrier under a condition, for each such barrier again: it compiles for minutes.
+SLOW_ON_POCL = frozenset(
+    {"group_rows_loop", "group_guarded", "group_converging", "barrier_group_uniform"}
+) | frozenset({"group_side_entry", "group_copies_mixed"})
+
+# What can't be coarsened by work-items.
+GROUPS_ALONE = frozenset({"group_side_entry"})
+
+
+@dataclass(frozen=True)
+class Merging:
+    """A kernel, what of it is merged, and with which further transforms."""
+
+    case: Case
+    chosen: Configuration
+    transforms: Transforms = DEFAULT
+    any_size: bool = False
+
+    def __str__(self) -> str:
+        levels = {Level.GROUP: "groups", Level.ITEM: "items"}
+        parts = [f"{levels[c.level]}{c.factor}dimension{c.dimension}stride{c.stride}" for c in self.chosen]
+        flavours = ["alone"] * (self.transforms == REPLICATION_ALONE) + ["any-size"] * self.any_size
+        return "-".join([self.case.name, *parts, *flavours])
+
+
+def groups_of(case: Case, dimension: int) -> int:
+    """The number of work-groups along a dimension."""
+    return case.global_size[dimension] // case.local_size[dimension]
+
+
+def all_mergings() -> Iterator[Merging]:
+    """Every kernel by every factor that its number of groups allows, along each dimension."""
+    for case in (*GROUP_CASES, *CASES):
+        for dimension, factor in itertools.product(case.dimensions, FACTORS):
+            if groups_of(case, dimension) % factor == 0:
+                chosen = configuration([Coarsening(factor, dimension, level=Level.GROUP)])
+                yield from (Merging(case, chosen, transforms) for transforms in (DEFAULT, REPLICATION_ALONE))
+
+
+def all_combinations() -> Iterator[Merging]:
+    """Merged groups whose work-items are merged as well, along the same dimension and along another."""
+    for case in (*GROUP_CASES, *CASES):
+        for groups, items in itertools.product(case.dimensions, case.dimensions):
+            size = case.local_size[items]
+            if groups_of(case, groups) % 2 or size % 2 or case.name in GROUPS_ALONE:
+                continue
+            for stride in {1, size // 2}:
+                pair = [Coarsening(2, groups, level=Level.GROUP), Coarsening(2, items, stride)]
+                yield Merging(case, configuration(pair))
+        if len(case.dimensions) > 1 and all(groups_of(case, d) % 2 == 0 for d in case.dimensions):
+            yield Merging(case, configuration([Coarsening(2, d, level=Level.GROUP) for d in case.dimensions]))
+
+
+def all_with_room_left() -> Iterator[Merging]:
+    """Kernels by factors that their numbers of groups do not divide by, guarded; also with their work-items."""
+    for case in GROUP_CASES:
+        for dimension, factor in itertools.product(case.dimensions, (3, 5, 7)):
+            groups = Coarsening(factor, dimension, level=Level.GROUP)
+            if groups_of(case, dimension) % factor:
+                yield Merging(case, configuration([groups]), any_size=True)
+                yield Merging(case, configuration([groups]), REPLICATION_ALONE, any_size=True)
+
+
+def sample(everything: list[Merging]) -> list[Merging]:
+    """All, or one for each kernel made for groups and for every third other, by turns with other factors."""
+    if everything_is_asked_for():
+        return everything
+    by_case: dict[Case, list[Merging]] = {}
+    for merging in everything:
+        by_case.setdefault(merging.case, []).append(merging)
+    cases = [*GROUP_CASES, *CASES[::3]]
+    chosen = ((number, by_case[case]) for number, case in enumerate(cases) if case in by_case)
+    return [mergings[number * 3 % len(mergings)] for number, mergings in chosen]
+
+
+@functools.lru_cache(maxsize=64)
+def merged(merging: Merging) -> CoarsenedKernel:
+    """A case's kernel, coarsened."""
+    lowered_kernel = lowered(merging.case)
+    kernel = coarsen_kernel(lowered_kernel, merging.chosen, None, merging.transforms, merging.any_size)
+    return CoarsenedKernel(kernel, merging.chosen, ())
+
+
+@pytest.mark.parametrize("merging", sample(list(all_mergings())), ids=str)
+def test_same_results(merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    check(merging, device, queue)
+
+
+@pytest.mark.parametrize("merging", sample(list(all_combinations())), ids=str)
+def test_same_results_with_work_items_merged_too(
+    merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    check(merging, device, queue)
+
+
+@pytest.mark.parametrize("merging", sample(list(all_with_room_left())), ids=str)
+def test_same_results_where_the_groups_do_not_divide(
+    merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    check(merging, device, queue)
+
+
+def check(merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    case = merging.case
+    original = launch(queue, build_original(queue.context, case), case)
+    coarsened = merged(merging)
+    for form in forms(device):
+        kernel = build_coarsened(queue.context, coarsened, form, case.options)
+        outcome = launch(queue, kernel, case, merging.chosen, coarsened.kernel.added_arguments)
+        assert_same(original, outcome, case.tolerance)
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Whether the original kernel runs, and runs right, on the device, and the coarsened one builds in time."""
+    merging, device = parameters["merging"], parameters["device"]
+    case = merging.case
+    if device.is_called("pocl"):
+        under_conditions = merging.any_size or case.name in SLOW_ON_POCL
+        if under_conditions and merging.chosen[0].factor > 2:
+            return False
+    if case.wrong_on and device.is_called(case.wrong_on):
+        return False
+    return not (case.needs and device.is_called("oclgrind"))
