@@ -8,7 +8,7 @@ from coarsen.frontend.lower import lower
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import PlannedRegion, Treatment
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
+from coarsen.transform.transforms import DEFAULT, DeviceKind, Transforms, Use
 
 ARGUMENTS = "global const int *in, global int *out, int n, local int *tile"
 # Long enough for a test of agreement to pay.
@@ -16,7 +16,7 @@ WORK = "for (int i = 0; i < n; ++i) out[x] += in[i] * i;"
 ALWAYS = Transforms(Use.ALWAYS, Use.ALWAYS)
 
 
-def planned(body: str, transforms: Transforms = Transforms()) -> tuple[PlannedRegion, ...]:
+def planned(body: str, transforms: Transforms = DEFAULT) -> tuple[PlannedRegion, ...]:
     kernel = lower(f"kernel void k({ARGUMENTS}) {{ const int x = get_global_id(0); {body} }}")
     analysed = analyse(kernel, 0)
     return plan_regions(analysed.divergence, analysed.regions, transforms).regions
@@ -79,10 +79,8 @@ def test_a_short_region_gets_copies() -> None:
 
 
 def test_guards_without_effects_between_share_a_slow_path() -> None:
-    (region,) = planned(
-        f"if (x < n) {{ int v = in[x]; if (x + v - v > 3) {{ int w = in[x + v]; if (x * w >= 0 || w) {{ {WORK} }} }} }}",
-        ALWAYS,
-    )
+    inner = f"int w = in[x + v]; if (x * w >= 0 || w) {{ {WORK} }}"
+    (region,) = planned(f"if (x < n) {{ int v = in[x]; if (x + v - v > 3) {{ {inner} }} }}", ALWAYS)
     assert len(region.branches) > 1
     assert not region.nested
 
