@@ -18,14 +18,13 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
 from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration_of
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
+from coarsen.transform.transforms import DeviceKind, Transforms, UseName, use_named
 
 if TYPE_CHECKING:
     from coarsen.models import Prediction
     from coarsen.prediction import KernelPrediction
 
 ModelName = Literal["default", "cascade"]
-UseName = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -129,10 +128,11 @@ def coarsen(
         RefusalError: the kernel can't be coarsened faithfully; `needs-whole-groups` where that is so only for
             `any_size`.
     """
+    _check_type("source", source, (str, Path), "text or a path")
     chosen = configuration_of(factor, dim, stride, level)
     transforms = Transforms(
-        fast_path=_use("fast_path", fast_path),
-        lock_step=_use("lock_step", lock_step),
+        fast_path=use_named("fast_path", fast_path),
+        lock_step=use_named("lock_step", lock_step),
         wide_accesses=bool(wide_accesses),
         clean_up=bool(clean_up),
         device_kind=_device_kind(device_kind),
@@ -145,10 +145,9 @@ def coarsen(
     return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions), needs_groups)
 
 
-def _use(name: str, value: str) -> Use:
-    if value not in tuple(Use):
-        raise InvalidInputError(f"{name} is 'auto', 'always' or 'never', not {value!r}")
-    return Use(value)
+def _check_type(argument: str, value: object, types: tuple[type, ...], wanted: str) -> None:
+    if not isinstance(value, types):
+        raise InvalidInputError(f"{argument} is {wanted}, not {value!r}")
 
 
 def _device_kind(value: str) -> DeviceKind:
@@ -220,6 +219,8 @@ def predict(
     # Imported late: the models load NumPy, which a coarsening by a given factor does without.
     from coarsen import prediction
 
+    _check_type("source", source, (str, Path), "text or a path")
+    _check_type("device", device, (str,), "a name or an index, as text")
     dimension = Coarsening(1, dim).dimension
     if model not in ("default", "cascade"):
         raise InvalidInputError(f"the model is 'default' or 'cascade', not {model!r}")

@@ -1,6 +1,6 @@
 """What coarsening does to each line of a kernel's source.
 
-    kernel, dimension ─▶ legality, divergence, regions ─▶ marks per source line ─▶ numbered lines, gutter
+    kernel, dimension, level ─▶ legality, divergence, regions ─▶ marks per source line ─▶ numbered lines, gutter
 
 Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the
 same file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR
@@ -20,12 +20,13 @@ from coarsen.analysis.builtins import is_barrier
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.transform.coarsen import Analysed, analyse
+from coarsen.transform.configuration import Level
 
 LEGEND = (
     (".", "uniform: stands once"),
     ("D", "divergent: stands once for each merged work-item"),
     (">1", "divergent region 1 begins after this branch"),
-    ("1", "inside divergent region 1, which is copied whole for each merged work-item"),
+    ("1", "inside divergent region 1, where merged work-items may part (see --report)"),
     ("B", "barrier: stands once"),
     ("U", "branch taken as uniform, since a barrier depends on it"),
 )
@@ -76,6 +77,7 @@ class Explanation:
     lines: tuple[MarkedLine, ...]
     regions: int
     elsewhere: tuple[MarkedLine, ...] = ()
+    level: Level = Level.ITEM
 
     def __str__(self) -> str:
         return "\n".join(self.text_lines()) + "\n"
@@ -102,7 +104,8 @@ class Explanation:
         count = {0: "no divergent region", 1: "1 divergent region"}.get(
             self.regions, f"{self.regions} divergent regions"
         )
-        return f"kernel {self.kernel}, coarsened along dimension {self.dimension}: {count}"
+        merged = "" if self.level is Level.ITEM else "work-groups "
+        return f"kernel {self.kernel}, {merged}coarsened along dimension {self.dimension}: {count}"
 
     def text_of(self, line: MarkedLine) -> str:
         """One line with its number and gutter."""
@@ -131,18 +134,19 @@ class _Collected:
         return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
 
 
-def explain_source(kernel: Kernel, dimension: int, source: str) -> Explanation:
+def explain_source(kernel: Kernel, dimension: int, source: str, level: Level = Level.ITEM) -> Explanation:
     """Mark the lines of a kernel's source.
 
     Args:
         kernel: as it was lowered from `source`.
         dimension: the dimension of the NDRange to coarsen, 0, 1 or 2.
         source: the text that was compiled.
+        level: what is merged, work-items or whole work-groups.
 
     Raises:
         RefusalError: the kernel can't be coarsened along the dimension.
     """
-    analysed = analyse(kernel, dimension)
+    analysed = analyse(kernel, dimension, level)
     places = {
         id(instruction): (instruction.position.file, instruction.position.line)
         for instruction in kernel.instructions()
@@ -154,12 +158,12 @@ def explain_source(kernel: Kernel, dimension: int, source: str) -> Explanation:
         {line: found for (file, line), found in marks.items() if not file},
     )
     elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
-    return Explanation(kernel.name, dimension, lines, len(analysed.regions), elsewhere)
+    return Explanation(kernel.name, dimension, lines, len(analysed.regions), elsewhere, level)
 
 
-def explain_ir(kernel: Kernel, dimension: int) -> Explanation:
+def explain_ir(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Explanation:
     """Mark the lines of a kernel's LLVM IR in normal form. Arguments and errors as for `explain_source`."""
-    analysed = analyse(kernel, dimension)
+    analysed = analyse(kernel, dimension, level)
     texts = [kernel.signature]
     places: dict[int, tuple[str, int]] = {}
     for block in kernel.blocks:
@@ -169,7 +173,7 @@ def explain_ir(kernel: Kernel, dimension: int) -> Explanation:
             places[id(instruction)] = ("", len(texts))
     texts.append("}")
     marks = {line: found for (_, line), found in _marks(analysed, places).items()}
-    return Explanation(kernel.name, dimension, _marked_lines(texts, marks), len(analysed.regions))
+    return Explanation(kernel.name, dimension, _marked_lines(texts, marks), len(analysed.regions), level=level)
 
 
 def has_source(kernel: Kernel) -> bool:

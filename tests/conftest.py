@@ -58,8 +58,12 @@ def missing_devices() -> tuple[str, ...]:
     )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs tests that take `device` once per working device, and once, to fail, per missing one."""
+    """Runs tests that take `device` once per working device, and once, to fail, per missing one.
+
+    Last of all parameters, so that a test's runs on the devices follow each other and share what is cached.
+    """
     if "device" not in metafunc.fixturenames:
         return
     devices = devices_that_work()

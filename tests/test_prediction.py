@@ -62,6 +62,8 @@ def test_what_the_function_returns() -> None:
         ({"device": "h200", "model": "cascade"}, DeviceError, "there is no cascade of h200"),
         ({"device": "h200"}, DeviceError, "no kernel was measured on NVIDIA H200, nor on any other GPU"),
         ({"dim": 3}, InvalidInputError, "the dimension must be 0, 1 or 2, not 3"),
+        ({"dim": "0"}, InvalidInputError, "dimension must be a whole number, not '0'"),
+        ({"device": None}, InvalidInputError, "device is a name or an index, as text, not None"),
         ({"model": "oracle"}, InvalidInputError, "the model is 'default' or 'cascade', not 'oracle'"),
         ({"model": "cascade", "local_size": (4,)}, InvalidInputError, "the cascade takes no local size"),
         ({"local_size": (64,), "dim": 1}, InvalidInputError, "local size 64 has no dimension 1"),

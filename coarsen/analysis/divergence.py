@@ -4,8 +4,8 @@ A value is divergent when it may differ between work-items whose ids differ only
 work-group. Sources are the ids along the dimension and results of calls with an effect per work-item. It spreads
 
 - through data: an instruction with a divergent operand, a load from a divergent address included;
-- through private memory: an alloca is divergent when anything divergent is stored to it, through it, or under
-  divergent control, or when it escapes; its address is then a divergent value;
+- through private memory: an alloca is divergent when anything divergent is stored to it, through it, or anything
+  under divergent control or in a block that is replicated whole, or when it escapes; so is its address then;
 - through control (Karrenberg and Hack, CC 2012): phis where paths from a divergent branch join;
 - through time: phis that take values out of a loop which the replicas leave in different iterations.
 
@@ -123,6 +123,17 @@ class Divergence:
         inside = loop.blocks & self._branches
         return any(not loop.blocks.issuperset(self.control_flow.successors(block)) for block in inside)
 
+    def replicate_whole(self, blocks: Iterable[str]) -> bool:
+        """Mark what blocks store to that are replicated whole, whatever branches they depend on.
+
+        `if (uniform ? (++counts[1], 1) : divergent) …`: each replica counts for itself. Returns whether anything
+        became divergent by that.
+        """
+        known = len(self._values)
+        self._mark_stores(blocks)
+        self._follow_all()
+        return len(self._values) > known
+
     def _has_divergent_operand(self, instruction: Instruction) -> bool:
         return any(name in self._values for operand in instruction.operands for name in names_in(operand))
 
@@ -148,6 +159,9 @@ class Divergence:
         for instruction in self.kernel.instructions():
             if self._is_source(instruction):
                 self._mark_effects(instruction)
+        self._follow_all()
+
+    def _follow_all(self) -> None:
         while self._pending:
             for use in self.uses.get(self._pending.pop(), ()):
                 self._follow(use.block, use.instruction)
@@ -204,15 +218,19 @@ class Divergence:
     def _spread_control(self, branch: str) -> None:
         join = self.control_flow.immediate_post_dominator.get(branch, EXIT)
         region = self.control_flow.between(branch, join)
+        self._mark_stores(region)
+        for block in self._joins(branch, join, region):
+            self._mark(
+                phi.name for phi in self.kernel.block[block].phis if not _is_settled(phi, region, self.kernel)
+            )
+
+    def _mark_stores(self, region: Iterable[str]) -> None:
+        """Each replica stores for itself in a region."""
         for name in region:
             for instruction in self.kernel.block[name].instructions:
                 self._mark(self._private.written_by(instruction))
                 if is_group_copy(instruction):
                     self._part_group_copies()
-        for block in self._joins(branch, join, region):
-            self._mark(
-                phi.name for phi in self.kernel.block[block].phis if not _is_settled(phi, region, self.kernel)
-            )
 
     def _joins(self, branch: str, join: str, region: frozenset[str]) -> frozenset[str]:
         """The blocks where different paths from a branch meet, and those where replicas arrive from a loop that

@@ -33,10 +33,14 @@ class Region:
 def divergent_regions(divergence: Divergence) -> tuple[Region, ...]:
     """The outermost divergent regions of a kernel, disjoint, in reverse post-order of their heads.
 
+    What blocks that a region took in store to becomes divergent.
+
     Raises:
         RefusalError: `endless-loop` or `barrier-in-divergent-region`.
     """
     regions = outermost_regions(divergence.control_flow, divergence.branches)
+    while divergence.replicate_whole(block for region in regions for block in region.blocks):
+        regions = outermost_regions(divergence.control_flow, divergence.branches)
     if not divergence.merges_groups:
         for region in regions:
             _refuse_barriers(divergence, region)

@@ -7,6 +7,7 @@ It matters when the kernel has a barrier or local memory, or asks for anything o
 from __future__ import annotations
 
 from coarsen.analysis.builtins import builtin_name, is_barrier
+from coarsen.analysis.uses import names_in
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
 from coarsen.ir.types import AddressSpace, PointerType
@@ -40,9 +41,9 @@ def check_any_groups(kernel: Kernel, dimension: int) -> None:
 
 
 def _check(kernel: Kernel, instruction: Instruction, dimension: int) -> None:
-    for operand in instruction.operands:
-        variable = kernel.globals.get(operand.text) if operand.kind is ValueKind.GLOBAL else None
-        if variable is not None and variable.address_space == AddressSpace.LOCAL:
+    for name in (name for operand in instruction.operands for name in names_in(operand)):
+        variable = kernel.globals.get(name.removeprefix("@"))
+        if name.startswith("@") and variable is not None and variable.address_space == AddressSpace.LOCAL:
             raise _refusal("a variable is memory of a whole work-group", instruction)
     if instruction.opcode == "call" and _is_about_groups(instruction, dimension):
         raise _refusal(f"{builtin_name(instruction.callee)} is about the work-group", instruction)

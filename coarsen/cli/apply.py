@@ -47,8 +47,11 @@ from coarsen.cli.output import Format, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.transform.configuration import Level
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
+from coarsen.transform.configuration import Level, configuration_of
+from coarsen.transform.transforms import Transforms, Use
+
+# Where lines part does not depend on how many work-items are merged.
+_ANY_FACTOR = 2
 
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
     {
@@ -73,8 +76,8 @@ def apply(
     lock_step: LockStep = Use.AUTO,
     wide_accesses: WideAccesses = False,
     clean_up: CleanUp = True,
-    device_kind: Kind = DeviceKind.ANY,
-    emit: Emit = Form.CL,
+    device_kind: Kind = None,
+    emit: Emit = None,
     output: Output = None,
     explain: Explain = False,
     report: Report = False,
@@ -93,30 +96,42 @@ def apply(
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
     """
-    _check_wanted(explain, report, report_format)
+    _check_wanted(explain, report, report_format, emit)
     options = build_options(define, include, cl_std, build_option)
+    dimensions, levels = dim or [0], level or [Level.ITEM]
     if explain:
-        print_explanation(file, kernel, options, dim or [0], output)
+        merged = configuration_of(_ANY_FACTOR, dimensions, level=levels)
+        print_explanation(file, kernel, options, merged, output)
         return
-    transforms = Transforms(fast_path, lock_step, wide_accesses, clean_up, device_kind)
-    levels = level or [Level.ITEM]
     request = Request(
-        file, kernel, options, factor or [], device, dim or [0], stride or [1], levels, any_size, transforms
+        file,
+        kernel,
+        options,
+        factor or [],
+        device,
+        dimensions,
+        stride or [1],
+        levels,
+        any_size,
+        Transforms(fast_path, lock_step, wide_accesses, clean_up),
+        device_kind,
     )
     observer = Observer(frozenset(print_after or ()), show=_show)
     if report:
         write_report(request, observer, report_format or Format.TABLE, output)
     else:
-        _write_kernel(request, observer, emit, output)
+        _write_kernel(request, observer, emit or Form.CL, output)
     if time_passes:
         _show_times(observer)
 
 
-def _check_wanted(explain: bool, report: bool, report_format: Format | None) -> None:
+def _check_wanted(explain: bool, report: bool, report_format: Format | None, emit: Form | None) -> None:
     if explain and report:
         raise InvalidInputError("give --explain or --report, but not both")
     if report_format is not None and not report:
         raise InvalidInputError("--format goes with --report")
+    if emit is not None and (explain or report):
+        raise InvalidInputError("--emit writes the kernel: give it without --explain and --report")
 
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:

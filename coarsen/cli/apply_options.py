@@ -40,7 +40,7 @@ Factors = Annotated[
     typer.Option(
         "--factor",
         metavar="FACTOR",
-        help="How many work-items become one. Repeat it, and --dim, for several dimensions.",
+        help="How many work-items, or work-groups, become one. Repeat it, and --dim, for several.",
         parser=whole_number,
     ),
 ]
@@ -68,7 +68,12 @@ Levels = Annotated[
 ]
 Device = Annotated[
     str | None,
-    typer.Option("-d", "--device", metavar="NAME", help="Take the factor predicted for this device."),
+    typer.Option(
+        "-d",
+        "--device",
+        metavar="NAME",
+        help="Take the factor predicted for this device; choose the transforms for its kind.",
+    ),
 ]
 
 # How to coarsen.
@@ -94,13 +99,15 @@ CleanUp = Annotated[
     bool, typer.Option("--clean-up/--no-clean-up", help="Remove what the rewriting of ids left over.")
 ]
 Kind = Annotated[
-    DeviceKind,
-    typer.Option("--device-kind", help="Choose among the transforms for CPUs or for GPUs alone."),
+    DeviceKind | None,
+    typer.Option("--device-kind", help="What the kernel is to run on.  [default: that of --device, else any]"),
 ]
 
 # What to write.
 
-Emit = Annotated[Form, typer.Option("--emit", help="Write OpenCL C, LLVM IR, SPIR-V or PTX.")]
+Emit = Annotated[
+    Form | None, typer.Option("--emit", help="Write OpenCL C, LLVM IR, SPIR-V or PTX.  [default: cl]")
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output.")
 ]

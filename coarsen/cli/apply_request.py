@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from coarsen import api
@@ -12,7 +13,7 @@ from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
 from coarsen.pipeline import Observer
 from coarsen.transform.configuration import Level
-from coarsen.transform.transforms import Transforms
+from coarsen.transform.transforms import DeviceKind, Transforms
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Request:
     """A kernel of a file, and how it is to be coarsened.
 
     `factors` and `device` exclude each other: for a device the factor is predicted. `strides` and `levels` are one
-    for all of the `dimensions`, or one each.
+    for all of the `dimensions`, or one each. `device_kind` is None where the device, if there is one, says it.
     """
 
     file: Path
@@ -32,15 +33,30 @@ class Request:
     strides: Sequence[int]
     levels: Sequence[Level]
     any_size: bool
-    transforms: Transforms
+    given: Transforms
+    device_kind: DeviceKind | None = None
+
+    @cached_property
+    def transforms(self) -> Transforms:
+        """Those that were given, for the kind of device that was given, or that of the device."""
+        if self.device_kind is not None:
+            return replace(self.given, device_kind=self.device_kind)
+        if self.device is None:
+            return self.given
+        # Imported late: most calls name no device.
+        from coarsen.runtime.targets import target_of
+
+        is_gpu = target_of(self.device).descriptor.is_gpu
+        return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)
 
     def coarsened(self, observer: Observer) -> api.CoarsenedKernel:
         """Carry it out. Raises as `coarsen.api.coarsen` does, refusals naming the file."""
+        factors = self._chosen_factors()
         with naming_file(self.file):
             return api.coarsen(
                 self.file,
                 kernel=self.kernel,
-                factor=self._chosen_factors(),
+                factor=factors,
                 dim=self.dimensions,
                 stride=self.strides,
                 level=self.levels,
@@ -68,7 +84,10 @@ class Request:
         if len(self.dimensions) > 1:
             raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
         dimension = self.dimensions[0]
-        predicted = api.predict(self.file, device=device, kernel=self.kernel, dim=dimension, options=self.options)
+        with naming_file(self.file):
+            predicted = api.predict(
+                self.file, device=device, kernel=self.kernel, dim=dimension, options=self.options
+            )
         for caution in filter(None, (predicted.reason, predicted.device_note)):
             note(caution)
         note(f"predicted factor {predicted.factor} along dimension {dimension} for {device}")

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from coarsen.cli.kernel_input import is_ir_file, lower_file, naming_file
-from coarsen.cli.options import checked_dimension
 from coarsen.cli.output import console, write_result
 from coarsen.explain import Explanation, Marks, explain_ir, explain_source, has_source
 from coarsen.ir.kernel import Kernel
+from coarsen.transform.configuration import Coarsening
 
 
 def print_explanation(
-    path: Path, kernel: str | None, options: str, dimensions: Sequence[int], output: Path | None
+    path: Path, kernel: str | None, options: str, coarsenings: Iterable[Coarsening], output: Path | None
 ) -> None:
-    """Explain a kernel along each dimension, to a file or to standard output.
+    """Explain a kernel along the dimension and at the level of each coarsening, to a file or to standard output.
 
     Raises:
-        InvalidInputError: the kernel can't be read, a dimension is out of range, the output can't be written.
+        InvalidInputError: the kernel can't be read, the output can't be written.
         RefusalError: the kernel can't be coarsened.
     """
-    checked = [checked_dimension(dimension) for dimension in dimensions]
     lowered = lower_file(path, kernel, options)
     with naming_file(path):
-        explanations = [_explain(lowered, dimension, path) for dimension in checked]
+        explanations = [_explain(lowered, coarsening, path) for coarsening in coarsenings]
     if output is None and sys.stdout.isatty():
         for explanation in explanations:
             _print_coloured(explanation)
@@ -33,10 +32,10 @@ def print_explanation(
         write_result("\n".join(map(str, explanations)), output)
 
 
-def _explain(lowered: Kernel, dimension: int, path: Path) -> Explanation:
+def _explain(lowered: Kernel, wanted: Coarsening, path: Path) -> Explanation:
     if is_ir_file(path) or not has_source(lowered):
-        return explain_ir(lowered, dimension)
-    return explain_source(lowered, dimension, path.read_text(encoding="utf-8"))
+        return explain_ir(lowered, wanted.dimension, wanted.level)
+    return explain_source(lowered, wanted.dimension, path.read_text(encoding="utf-8"), wanted.level)
 
 
 def _print_coloured(explanation: Explanation) -> None:

@@ -1,7 +1,7 @@
 """The report of `coarsen apply --report` as a table to read.
 
 One table for each coarsening, a line for each divergent region, nested ones indented; then what stands outside of
-them, and the whole kernel.
+them, and the whole kernel. Below stands why no more is done to a region. The table fits 80 columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from coarsen.report import CoarseningReport, KernelReport, Part, RegionReport
 from coarsen.source_places import Lines
 from coarsen.transform.wide_accesses import WideAccesses
 
-_HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work", "why not more")
+_HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
 _NUMBERS = ("instructions", "uniform", "shared", "work")
 _INDENT = "  "
 
@@ -25,6 +25,8 @@ def report_text(report: KernelReport) -> str:
 
 def _lines(report: KernelReport) -> Iterator[str]:
     yield f"kernel {report.kernel}: {_growth(report)}"
+    if report.coarsenings and report.cleaned is not None:
+        yield f"Clean-up removed {counted(report.cleaned, 'instruction')}"
     for coarsening in report.coarsenings:
         yield ""
         yield from _coarsening(coarsening)
@@ -43,9 +45,8 @@ def _lines(report: KernelReport) -> Iterator[str]:
 def _growth(report: KernelReport) -> str:
     if not report.coarsenings:
         return "not coarsened"
-    cleaned = "" if report.cleaned is None else f" (clean-up removed {report.cleaned})"
     return (
-        f"{counted(report.before, 'instruction')} become {report.after}{cleaned}, "
+        f"{counted(report.before, 'instruction')} become {report.after}, "
         f"{report.per_replica:.1f} for each of {report.factor} work-items"
     )
 
@@ -60,32 +61,43 @@ def _wide(wide: WideAccesses) -> str:
 
 
 def _coarsening(report: CoarseningReport) -> Iterator[str]:
-    yield f"{report.coarsening}: {_summary(report)}"
+    yield from _summary(report)
     rows = [row for region in report.regions for row in _rows(region, report.work, 0)]
-    rows.append(_row("outside of regions", "", "once or interleaved", report.outside, report.work))
-    rows.append(("whole kernel", "", "", *_whole(report), "100 %", ""))
+    rows.append(_row("outside of regions", "", "interleaved", report.outside, report.work))
+    rows.append(("whole kernel", "", "", *_whole(report), "100 %"))
     yield from aligned(_HEADINGS, rows, _NUMBERS)
+    reasons = [(_where(region), region.reason) for region in report.all() if region.reason]
+    if reasons:
+        yield ""
+        yield "Why not more:"
+        yield from (f"{_INDENT}{where} [{reason.code}] {reason.sentence}" for where, reason in reasons)
 
 
-def _summary(report: CoarseningReport) -> str:
+def _summary(report: CoarseningReport) -> Iterator[str]:
     if not report.regions:
-        return "no divergent region"
-    regions = counted(len(list(report.all())), "divergent region")
+        yield f"{report.coarsening}: no divergent region"
+        return
+    nested = len(list(report.all())) - len(report.regions)
+    regions = counted(len(report.regions), "divergent region") + (f" and {nested} nested" if nested else "")
+    yield f"{report.coarsening}: {regions}"
     interleaved, copied = (_percent(work, report.work) for work in (report.interleaved_work, report.copied_work))
-    return f"{regions}, with {interleaved} of the work interleaved and {copied} copied"
+    yield f"{interleaved} of the work is interleaved in regions, {copied} copied"
 
 
 def _rows(region: RegionReport, work: int, depth: int) -> Iterator[tuple[str, ...]]:
-    where = str(region.position) if region.position else f"block {region.block}"
-    why = f"{region.reason.sentence} [{region.reason.code}]" if region.reason else ""
-    yield _row(_INDENT * depth + where, _range(region.lines), str(region.treatment), region.own, work, why)
+    where = _INDENT * depth + _where(region)
+    yield _row(where, _range(region.lines), str(region.treatment), region.own, work)
     for nested in region.nested:
         yield from _rows(nested, work, depth + 1)
 
 
-def _row(where: str, lines: str, done: str, part: Part, work: int, why: str = "") -> tuple[str, ...]:
+def _row(where: str, lines: str, done: str, part: Part, work: int) -> tuple[str, ...]:
     numbers = (str(part.instructions), str(part.uniform), str(part.shared), _percent(part.work, work))
-    return (where, lines, done, *numbers, why)
+    return (where, lines, done, *numbers)
+
+
+def _where(region: RegionReport) -> str:
+    return str(region.position) if region.position else f"block {region.block}"
 
 
 def _whole(report: CoarseningReport) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.local_memory import merges_groups
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
-from coarsen.transform.transforms import DeviceKind, device_kind_of
+from coarsen.transform.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 
 _log = logging.getLogger("coarsen")
 
@@ -59,7 +59,8 @@ class CoarseningPlan:
     `requested` is the configuration asked for, None where it is to be predicted for the context's device;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
-    `kernels` are the names of those to coarsen. `known_launches` is the launches' own to remember what was chosen.
+    `kernels` are the names of those to coarsen, `transforms` what may be used for it; what kind of device that is
+    for, the context says. `known_launches` is the launches' own to remember what was chosen.
     """
 
     def __init__(
@@ -73,9 +74,11 @@ class CoarseningPlan:
         form: Form,
         toolchain: Toolchain,
         original: Callable[[str], pyopencl.Kernel],
+        transforms: Transforms = DEFAULT,
     ) -> None:
         self._context = context
         self._original = original
+        self._transforms = transforms
         self._source = source
         self._options = tuple(options)
         self._devices = devices
@@ -209,6 +212,9 @@ class CoarseningPlan:
             stride=tuple(entry.stride for entry in wanted.coarsenings),
             level=tuple(entry.level for entry in wanted.coarsenings),
             any_size=wanted.guarded,
+            fast_path=self._transforms.fast_path.value,
+            lock_step=self._transforms.lock_step.value,
+            clean_up=self._transforms.clean_up,
             device_kind=self._device_kind,
             options=self._options,
         )

@@ -22,6 +22,7 @@ from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.transform.configuration import Level, configuration_of
+from coarsen.transform.transforms import Transforms, UseName, use_named
 
 _log = logging.getLogger("coarsen")
 
@@ -32,8 +33,13 @@ class Program(pyopencl.Program):
     `factor` is the coarsening factor (1 or more), or one for each of several dimensions; None has it
     predicted, along dimension 0, for the context's device and the local size of each launch. `dim`, `stride` and
     `level` ("item" or "group") go with it: one for all, or one each. `kernels` names the kernels to coarsen, None
-    means all. `form` is what the device is given of a coarsened kernel: "opencl_c" or "spirv". Raises
-    InvalidInputError for values out of range, and for `dim`, `stride` or `level` without a factor.
+    means all. `form` is what the device is given of a coarsened kernel: "opencl_c" or "spirv".
+
+    `fast_path`, `lock_step` ("auto", "always" or "never") and `clean_up` choose the transforms as they do in
+    `coarsen.coarsen`, for a predicted factor too; whether the device is a CPU or a GPU is found out. There is no
+    `wide_accesses`: some are right only for buffers of less than so many bytes, which no launch is checked for.
+
+    Raises InvalidInputError for values out of range, and for `dim`, `stride` or `level` without a factor.
     """
 
     def __init__(
@@ -46,6 +52,9 @@ class Program(pyopencl.Program):
         kernels: Sequence[str] | None = None,
         *,
         level: str | Sequence[str] = Level.ITEM,
+        fast_path: UseName = "auto",
+        lock_step: UseName = "auto",
+        clean_up: bool = True,
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
     ) -> None:
@@ -56,6 +65,9 @@ class Program(pyopencl.Program):
                 "dim and stride go with a factor, level too; without one, it is predicted along dimension 0"
             )
         self._requested = None if factor is None else configuration_of(factor, dim, stride, level)
+        self._transforms = Transforms(
+            use_named("fast_path", fast_path), use_named("lock_step", lock_step), clean_up=bool(clean_up)
+        )
         self._wanted_kernels = None if kernels is None else tuple(kernels)
         self._form = form
         self._toolchain = toolchain
@@ -91,6 +103,7 @@ class Program(pyopencl.Program):
             self._form_for_devices(),
             self._toolchain or package_toolchain(),
             lambda name: pyopencl.Kernel(self, name),
+            self._transforms,
         )
         self._coarsen_now(self._plan, kernels)
         return self

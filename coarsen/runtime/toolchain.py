@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from coarsen.ir.kernel import AddedArgument
+from coarsen.transform.transforms import UseName
 
 
 class CoarsenedKernel(Protocol):
@@ -57,11 +58,14 @@ class CoarsenFunction(Protocol):
         stride: Sequence[int],
         level: Sequence[str],
         any_size: bool,
+        fast_path: UseName,
+        lock_step: UseName,
+        clean_up: bool,
         device_kind: str,
         options: Sequence[str],
     ) -> CoarsenedKernel:
         """The kernel named `kernel`, coarsened along each of `dim` by the factor and stride and at the level of
-        the same position; for sizes that divide, or guarded for any size.
+        the same position; for sizes that divide, or guarded for any size; by the transforms that are named.
         """
         ...
 

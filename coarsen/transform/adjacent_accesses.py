@@ -17,11 +17,11 @@ no longer vectorises a kernel with longer ones across its work-items (nbody is 7
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coarsen.analysis.aliasing import Aliasing, Footprint, Place
 from coarsen.analysis.exact_forms import ExactAddress, ExactForms
-from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.polynomial import Polynomial, Product
 from coarsen.ir.details import alignment, is_atomic, is_volatile
 from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes, size_of
@@ -83,7 +83,17 @@ class _Group:
     place: Place
     is_load: bool
     form: Polynomial
-    members: list[Member] = field(default_factory=list)
+    members: list[Member]
+
+    @property
+    def key(self) -> _Key:
+        """What only a further member of the group has in common with it, among accesses to its place."""
+        return self.type, frozenset(self.form.terms.items())
+
+
+_Key = tuple[Type, frozenset[tuple[Product, int]]]
+# The groups that further accesses may join, by their place and by whether they are loads.
+_OpenGroups = dict[tuple[Place, bool], dict[_Key, _Group]]
 
 
 class AdjacentAccesses:
@@ -100,58 +110,61 @@ class AdjacentAccesses:
             yield from self._runs_of(group)
 
     def _groups(self, block: Block) -> Iterator[_Group]:
-        groups: list[_Group] = []
+        groups: _OpenGroups = {}
         for position, instruction in enumerate(block.instructions):
             footprint = self._aliasing.footprint(instruction)
             fitting = self._fitting(groups, position, instruction)
-            closed = [g for g in groups if g is not fitting and self._conflict(g, footprint)]
-            yield from closed
-            groups = [g for g in groups if g not in closed]
-            if fitting is not None and fitting not in groups:
-                groups.append(fitting)
-        yield from groups
+            for (place, is_load), of_place in groups.items():
+                if self._conflict(place, is_load, footprint):
+                    yield from (group for group in of_place.values() if group is not fitting)
+                    of_place.clear()
+            if fitting is not None:
+                groups.setdefault((fitting.place, fitting.is_load), {})[fitting.key] = fitting
+        yield from (group for of_place in groups.values() for group in of_place.values())
 
-    def _fitting(self, groups: Sequence[_Group], position: int, instruction: Instruction) -> _Group | None:
+    def _fitting(self, groups: _OpenGroups, position: int, instruction: Instruction) -> _Group | None:
         """The group that an access joins, a new one perhaps; None for an instruction that can't be in any."""
         if not _is_plain_access(instruction):
             return None
         is_load = instruction.opcode == "load"
         type_ = instruction.type if is_load else instruction.operands[0].type
         member = Member(position, instruction, self._forms.address(instruction.operands[-1]))
-        place = self._aliasing.place(member.pointer)
-        for group in groups:
-            same = (group.type, group.place, group.is_load, group.form)
-            if same == (type_, place, is_load, member.address.form) and _has_room(group, member):
-                group.members.append(member)
-                return group
-        return _Group(type_, place, is_load, member.address.form, [member])
+        own = _Group(type_, self._aliasing.place(member.pointer), is_load, member.address.form, [member])
+        group = groups.get((own.place, is_load), {}).get(own.key)
+        if group is None or not _has_room(group, member):
+            return own
+        group.members.append(member)
+        return group
 
-    def _conflict(self, group: _Group, footprint: Footprint) -> bool:
-        touched = footprint.writes if group.is_load else (*footprint.writes, *footprint.reads)
-        return footprint.everything or any(self._aliasing.may_be_same(group.place, place) for place in touched)
+    def _conflict(self, place: Place, is_load: bool, footprint: Footprint) -> bool:
+        touched = footprint.writes if is_load else (*footprint.writes, *footprint.reads)
+        return footprint.everything or any(self._aliasing.may_be_same(place, other) for other in touched)
 
     def _runs_of(self, group: _Group) -> Iterator[Run]:
         step = content_bytes(group.type)
         elements = _shape(group.type)[1]
+        objects_below = self._objects_below(group)
+        if objects_below == 0:
+            return
         by_offset: dict[int, list[Member]] = {}
         for member in group.members:
             by_offset.setdefault(member.address.offset, []).append(member)
         for neighbours in _without_gaps(sorted(by_offset), step):
             for offsets in _split(neighbours, elements):
                 members = tuple(member for offset in offsets for member in by_offset[offset])
-                run = Run(
-                    members, group.type, group.place, group.is_load, self._objects_below(members, group.place)
-                )
-                if run.objects_below != 0:
-                    yield run
+                yield Run(members, group.type, group.place, group.is_load, objects_below)
 
-    def _objects_below(self, members: Sequence[Member], place: Place) -> int | None:
-        """The size that the memory object must stay below; 0 if it is known not to."""
-        wrap = min((m.address.wrap for m in members if m.address.wrap is not None), default=None)
-        if wrap is None or place.space == AddressSpace.LOCAL:
+    def _objects_below(self, group: _Group) -> int | None:
+        """The size that the memory object must stay below; 0 if it is known not to.
+
+        Members that are in no run count as well: those that are must not be the same memory.
+        """
+        wrap = min((m.address.wrap for m in group.members if m.address.wrap is not None), default=None)
+        if wrap is None or group.place.space == AddressSpace.LOCAL:
             return None
-        if place.root is not None and place.root.kind is ValueKind.GLOBAL:
-            variable = self._kernel.globals[place.root.text]
+        root = group.place.root
+        if root is not None and root.kind is ValueKind.GLOBAL:
+            variable = self._kernel.globals[root.text]
             return None if size_of(variable.value_type) < wrap else 0
         return wrap
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from coarsen.errors import InvalidInputError
 
 DIMENSIONS = 3
+# Beyond what work-groups hold, and a kernel of a million copies is a mistake that takes hours to find.
+MOST_MERGED = 4096
+# Ids have 64 bits, and those of merged work-items are strides times factors.
+_LARGEST_STRIDE = 2**32
 
 
 class Level(enum.StrEnum):
@@ -26,8 +32,8 @@ class Coarsening:
     At the level of work-groups, `factor` neighbouring work-groups become one of the same local size.
 
     Raises:
-        InvalidInputError: a factor or stride below 1, a dimension other than 0, 1 and 2, or a stride between
-            work-groups.
+        InvalidInputError: a factor or stride below 1 or far too large, a dimension other than 0, 1 and 2, a stride
+            between work-groups, or something of the wrong type.
     """
 
     factor: int
@@ -36,12 +42,23 @@ class Coarsening:
     level: Level = Level.ITEM
 
     def __post_init__(self) -> None:
+        # Whole numbers of other types, NumPy's for example, become Python's; a level may be given by its name.
+        for field in ("factor", "dimension", "stride"):
+            object.__setattr__(self, field, _whole_number(field, getattr(self, field)))
+        object.__setattr__(self, "level", _level(self.level))
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
         if self.factor < 1:
             raise InvalidInputError(f"the factor must be at least 1, not {self.factor}")
+        if self.factor > MOST_MERGED:
+            raise InvalidInputError(f"the factor must be at most {MOST_MERGED}, not {self.factor}")
         if not 0 <= self.dimension < DIMENSIONS:
             raise InvalidInputError(f"the dimension must be 0, 1 or 2, not {self.dimension}")
         if self.stride < 1:
             raise InvalidInputError(f"the stride must be at least 1, not {self.stride}")
+        if self.stride > _LARGEST_STRIDE:
+            raise InvalidInputError(f"the stride must be at most {_LARGEST_STRIDE}, not {self.stride}")
         if self.level is Level.GROUP and self.stride > 1:
             raise InvalidInputError("merged work-groups stand side by side: a stride is for work-items")
 
@@ -99,17 +116,24 @@ def configuration_of(
 
 def _levels(value: str | Sequence[str]) -> tuple[Level, ...]:
     names: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
-    for name in names:
-        if name not in tuple(Level):
-            raise InvalidInputError(f"the level must be 'item' or 'group', not {name!r}")
-    return tuple(Level(name) for name in names)
+    return tuple(_level(name) for name in names)
+
+
+def _level(name: object) -> Level:
+    if not isinstance(name, str) or name not in tuple(Level):
+        raise InvalidInputError(f"the level must be 'item' or 'group', not {name!r}")
+    return Level(name)
 
 
 def _numbers(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
     numbers: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not numbers:
         raise InvalidInputError(f"{name} has no value")
-    for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise InvalidInputError(f"{name} must be a whole number, not {number!r}")
-    return numbers
+    return tuple(_whole_number(name, number) for number in numbers)
+
+
+def _whole_number(name: str, value: object) -> int:
+    if not isinstance(value, bool) and isinstance(value, SupportsIndex):
+        with contextlib.suppress(TypeError):  # of a NumPy array, which has whole numbers but is none
+            return operator.index(value)
+    raise InvalidInputError(f"{name} must be a whole number, not {value!r}")

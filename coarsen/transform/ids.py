@@ -15,7 +15,8 @@ times what the coarsened launch says. What a kernel asks for with a constant dim
 
 An id that the kernel narrows at once (`int x = get_global_id(0)`) is narrowed once, and the other replicas are
 counted from there: `%x.1 = add i32 %x, 1`. That reads better, and Intel's CPU runtime (2026.2) computes wrong
-local-memory addresses from several truncations of one 64-bit id.
+local-memory addresses from several truncations of one 64-bit id. It does so as well from `%l = trunc %id` where
+`%id = mul %call, 2` has other uses: a local id that the kernel uses both ways is narrowed before it is multiplied.
 
 A query whose dimension is only known at run time becomes a selection, in its place.
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 from coarsen.analysis.builtins import Effect, builtin_name, effect_of
@@ -88,10 +90,10 @@ class IdRewriter:
     def _answers(self, query: Instruction) -> list[str]:
         """A query's replicas; of an id that is only ever narrowed the first is enough."""
         name = builtin_name(query.callee)
-        uses = self._uses.get(query.name, [])
-        if name in self.ids and all(use.instruction.opcode == "trunc" for use in uses):
-            return [self._first(name)]
-        return self.replicas(query)
+        return [self._first(name)] if name in self.ids and self._is_only_narrowed(query) else self.replicas(query)
+
+    def _is_only_narrowed(self, query: Instruction) -> bool:
+        return all(use.instruction.opcode == "trunc" for use in self._uses.get(query.name, ()))
 
     def handles(self, instruction: Instruction) -> bool:
         """Whether a call asks for an id or size that this coarsening changes."""
@@ -195,11 +197,10 @@ class IdRewriter:
 
     def _narrowed(self, name: str, type_: IntegerType, query: str) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""
-        first = self._first(query)
         key = f"%{name}"  # a source may call a variable like a query
         if key not in self._rescaled:
             replicas = [key]
-            self.prologue.append(f"%{name} = trunc {self._integer} {first} to {type_}")
+            self.prologue.append(f"%{name} = {self._narrowed_first(type_, query)}")
             for k in range(1, self.coarsening.factor):
                 other = self.names.replica(name, k)
                 distance = k * self.coarsening.stride % 2**type_.width
@@ -208,6 +209,25 @@ class IdRewriter:
             self._rescaled[key] = replicas
             self._progressions[tuple(replicas)] = Progression(key, str(self.coarsening.stride), str(type_))
         return self._rescaled[key]
+
+    def _narrowed_first(self, type_: IntegerType, query: str) -> str:
+        """The instruction that narrows replica 0's id."""
+        if query == "get_local_id" and self.coarsening.stride == 1 and self._uses_whole_local_id:
+            narrow = self.names.fresh(TEMPORARY)
+            position = self._query(query, self.coarsening.dimension)
+            self.prologue.append(f"%{narrow} = trunc {self._integer} {position} to {type_}")
+            return f"mul {type_} %{narrow}, {self.coarsening.factor % 2**type_.width}"
+        return f"trunc {self._integer} {self._first(query)} to {type_}"
+
+    @cached_property
+    def _uses_whole_local_id(self) -> bool:
+        """Whether the local id has a use that does not narrow it."""
+        return any(
+            builtin_name(query.callee) in _PARTS
+            or not (self._is_constant(query) and self._is_only_narrowed(query))
+            for query in self.kernel.instructions()
+            if builtin_name(query.callee) in ("get_local_id", "get_local_linear_id") and self.handles(query)
+        )
 
     def _linear(self, query: str) -> list[str]:
         if query not in self._rescaled:

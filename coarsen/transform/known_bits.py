@@ -60,7 +60,7 @@ def known_bits(text: str, width: int, definition: Mapping[str, Line], depth: int
     everything = (1 << width) - 1
     if _NUMBER.match(text):
         return Bits(~int(text) & everything, int(text) & everything, width)
-    line = definition.get(text[1:])
+    line = definition.get(text[1:]) if text.startswith("%") else None  # `true` is no value called `rue`
     if line is None or depth > _MAXIMUM_DEPTH:
         return Bits(0, 0, width)
     match = _CONVERSION.match(line.text)

@@ -8,7 +8,7 @@ The replicas part at a branch out of the loop. Each then goes on alone
 Not together when: the loop does not start the region; a value leaves it otherwise than through a phi; the replicas
 part where neither of the above holds. On CPUs a loop goes in lock-step only if the replicas share half of its
 loads: measured on two CPU runtimes, loops in which each replica loads its own ran at down to a third of the speed
-of copies (spmv, mvCoal), while an H200 ran them up to five times faster.
+of copies (spmv, mvCoal), while an H200 ran them up to five times faster. Barriers are always shared.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from coarsen.transform.agreed_branches import (
     blocks_before,
     check_barriers,
     check_results,
+    has_barrier,
     inner_branches,
     is_repeatable_before,
 )
@@ -46,7 +47,8 @@ def loop_branches(divergence: Divergence, region: Region, transforms: Transforms
     if loop is None:
         raise NotTogether("unstructured", "the region does not start with a loop")
     check_results(divergence, region)
-    if transforms.lock_step is Use.AUTO and transforms.device_kind is DeviceKind.CPU:
+    seems_to_pay = transforms.device_kind is not DeviceKind.CPU or has_barrier(divergence, region)
+    if transforms.lock_step is Use.AUTO and not seems_to_pay:
         _check_shared_loads(divergence, loop)
     inner = inner_branches(divergence, region)
     parting = frozenset(branch for branch, own in inner.items() if own is None)

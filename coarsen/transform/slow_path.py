@@ -2,7 +2,8 @@
 
 It is written once, as a loop over the replicas (`turns.py`), where that is shorter than one copy after the other
 (`sequence.py`) and can be said. For a CPU, whose compiler may vectorise a kernel without loops over its
-work-items, no loop is brought into a region that has none.
+work-items, no loop is brought into a region that has none. Regions with barriers are never copied if it can be
+avoided: PoCL's compile time doubles with each barrier that depends on a condition.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Protocol
 
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
-from coarsen.ir.kernel import Instruction
-from coarsen.ir.printer import rename
+from coarsen.ir.kernel import Instruction, Value
+from coarsen.transform.agreed_branches import has_barrier
 from coarsen.transform.alone import Entry
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
@@ -107,13 +108,14 @@ def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValu
     """What changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
     kernel = around.divergence.kernel
     inside = [i for block in kernel.blocks if block.name in region.blocks for i in block.instructions]
-    if any(_differs_by_replica(instruction, around) for instruction in inside):
-        return None
-    if around.keeps_loops_out and not _has_loop(region, around):
+    if any(i.name not in around.at_start and around.ids.handles(i) for i in inside):
+        return None  # an id that is asked for in its place, differently for each replica
+    barrier = has_barrier(around.divergence, region)
+    if around.keeps_loops_out and not barrier and not _has_loop(region, around):
         return None
     values = TurnValues(kernel, around.names, around.ids, around.supply)
-    for name in _coming_from_outside(region, inside, around.at_start):
-        values.need(name)
+    for operand in _coming_from_outside(inside, around.at_start):
+        values.need(operand)
     values.need_on_arrival(region, entry)
     values.need_at_join(region)
     phis = [phi for phi in kernel.block[region.join].phis if around.divergence.is_divergent(phi)]
@@ -121,25 +123,15 @@ def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValu
     if not values.can_be_said:
         return None
     in_turns = len(inside) + values.instructions
-    return values if in_turns < len(inside) * len(around.names) else None
+    return values if barrier or in_turns < len(inside) * len(around.names) else None
 
 
 def _has_loop(region: Region, around: Surroundings) -> bool:
     return any(loop.header in region.blocks for loop in around.divergence.control_flow.loops)
 
 
-def _differs_by_replica(instruction: Instruction, around: Surroundings) -> bool:
-    """Whether an instruction asks for an id in its place, or names memory of which each replica has its own."""
-    if instruction.name not in around.at_start and around.ids.handles(instruction):
-        return True
-    own = around.ids.own_names(1)
-    return bool(own) and rename(instruction.text, own) != instruction.text
-
-
-def _coming_from_outside(region: Region, inside: Sequence[Instruction], at_start: frozenset[str]) -> Iterator[str]:
-    """The values that a region's instructions use and that are not computed in it."""
+def _coming_from_outside(inside: Sequence[Instruction], at_start: frozenset[str]) -> Iterator[Value]:
+    """What a region's instructions use and what is not computed in it."""
     defined = {instruction.name for instruction in inside if instruction.name not in at_start}
     for instruction in inside:
-        for operand in instruction.operands:
-            if operand.is_local and operand.text not in defined:
-                yield operand.text
+        yield from (operand for operand in instruction.operands if operand.text not in defined)

@@ -31,10 +31,11 @@ _MAXIMUM_DEGREE = 4
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """An integer of `width` bits; `is_total` if its parts are computed without `nsw` and `nuw`.
+    """An integer of `width` bits; `is_total` if it is poison only where one of the polynomial's symbols is.
 
-    A value with such a flag is poison where it overflows, and so must not take the place of one without, unless it
-    is surely defined (`surely_defined.py`).
+    It is not where a part has `nsw` or `nuw`, which makes it poison where it overflows, or where a symbol cancels
+    out (`x + y - y`). Such a value must not take the place of another unless it is surely defined
+    (`surely_defined.py`).
     """
 
     width: int
@@ -65,7 +66,8 @@ class Sums:
         combined = _combined(opcode, left.polynomial, right.polynomial, width)
         if combined is None:
             return None
-        return Sum(width, combined, left.is_total and right.is_total and not match["flags"])
+        kept = combined.symbols.issuperset(left.polynomial.symbols | right.polynomial.symbols)
+        return Sum(width, combined, kept and left.is_total and right.is_total and not match["flags"])
 
     def _truncated(self, line: Line) -> Sum | None:
         """Of `x + 3`, cut to fewer bits: what x is then, and 3."""

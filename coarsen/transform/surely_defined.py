@@ -40,7 +40,7 @@ class SurelyDefined:
 
     def is_defined(self, name: str, block: str) -> bool:
         """Whether poison for the value makes behaviour undefined on every way to or through a block."""
-        return any(self._dominance.dominates(using, block) for using in self._blocks.get(name, ()))
+        return self._dominates_any(self._blocks.get(name, []), block)
 
     @cached_property
     def _blocks(self) -> Mapping[str, list[str]]:
@@ -48,23 +48,24 @@ class SurelyDefined:
         found: dict[str, list[str]] = {}
         lines = dict(self._body.blocks)
         for block in self._dominance.order:
-            for name in self._behind_addresses(lines[block]):
+            pending = self._addresses(lines[block])
+            while pending:
+                name = pending.pop()
+                line = self._body.definition.get(name)
                 blocks = found.setdefault(name, [])
-                if len(blocks) < _MAXIMUM_BLOCKS:
-                    blocks.append(block)
-        return found
-
-    def _behind_addresses(self, lines: tuple[Line, ...]) -> set[str]:
-        """What a block's loads and stores compute their addresses from; nothing where the block may end before."""
-        if any(line.opcode == "call" and self._memory.may_change_memory(line) for line in lines):
-            return set()
-        matches = (_ADDRESS.match(line.text) for line in lines if line.opcode in ("load", "store"))
-        pending = [match["name"] for match in matches if match]
-        found: set[str] = set()
-        while pending:
-            name = pending.pop()
-            line = self._body.definition.get(name)
-            if name not in found and line is not None:
-                found.add(name)
+                # What is known already is so of the operands as well.
+                if line is None or len(blocks) == _MAXIMUM_BLOCKS or self._dominates_any(blocks, block):
+                    continue
+                blocks.append(block)
                 pending.extend(line.operands if line.opcode in _PASSES_ON else ())
         return found
+
+    def _dominates_any(self, blocks: list[str], block: str) -> bool:
+        return any(self._dominance.dominates(using, block) for using in blocks)
+
+    def _addresses(self, lines: tuple[Line, ...]) -> list[str]:
+        """The addresses that a block's loads and stores name; none where the block may end before."""
+        if any(line.opcode == "call" and self._memory.may_change_memory(line) for line in lines):
+            return []
+        matches = (_ADDRESS.match(line.text) for line in lines if line.opcode in ("load", "store"))
+        return [match["name"] for match in matches if match]

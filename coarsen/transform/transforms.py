@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
+
+from coarsen.errors import InvalidInputError
 
 # Counts the changes of the code that a configuration stands for at the default transforms. It is part of a stored
 # measurement's key, so that one of other code is not taken for it; 1, which no key has, is replication alone.
@@ -17,6 +20,16 @@ class Use(enum.StrEnum):
     AUTO = "auto"
     ALWAYS = "always"
     NEVER = "never"
+
+
+UseName = Literal["auto", "always", "never"]
+
+
+def use_named(argument: str, value: str) -> Use:
+    """The use that is called so. Raises InvalidInputError, naming the argument, where none is."""
+    if value not in tuple(Use):
+        raise InvalidInputError(f"{argument} is 'auto', 'always' or 'never', not {value!r}")
+    return Use(value)
 
 
 class DeviceKind(enum.StrEnum):

@@ -5,6 +5,7 @@ is taken:
 
     the replicas of an id          computed from the number of the turn:  %x.turn = %x + %turn * stride
     cheap arithmetic on such       computed again:                        %i.turn = sext %x.turn
+    a replica's own local memory   chosen:                                %tile.turn = select %is.1, @tile.1, @tile
     anything else                  kept in a private array:               %v.turn = load %v.kept[%turn]
 """
 
@@ -15,9 +16,9 @@ from dataclasses import dataclass, field
 
 from coarsen.analysis.regions import Region
 from coarsen.analysis.uses import names_in
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.printer import rename
-from coarsen.ir.types import Type
+from coarsen.ir.types import PointerType, Type
 from coarsen.transform.alone import Entry
 from coarsen.transform.ids import IdRewriter, Progression
 from coarsen.transform.names import NameSupply
@@ -59,10 +60,12 @@ class TurnValues:
     can_be_said: bool = True
     turn: str = field(init=False)
     _in_turn: dict[str, str] = field(default_factory=dict)
+    _is_turn_of: dict[int, str] = field(default_factory=dict)
     _results: dict[str, ReplicaArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.turn = "%" + self.supply.fresh("replica")
+        self._own_memory = frozenset(self.ids.own_names(1))
         self._types = {argument.name: argument.type for argument in self.kernel.arguments}
         self._types.update((i.name, i.type) for i in self.kernel.instructions() if i.name)
 
@@ -77,32 +80,36 @@ class TurnValues:
         taking = len(self._results) * (2 + 2 * len(self.names))
         return len(self.variables) + len(self.before) + len(self.at_turn) + taking + _COUNTING
 
-    def need(self, name: str) -> None:
-        """A value that is used in a turn, as it is before the loop."""
-        if name not in self._in_turn and self._differs(name):
-            self._provide(name, _DEPTH)
+    def need(self, operand: Value) -> None:
+        """What an instruction uses in a turn, as it is before the loop."""
+        for name in names_in(operand):
+            if not self._differs(name):
+                continue
+            if operand.kind is ValueKind.CONSTANT:
+                self.can_be_said = False  # a constant expression can't name what a turn has chosen
+            elif name not in self._in_turn:
+                self._provide(name, _DEPTH)
 
     def need_on_arrival(self, region: Region, entry: Entry) -> None:
         """The values with which a replica comes into a region."""
         if entry.is_restart:
             for phi in self.kernel.block[entry.block].phis:
-                self.need(phi.name)
+                self.need(Value(ValueKind.INSTRUCTION, phi.type, phi.name))
             return
         for operand in self.kernel.block[entry.block].terminator.arguments:
-            self.need(operand.text)
+            self.need(operand)
         for name in (*sorted(region.blocks), region.join):
             for phi in self.kernel.block[name].phis:
                 for value, source in zip(phi.operands, phi.incoming, strict=True):
-                    if source == entry.block and value.is_local:
-                        self.need(value.text)
+                    if source == entry.block:
+                        self.need(value)
 
     def need_at_join(self, region: Region) -> None:
         """The values from before the region that phis of its join take when they are reached through it."""
         for phi in self.kernel.block[region.join].phis:
             for value, source in zip(phi.operands, phi.incoming, strict=True):
-                inside = self.kernel.block_of.get(value.text) in region.blocks
-                if value.is_local and source in region.blocks and not inside:
-                    self.need(value.text)
+                if source in region.blocks and self.kernel.block_of.get(value.text) not in region.blocks:
+                    self.need(value)
 
     def need_results(self, phis: Iterable[Instruction]) -> None:
         """The join's phis of which each replica has its own: kept in private arrays until the loop is over."""
@@ -123,13 +130,16 @@ class TurnValues:
         return len(set(self._replicas(name))) > 1
 
     def _replicas(self, name: str) -> tuple[str, ...]:
-        return tuple(names.get(name, "%" + name) for names in self.names)
+        own = name if name.startswith("@") else "%" + name
+        return tuple(names.get(name, own) for names in self.names)
 
     def _provide(self, name: str, depth: int) -> None:
         progression = self.ids.progression(self._replicas(name))
         definition = self.kernel.definition.get(name)
         if progression is not None:
             self._count(name, progression)
+        elif name in self._own_memory:
+            self._choose(name)
         elif depth and definition is not None and self._is_cheap(definition, depth):
             self._compute_again(definition, depth)
         else:
@@ -139,11 +149,18 @@ class TurnValues:
         """Whether an instruction is arithmetic on ids and on values that all replicas share."""
         if definition.opcode not in _ARITHMETIC or self.ids.answered_at_start(definition):
             return False
-        named = (name for operand in definition.operands for name in names_in(operand))
-        return all(self._is_cheap_operand(name, depth) for name in named)
+        return all(
+            self._is_cheap_operand(name, operand.kind, depth)
+            for operand in definition.operands
+            for name in names_in(operand)
+        )
 
-    def _is_cheap_operand(self, name: str, depth: int) -> bool:
+    def _is_cheap_operand(self, name: str, kind: ValueKind, depth: int) -> bool:
+        if kind is ValueKind.CONSTANT:
+            return not self._differs(name)
         if not self._differs(name) or self.ids.progression(self._replicas(name)) is not None:
+            return True
+        if name in self._own_memory:
             return True
         definition = self.kernel.definition.get(name)
         return depth > 0 and definition is not None and self._is_cheap(definition, depth - 1)
@@ -162,9 +179,9 @@ class TurnValues:
         self.at_turn.append(f"{self._in_turn[name]} = add {type_} {progression.first}, {turn}")
 
     def _compute_again(self, definition: Instruction, depth: int) -> None:
-        for operand in definition.operands:
-            if operand.is_local and operand.text not in self._in_turn and self._differs(operand.text):
-                self._provide(operand.text, depth - 1)
+        for name in (name for operand in definition.operands for name in names_in(operand)):
+            if name not in self._in_turn and self._differs(name):
+                self._provide(name, depth - 1)
         self._in_turn[definition.name] = self._named(definition.name, "alone")
         self.at_turn.append(rename(definition.text, self._in_turn | self._shared(definition)))
 
@@ -173,8 +190,30 @@ class TurnValues:
         shared = [operand.text for operand in definition.operands if operand.is_local]
         return {name: self._replicas(name)[0] for name in shared if not self._differs(name)}
 
+    def _choose(self, name: str) -> None:
+        """A turn's own local memory, out of that of all replicas."""
+        first, *others = self._replicas(name)
+        type_ = self._type_of(name)
+        for k, replica in enumerate(others, start=1):
+            chosen = self._named(name.strip("@"), "alone")
+            self.at_turn.append(f"{chosen} = select i1 {self._is_turn(k)}, {type_} {replica}, {type_} {first}")
+            first = chosen
+        self._in_turn[name] = first
+
+    def _is_turn(self, k: int) -> str:
+        """Whether it is replica k's turn."""
+        if k not in self._is_turn_of:
+            self._is_turn_of[k] = "%" + self.supply.fresh(f"{self.turn[1:]}.is.{k}")
+            self.at_turn.append(f"{self._is_turn_of[k]} = icmp eq i32 {self.turn}, {k}")
+        return self._is_turn_of[k]
+
+    def _type_of(self, name: str) -> Type:
+        if name.startswith("@"):
+            return PointerType(self.kernel.globals[name[1:]].address_space)
+        return self._types[name]
+
     def _keep(self, name: str) -> None:
-        array = self._array(name, self._types[name])
+        array = self._array(name, self._type_of(name))
         if array is None:
             return
         for k, replica in enumerate(self._replicas(name)):

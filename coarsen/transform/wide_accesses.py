@@ -108,6 +108,11 @@ def _are_rare_stores(kernel: Kernel, runs: Mapping[str, Sequence[Run]]) -> bool:
 
 @dataclass
 class _Writer:
+    """Writes a kernel's blocks.
+
+    `_loaded` has what is taken out of a wide load, where there is one value for each lane.
+    """
+
     kernel: Kernel
     merged: WideAccesses = WideAccesses()
     _declared: set[str] = field(default_factory=set)
@@ -146,7 +151,8 @@ class _Writer:
         self._declared.add(builtins.load_declaration)
         wide = f"%{self._names.fresh(f'{run.members[0].instruction.name}.wide')}"
         yield f"{wide} = {builtins.load(pointer)}"
-        self._loaded[wide] = [f"%{member.instruction.name}" for member in run.members]
+        if len(run.members) == run.count:
+            self._loaded[wide] = [f"%{member.instruction.name}" for member in run.members]
         for member in run.members:
             yield f"%{member.instruction.name} = {_taken_out(wide, builtins.type, run, member)}"
 

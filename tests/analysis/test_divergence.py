@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.regions import divergent_regions
 from coarsen.frontend.lower import lower
 
 
@@ -120,3 +121,15 @@ def test_group_wide_calls_are_not_divergent() -> None:
     ]
     assert len(calls) == 2
     assert not any(divergence.is_divergent(call) for call in calls)
+
+
+def test_memory_stored_to_where_a_region_had_to_grow() -> None:
+    """A block that is entered from the side is copied with the ways to it, so that it counts once per replica."""
+    side = "n ? (c[n & 3] += n, true) : in[get_global_id(0)] > 3"
+    body = f"int c[4] = {{0, 1, 2, 3}}; int s = n; if ({side}) s = 1; out[1] = c[n] + s;"
+    kernel = lower(f"kernel void k(global int *out, global const int *in, int n) {{ {body} }}")
+    divergence = Divergence(kernel, 0)
+    (counts,) = (instruction.name for instruction in kernel.instructions() if instruction.opcode == "alloca")
+    assert counts not in divergence.values
+    divergent_regions(divergence)
+    assert counts in divergence.values

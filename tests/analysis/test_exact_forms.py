@@ -18,6 +18,7 @@ from coarsen.ir.types import IntegerType, Type
 
 REPLICAS = 4
 LEAVES = {"a": 8, "b": 16, "x": 32, "y": 32, "z": 64}
+NUMBER = "number"  # of the replica, as 32 bits: a constant, which LLVM does not see
 EDGES = [
     0,
     1,
@@ -42,7 +43,7 @@ EDGES = [
 # A tree: a leaf, or an operation of two trees; what a tree gives is brought to a width by trunc, sext or zext.
 Tree = str | int | tuple[str, int, "Tree", "Tree"]
 TREES = st.recursive(
-    st.sampled_from(sorted(LEAVES)) | st.integers(-9, 9),
+    st.sampled_from([*sorted(LEAVES), NUMBER]) | st.integers(-9, 9),
     lambda parts: st.tuples(
         st.sampled_from(["add", "sub", "mul", "shl", "xor", "sext", "zext"]),
         st.sampled_from([8, 16, 32, 64]),
@@ -64,6 +65,9 @@ class Writer:
         """The name of a value of `width` bits, or a constant."""
         if isinstance(tree, int):
             return str(tree)
+        if tree == NUMBER:
+            more = self._assigned(f"add i32 %x, {self._replica}")
+            return self._fitted(self._assigned(f"sub i32 {more}, %x"), 32, width, extension)
         if isinstance(tree, str):
             leaf = f"%{tree}"
             if tree in "xz":
@@ -148,6 +152,8 @@ BYTE = ("zext", 8, "x", 0)
 @example(("sext", 32, ("add", 64, BYTE, 0), 0), "i8", (0, 0, 254, 0, 0))
 @example(("add", 32, ("add", 64, BYTE, "z"), "y"), "i32", (0, 0, 254, 0, 0))
 @example(("sub", 64, ("zext", 32, "x", 0), ("sext", 32, "x", 0)), "i32", (0, 0, 2**31 - 2, 0, 0))
+@example(("zext", 32, ("sub", 32, NUMBER, 2), 0), "i32", (0, 0, 0, 0, 0))
+@example(("sext", 8, ("add", 8, NUMBER, 126), 0), "i8", (0, 0, 0, 0, 0))
 @given(TREES, st.sampled_from(["i8", "i32", "i64"]), st.tuples(*[st.sampled_from(EDGES)] * len(LEAVES)))
 def test_distances_are_those_of_computed_addresses(tree: Tree, element: str, edges: tuple[int, ...]) -> None:
     kernel = lowered(tree, element)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 from coarsen.api import coarsen
 from coarsen.cli.apply_options import Stage
+from coarsen.opencl_bench.suite import SUITE
 from coarsen.pipeline import STAGES
 from coarsen.prediction import default_model
 
@@ -129,6 +131,13 @@ def test_the_factor_is_predicted_for_a_device(
     assert outcome.err == f"coarsen: note: predicted factor {factor} along dimension 0 for PoCL\n"
     caution, _ = run("apply", scale, "--device", "tahiti").err.splitlines()
     assert caution.startswith("coarsen: note: no whole curve was measured on tahiti")
+
+
+def test_what_runs_alone_reads_like_the_source(run: Run) -> None:
+    """Names that clang made up have no place in the slow path either: `values[index]`, not `i8_alone`."""
+    text = run("apply", SUITE["spmv"].kernel_file, "--factor", 4).out
+    alone = {name.removesuffix("_2") for name in re.findall(r"\w+_alone\w*", text)}
+    assert alone == {"diagonal_alone", "index_alone", "length_alone", "row_alone", "sum_alone"}
 
 
 def test_prediction_takes_one_dimension(scale: Path, run: Run) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from coarsen.api import coarsen
+from coarsen.cli.apply_request import Request
 from coarsen.opencl_bench.suite import SUITE
 
 from .conftest import Run, written
@@ -146,6 +147,16 @@ def test_a_refusal_as_json(folder: Path, run: Run) -> None:
     }
 
 
+def test_what_is_refused_for_any_size_as_json(folder: Path, run: Run) -> None:
+    outcome = run("apply", "reverse.cl", "--factor", 2, "--any-size", "--report", "-f", "json")
+    assert (outcome.code, json.loads(outcome.out)["refusal"]["code"]) == (3, "needs-whole-groups")
+
+
+def test_the_table_fits_80_columns(folder: Path, run: Run) -> None:
+    table, _, _ = run("apply", "regions.cl", "--factor", 4, "--report").out.partition("Why not more:")
+    assert max(map(len, table.splitlines())) <= 80
+
+
 def test_a_refusal_as_a_table_is_the_error(folder: Path, run: Run) -> None:
     outcome = run("apply", "groups.cl", "--factor", 2, "--report", "-o", "report.txt")
     assert (outcome.code, outcome.out) == (3, "")
@@ -204,6 +215,31 @@ def test_options_mean_the_same_as_arguments(folder: Path, run: Run) -> None:
     assert run("apply", "regions.cl", *words, "-q").out == wanted
 
 
+LOADS = """\
+kernel void loads(global float *values, global const int *lengths)
+{
+    int item = get_global_id(0);
+    float sum = 0;
+    for (int i = 0; i < lengths[item]; ++i)
+        sum += values[i + item] * values[2 * i + item];
+    values[item] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("called", "kind"), [("tahiti", "gpu"), ("pocl", "cpu")])
+def test_the_kind_of_device_follows_from_the_device(
+    called: str, kind: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(folder, "loads.cl", LOADS)
+    monkeypatch.setattr(Request, "_predicted", lambda *_: 4)
+    kernels = {each: coarsen(LOADS, factor=4, device_kind=each).opencl_c for each in ("cpu", "gpu")}
+    assert kernels["cpu"] != kernels["gpu"]
+    assert run("apply", "loads.cl", "--device", called).out == kernels[kind]
+    for given in ("cpu", "gpu"):
+        assert run("apply", "loads.cl", "--device", called, "--device-kind", given).out == kernels[given]
+
+
 def test_levels_go_with_dimensions(folder: Path, run: Run) -> None:
     words = ("--dim", 0, "--factor", 2, "--level", "group", "--dim", 0, "--factor", 4, "--level", "item")
     found = report(run, "regions.cl", *words)["coarsenings"]
@@ -215,6 +251,10 @@ def test_levels_go_with_dimensions(folder: Path, run: Run) -> None:
     [
         (("--report", "--explain"), "give --explain or --report, but not both"),
         (("-f", "json"), "--format goes with --report"),
+        (("--report", "--factor", 2, "--emit", "ll"), "--emit writes the kernel: give it without"),
+        (("--explain", "--emit", "cl"), "--emit writes the kernel: give it without"),
+        (("--report", "--factor", 10**20), "the factor must be at most 4096, not 1000"),
+        (("--factor", 2, "--level", "item", "--level", "group"), "level must have one value"),
         (("--report",), "give --factor, or --device"),
         (("--report", "--factor", 2, "--level", "warp"), "'warp' is not one of 'item', 'group'"),
         (("--report", "--factor", 2, "--fast-path", "often"), "'often' is not one of 'auto', 'always', 'never'"),

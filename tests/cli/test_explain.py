@@ -13,6 +13,7 @@ from coarsen.api import coarsen
 from coarsen.explain import Explanation, explain_ir, explain_source
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.suite import SUITE
+from coarsen.transform.configuration import Level
 
 Run = Callable[..., Any]
 Golden = Callable[[str, str], None]
@@ -61,6 +62,16 @@ kernel void marks(global int *values, local int *tile, int count)
         *("D", ".", "D", "DU", "B", "."),
         *("D  >1", "D  1", "D  >2", "D  2", "D", "."),
     ]
+
+
+def test_a_place_in_the_group_is_the_same_for_merged_groups(run: Run, tmp_path: Path) -> None:
+    source = "kernel void part(global int *values)\n{\n    if (get_local_id(0) < 4)\n        values[0] = 1;\n}\n"
+    assert gutters(explained(source)) == ["", "", "D  >1", ".  1", "."]
+    assert gutters(explain_source(lower(source), 0, source, Level.GROUP)) == ["", "", ".", ".", "."]
+    kernel = tmp_path / "part.cl"
+    kernel.write_text(source)
+    heading = run("apply", kernel, "--explain", "--level", "group").out.splitlines()[0]
+    assert heading == "kernel part, work-groups coarsened along dimension 0: no divergent region"
 
 
 def test_the_other_dimension_is_uniform() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from coarsen.errors import CoarsenError, RefusalError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.transform.transforms import UseName
 
 SOURCE = """
 #ifndef SCALE
@@ -86,6 +87,9 @@ class HandToolchain:
         stride: Sequence[int],
         level: Sequence[str],
         any_size: bool,
+        fast_path: UseName,
+        lock_step: UseName,
+        clean_up: bool,
         device_kind: str,
         options: Sequence[str],
     ) -> HandCoarsened:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -10,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
-from coarsen.errors import DeviceError, RefusalError
+from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.program import Program
+from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
 
 SOURCE = """
@@ -70,6 +72,57 @@ def test_the_launch_keeps_its_sizes(factor: int, stride: int, context: cl.Contex
     np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
     program.reverse(queue, (ITEMS,), (24,), source, result, cl.LocalMemory(24 * 4))
     np.testing.assert_array_equal(read(queue, result), values.reshape(-1, 24)[:, ::-1].ravel())
+
+
+GUARDED = """
+kernel void guarded(global int *values, global const int *lengths, int count) {
+    int item = get_global_id(0);
+    if (item < count) {
+        int sum = 0;
+        for (int i = 0; i < lengths[item]; ++i)
+            sum += lengths[(item + i) % 8] + get_global_size(0) / 3;
+        values[item] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"fast_path": "never", "lock_step": "never"},
+        {"fast_path": "always", "lock_step": "always"},
+        {"clean_up": False},
+    ],
+)
+def test_transforms_are_chosen(chosen: dict[str, Any], context: cl.Context, queue: cl.CommandQueue) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def recording(source: str, **options: Any) -> coarsen.CoarsenedKernel:  # noqa: ANN401 (those of coarsen)
+        asked.append(options)
+        return coarsen.coarsen(source, **options)
+
+    toolchain = Toolchain(recording, package_toolchain().predict)
+    program = Program(context, GUARDED, factor=4, toolchain=toolchain, **chosen).build()
+    assert {name: asked[0][name] for name in ("fast_path", "lock_step", "clean_up")} == {
+        "fast_path": "auto",
+        "lock_step": "auto",
+        "clean_up": True,
+        **chosen,
+    }
+    rounds, lengths, result = buffers(context)
+    cl.enqueue_copy(queue, result, np.zeros(ITEMS, np.int32))
+    program.guarded(queue, (ITEMS,), (24,), result, lengths, np.int32(90))
+    sums = [sum(rounds[(item + i) % 8] + ITEMS // 3 for i in range(count)) for item, count in enumerate(rounds)]
+    expected = np.where(np.arange(ITEMS) < 90, sums, 0)
+    np.testing.assert_array_equal(read(queue, result), expected)
+
+
+@pytest.mark.parametrize("name", ["fast_path", "lock_step"])
+def test_unknown_uses_are_refused(name: str, context: cl.Context) -> None:
+    chosen: dict[str, Any] = {name: "often"}
+    with pytest.raises(InvalidInputError, match=f"{name} is 'auto', 'always' or 'never', not 'often'"):
+        Program(context, GUARDED, **chosen)
 
 
 def test_arguments_set_beforehand(context: cl.Context, queue: cl.CommandQueue) -> None:

@@ -206,6 +206,7 @@ CASES = (
     ),
     Case("image_filter", (24, 24), (24, 4), _images, dimensions=(0, 1), tolerance=1e-6, needs="images"),
     Case("shared_join", (96,), (24,), lambda rng, n: [integers(rng, n), integers(rng, n), np.int32(1)]),
+    Case("local_id_both_ways", (64,), (32,), lambda rng, n: [integers(rng, n), zeros(n)], factors=(2, 4, 8)),
     Case("narrow_ids", (1536,), (768,), lambda rng, n: [zeros(n)], factors=(2, 3, 12)),
     Case(
         "struct_by_value",

@@ -21,8 +21,10 @@ from coarsen.pipeline import Observer, coarsen_kernel
 from coarsen.runtime.building import build_uncached
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
+from coarsen.transform.transforms import DEFAULT, Transforms
 
 from .cases import Argument, BorderSampler, Case, Image, LocalMemory
+from .suite_combinations import everything_is_asked_for
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
 
@@ -42,10 +44,11 @@ def lowered(case: Case) -> Kernel:
 
 
 @functools.lru_cache(maxsize=64)
-def coarsened(case: Case, chosen: Configuration) -> CoarsenedKernel:
+def coarsened(case: Case, chosen: Configuration, transforms: Transforms = DEFAULT) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
     observer = Observer()
-    return CoarsenedKernel(coarsen_kernel(lowered(case), chosen, observer), chosen, tuple(observer.assumptions))
+    kernel = coarsen_kernel(lowered(case), chosen, observer, transforms)
+    return CoarsenedKernel(kernel, chosen, tuple(observer.assumptions))
 
 
 def build_coarsened(
@@ -65,9 +68,31 @@ def build_original(context: cl.Context, case: Case) -> cl.Kernel:
     return cl.Kernel(build_uncached(context, case.source, [*case.options, *workaround(context)]), case.name)
 
 
+@functools.lru_cache(maxsize=64)
+def original_outcome(context: cl.Context, case: Case) -> Outcome:
+    """What a case's kernel leaves as it stands in its file: run once for all that is compared with it."""
+    return launch(cl.CommandQueue(context), build_original(context, case), case)
+
+
 def forms(device: DeviceDescription) -> tuple[str, ...]:
     """Both emitted forms where the device takes SPIR-V."""
     return ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",)
+
+
+def some_forms(device: DeviceDescription, number: int) -> tuple[str, ...]:
+    """All forms if everything is asked for, else one: by turns, with the number of a combination."""
+    return forms(device) if everything_is_asked_for() else (form_by_turns(device, number),)
+
+
+def form_by_turns(device: DeviceDescription, number: int) -> str:
+    """One form, with the number of a combination: each in turn the first for what comes in pairs."""
+    everything = forms(device)
+    return everything[(number + number // 2) % len(everything)]
+
+
+def is_left_out(device: DeviceDescription, number: int) -> bool:
+    """PoCL compiles for long: unless everything is asked for, every other combination is enough for it."""
+    return device.is_called("pocl") and number % 2 == 1 and not everything_is_asked_for()
 
 
 def workaround(context: cl.Context) -> list[str]:

@@ -162,6 +162,20 @@ def test_a_value_that_overflow_makes_poison_stands_for_no_other() -> None:
     assert "store i32 %wrapped, ptr addrspace(1) %p, align 4" in found
 
 
+def test_nor_does_one_in_which_poison_cancels_out() -> None:
+    """`1 << a` may be poison, and then so is `a + (1 << a) + b - (1 << a)`."""
+    found = straight(
+        "%power = shl i32 1, %a",
+        "%more = add i32 %a, %power",
+        "%most = add i32 %more, %b",
+        "%back = sub i32 %most, %power",
+        "%plain = add i32 %b, %a",
+        "store i32 %plain, ptr addrspace(1) %p, align 4",
+        "store i32 %back, ptr addrspace(3) %l, align 4",
+    )
+    assert "store i32 %plain, ptr addrspace(1) %p, align 4" in found
+
+
 ADDRESS = (
     "%checked = add nsw i32 %a, %b",
     "%i = sext i32 %checked to i64",
@@ -215,6 +229,21 @@ def test_bits_that_the_factor_leaves_decide_comparisons() -> None:
         "store i32 %kept, ptr addrspace(1) %p, align 4",
     )
     assert found[-3] == "%kept = select i1 %open, i32 %b, i32 0"
+
+
+def test_a_constant_is_no_value_of_a_similar_name() -> None:
+    """`true` behind its first letter is `rue`, which is known to be false."""
+    found = straight(
+        "%eight = mul i32 %a, 8",
+        "%rue = trunc i32 %eight to i1",
+        "%nine = add i32 %eight, 1",
+        "%one = trunc i32 %nine to i1",
+        "%same = icmp eq i1 %one, true",
+        "%kept = select i1 %same, i1 %rue, i1 %c",
+        "%number = zext i1 %kept to i32",
+        "store i32 %number, ptr addrspace(1) %p, align 4",
+    )
+    assert "%same = icmp eq i1 %one, true" in found
 
 
 BRANCH = """entry:

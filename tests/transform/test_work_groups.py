@@ -1,7 +1,7 @@
-"""Whole work-groups merged: the coarsened kernel gives what the original gives, on every device, in both forms.
+"""Whole work-groups merged: what the original gives, the coarsened kernel gives, on every device, forms by turns.
 
-`make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full all are run, with and without the
-transforms besides replication.
+`make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full all are run of kernels made for
+groups and every third of the others, with and without the transforms besides replication.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 
 from .cases import CASES, Case
 from .group_cases import GROUP_CASES
-from .harness import assert_same, build_coarsened, build_original, forms, launch, lowered
+from .harness import assert_same, build_coarsened, form_by_turns, launch, lowered, original_outcome
 from .suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 3, 4, 8)
@@ -91,9 +91,13 @@ def all_with_room_left() -> Iterator[Merging]:
 
 
 def sample(everything: list[Merging]) -> list[Merging]:
-    """All, or one for each kernel made for groups and for every third other, by turns with other factors."""
+    """One for each kernel made for groups and for every third other, by turns with other factors.
+
+    If everything is asked for: all of the former kernels and every third of the others.
+    """
     if everything_is_asked_for():
-        return everything
+        others = [merging for merging in everything if merging.case not in GROUP_CASES]
+        return [merging for merging in everything if merging.case in GROUP_CASES] + others[::3]
     by_case: dict[Case, list[Merging]] = {}
     for merging in everything:
         by_case.setdefault(merging.case, []).append(merging)
@@ -110,33 +114,39 @@ def merged(merging: Merging) -> CoarsenedKernel:
     return CoarsenedKernel(kernel, merging.chosen, ())
 
 
-@pytest.mark.parametrize("merging", sample(list(all_mergings())), ids=str)
-def test_same_results(merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
-    check(merging, device, queue)
+def numbered(mergings: Iterator[Merging]) -> list[Any]:
+    """A sample as a test's parameters `number` and `merging`."""
+    return [
+        pytest.param(number, merging, id=str(merging)) for number, merging in enumerate(sample(list(mergings)))
+    ]
 
 
-@pytest.mark.parametrize("merging", sample(list(all_combinations())), ids=str)
+@pytest.mark.parametrize(("number", "merging"), numbered(all_mergings()))
+def test_same_results(number: int, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    check(merging, form_by_turns(device, number), queue)
+
+
+@pytest.mark.parametrize(("number", "merging"), numbered(all_combinations()))
 def test_same_results_with_work_items_merged_too(
-    merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+    number: int, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
-    check(merging, device, queue)
+    check(merging, form_by_turns(device, number + 1), queue)
 
 
-@pytest.mark.parametrize("merging", sample(list(all_with_room_left())), ids=str)
+@pytest.mark.parametrize(("number", "merging"), numbered(all_with_room_left()))
 def test_same_results_where_the_groups_do_not_divide(
-    merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+    number: int, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
-    check(merging, device, queue)
+    check(merging, form_by_turns(device, number), queue)
 
 
-def check(merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+def check(merging: Merging, form: str, queue: cl.CommandQueue) -> None:
     case = merging.case
-    original = launch(queue, build_original(queue.context, case), case)
+    original = original_outcome(queue.context, case)
     coarsened = merged(merging)
-    for form in forms(device):
-        kernel = build_coarsened(queue.context, coarsened, form, case.options)
-        outcome = launch(queue, kernel, case, merging.chosen, coarsened.kernel.added_arguments)
-        assert_same(original, outcome, case.tolerance)
+    kernel = build_coarsened(queue.context, coarsened, form, case.options)
+    outcome = launch(queue, kernel, case, merging.chosen, coarsened.kernel.added_arguments)
+    assert_same(original, outcome, case.tolerance)
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:

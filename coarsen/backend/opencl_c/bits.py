@@ -1,4 +1,4 @@
-"""Shifts and operations on bits; on conditions they are `&&`, `||` and `!`."""
+"""Shifts and operations on bits; on conditions they are `&`, `|` and `!=`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coarsen.backend.opencl_c.c_types import (
     element_of,
     with_sign,
 )
-from coarsen.backend.opencl_c.conditions import logical_and, logical_or, negation
+from coarsen.backend.opencl_c.conditions import both, either, negation
 from coarsen.backend.opencl_c.expression import (
     BIT_AND,
     BIT_OR,
@@ -163,7 +163,7 @@ BITS: Mapping[str, Handler] = {
     "shl": _shift("<<", None),
     "lshr": _shift(">>", False),
     "ashr": _shift(">>", True),
-    "and": _bits("&", BIT_AND, logical_and),
-    "or": _bits("|", BIT_OR, logical_or),
+    "and": _bits("&", BIT_AND, both),
+    "or": _bits("|", BIT_OR, either),
     "xor": _bits("^", BIT_XOR, exclusive),
 }
