@@ -63,23 +63,30 @@ def _is_likely_condition(divergence: Divergence, condition: Value) -> bool:
     if instruction is None:
         return True
     if instruction.opcode in ("icmp", "fcmp"):
-        return all(_is_position(divergence, operand) for operand in instruction.operands)
+        return all(_is_position(divergence, operand, frozenset()) for operand in instruction.operands)
     if instruction.opcode in _COMBINES:
         return all(_is_likely_condition(divergence, operand) for operand in instruction.operands)
     return False
 
 
-def _is_position(divergence: Divergence, value: Value) -> bool:
-    """Whether a value grows evenly from work-item to work-item, but for places that are far apart."""
+def _is_position(divergence: Divergence, value: Value, counting: frozenset[str]) -> bool:
+    """Whether a value grows evenly from work-item to work-item, but for places that are far apart.
+
+    `counting` names the counters of loops, phis, that the value is part of.
+    """
     instruction = _definition(divergence, value)
-    if instruction is None:
+    if instruction is None or instruction.name in counting:
         return True
+    if instruction.opcode == "phi":
+        counting |= {instruction.name}
+        return all(_is_position(divergence, operand, counting) for operand in instruction.operands)
     if instruction.opcode == "call":
         return _is_id(instruction)
     if instruction.opcode in _FOLDS:
-        return _is_position(divergence, instruction.operands[0]) and _is_far_apart(divergence, instruction)
+        is_position = _is_position(divergence, instruction.operands[0], counting)
+        return is_position and _is_far_apart(divergence, instruction)
     if instruction.opcode in _KEEPS_ORDER:
-        return all(_is_position(divergence, operand) for operand in instruction.operands)
+        return all(_is_position(divergence, operand, counting) for operand in instruction.operands)
     return False
 
 

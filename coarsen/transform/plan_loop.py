@@ -8,7 +8,8 @@ The replicas part at a branch out of the loop. Each then goes on alone
 Not together when: the loop does not start the region; a value leaves it otherwise than through a phi; the replicas
 part where neither of the above holds. On CPUs a loop goes in lock-step only if the replicas share half of its
 loads: measured on two CPU runtimes, loops in which each replica loads its own ran at down to a third of the speed
-of copies (spmv, mvCoal), while an H200 ran them up to five times faster. Barriers are always shared.
+of copies (spmv, mvCoal), while an H200 ran them up to five times faster. Merged work-groups share the barriers of
+a loop that they leave by position.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from coarsen.transform.agreed_branches import (
     is_repeatable_before,
 )
 from coarsen.transform.alone import Entry
+from coarsen.transform.likely_agreement import is_agreement_likely
 from coarsen.transform.transforms import DeviceKind, Transforms, Use
 
 
@@ -47,14 +49,16 @@ def loop_branches(divergence: Divergence, region: Region, transforms: Transforms
     if loop is None:
         raise NotTogether("unstructured", "the region does not start with a loop")
     check_results(divergence, region)
-    seems_to_pay = transforms.device_kind is not DeviceKind.CPU or has_barrier(divergence, region)
-    if transforms.lock_step is Use.AUTO and not seems_to_pay:
+    with_barriers = has_barrier(divergence, region)
+    if transforms.lock_step is Use.AUTO and transforms.device_kind is DeviceKind.CPU and not with_barriers:
         _check_shared_loads(divergence, loop)
     inner = inner_branches(divergence, region)
     parting = frozenset(branch for branch, own in inner.items() if own is None)
     if not parting <= loop.blocks:
         raise NotTogether("unstructured", "work-items that have left the loop may part once more behind it")
     check_barriers(divergence, region, parting)
+    if transforms.lock_step is Use.AUTO and with_barriers:
+        _check_agreement(divergence, parting)
     entry = _entry(divergence, loop, parting)
     return AgreedBranches(entry, parting, frozenset(inner) - parting)
 
@@ -67,6 +71,17 @@ def _entry(divergence: Divergence, loop: Loop, parting: frozenset[str]) -> Entry
     if all(_may_restart(divergence, loop, branch) for branch in parting):
         return Entry(loop.header, is_restart=True)
     raise NotTogether("effect-before-exit", "an iteration may store, or the like, before it leaves the loop")
+
+
+def _check_agreement(divergence: Divergence, parting: frozenset[str]) -> None:
+    """Raise NotTogether where the merged work-groups may leave a loop with barriers at any time, as data say.
+
+    Intel's compiler (2026.2) crashes on such loops in lock-step when it vectorises them, and takes their copies.
+    """
+    if not all(is_agreement_likely(divergence, branch) for branch in parting):
+        raise NotTogether(
+            "agreement-unknown", "the condition depends on data: nothing says that work-groups agree"
+        )
 
 
 def _may_restart(divergence: Divergence, loop: Loop, branch: str) -> bool:

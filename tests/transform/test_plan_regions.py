@@ -6,6 +6,7 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.configuration import Level
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import PlannedRegion, Treatment
 from coarsen.transform.transforms import DEFAULT, DeviceKind, Transforms, Use
@@ -16,9 +17,9 @@ WORK = "for (int i = 0; i < n; ++i) out[x] += in[i] * i;"
 ALWAYS = Transforms(Use.ALWAYS, Use.ALWAYS)
 
 
-def planned(body: str, transforms: Transforms = DEFAULT) -> tuple[PlannedRegion, ...]:
+def planned(body: str, transforms: Transforms = DEFAULT, level: Level = Level.ITEM) -> tuple[PlannedRegion, ...]:
     kernel = lower(f"kernel void k({ARGUMENTS}) {{ const int x = get_global_id(0); {body} }}")
-    analysed = analyse(kernel, 0)
+    analysed = analyse(kernel, 0, level)
     return plan_regions(analysed.divergence, analysed.regions, transforms).regions
 
 
@@ -137,3 +138,17 @@ def test_both_are_turned_off() -> None:
 def test_a_loop_in_a_fast_path_is_nested() -> None:
     (region,) = planned("if (x < n) { int s = 0; for (int i = 0; i < in[x]; ++i) s += in[i]; out[x] = s; }")
     assert [inner.treatment for inner in region.all()] == [Treatment.FAST_PATH, Treatment.LOCK_STEP]
+
+
+def test_a_loop_with_barriers_goes_in_lock_step_if_groups_leave_it_by_position() -> None:
+    by_position, by_data = (
+        planned(
+            f"for (int i = {start}; i < {end}; i += 3) "
+            "{ tile[x % 8] = i; barrier(1); out[x] += tile[0]; barrier(1); }",
+            DEFAULT,
+            Level.GROUP,
+        )
+        for start, end in (("get_group_id(0)", "n"), ("0", "in[get_group_id(0)]"))
+    )
+    assert by_position[0].treatment is Treatment.LOCK_STEP
+    assert reason(by_data[0]) == "agreement-unknown"

@@ -30,7 +30,7 @@ FACTORS = (2, 3, 4, 8)
 # PoCL 3.1 copies what follows a barrier under a condition, for each such barrier again: it compiles for minutes.
 SLOW_ON_POCL = frozenset(
     {"group_rows_loop", "group_guarded", "group_converging", "barrier_group_uniform"}
-) | frozenset({"group_side_entry", "group_copies_mixed"})
+) | frozenset({"group_side_entry", "group_copies_mixed", "group_swapped_tiles", "group_tested_tile"})
 
 # What can't be coarsened by work-items.
 GROUPS_ALONE = frozenset({"group_side_entry"})
