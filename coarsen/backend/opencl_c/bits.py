@@ -1,4 +1,4 @@
-"""Shifts and operations on bits; on conditions they are `&`, `|` and `!=`."""
+"""Shifts and operations on bits; on conditions they are `&`, `||` and `!=`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coarsen.backend.opencl_c.c_types import (
     element_of,
     with_sign,
 )
-from coarsen.backend.opencl_c.conditions import both, either, negation
+from coarsen.backend.opencl_c.conditions import both, logical_or, negation
 from coarsen.backend.opencl_c.expression import (
     BIT_AND,
     BIT_OR,
@@ -164,6 +164,6 @@ BITS: Mapping[str, Handler] = {
     "lshr": _shift(">>", False),
     "ashr": _shift(">>", True),
     "and": _bits("&", BIT_AND, both),
-    "or": _bits("|", BIT_OR, either),
+    "or": _bits("|", BIT_OR, logical_or),
     "xor": _bits("^", BIT_XOR, exclusive),
 }
