@@ -29,7 +29,7 @@ from .any_size_kernels import KERNELS
 
 SEED = 20261120
 FULL = os.environ.get("COARSEN_DIFFERENTIAL") == "full"
-LAUNCHES = 100 if FULL else 8
+LAUNCHES = 40 if FULL else 8
 LAUNCHES_ON_POCL = 8  # which compiles a kernel for each local size
 # PoCL 3.1 compiles for many seconds where barriers stand under a condition, as they do in guarded work-groups.
 GUARDED_BARRIERS_ON_POCL = 3
