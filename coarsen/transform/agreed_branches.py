@@ -72,6 +72,11 @@ def has_barrier(divergence: Divergence, region: Region) -> bool:
     return any(is_barrier(i) for block in region.blocks for i in divergence.kernel.block[block].instructions)
 
 
+def has_loop(divergence: Divergence, region: Region) -> bool:
+    """Whether a loop stands in a region."""
+    return any(loop.header in region.blocks for loop in divergence.control_flow.loops)
+
+
 def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[str]) -> frozenset[str]:
     """The blocks from which `block` can be reached without passing `start` again, itself and `start` included."""
     found = {block}

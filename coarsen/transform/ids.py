@@ -35,6 +35,7 @@ from coarsen.ir.printer import rename
 from coarsen.ir.types import IntegerType
 from coarsen.transform.configuration import Coarsening
 from coarsen.transform.names import NameSupply
+from coarsen.transform.query_lines import call_of, declarations, size_type
 
 _PARTS = {
     "get_global_linear_id": ("get_global_id", "get_global_size"),
@@ -42,7 +43,6 @@ _PARTS = {
 }
 _AXES = "xyz"
 TEMPORARY = "call"
-_ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +139,12 @@ class IdRewriter:
 
     def declarations(self) -> Iterator[str]:
         """The `declare` lines for builtins that the kernel did not call before."""
-        known = self.kernel.before + self.kernel.after
-        for query in sorted(self._called):
-            if f"@{_mangled(query)}(" not in known:
-                yield f"declare spir_func {self._integer} @{_mangled(query)}(i32) {_ATTRIBUTES}"
+        yield from declarations(self.kernel, self._called, self._integer)
 
     @property
     def _integer(self) -> str:
         """The type of `size_t` as an id is returned: 64 bits unless the module is for 32-bit SPIR."""
-        return "i32" if 'target triple = "spir-' in self.kernel.before else "i64"
+        return size_type(self.kernel)
 
     def _along(self, query: str) -> list[str]:
         """A query along the coarsened dimension, for each replica."""
@@ -278,16 +275,12 @@ class IdRewriter:
 
     def _call(self, query: str, dimension: str) -> str:
         self._called.add(query)
-        return f"call spir_func {self._integer} @{_mangled(query)}(i32 {dimension}) {_ATTRIBUTES}"
+        return call_of(query, dimension, self._integer)
 
     def _operation(self, opcode: str, left: str, right: str, wanted: str) -> str:
         name = self.names.fresh(wanted)
         self.prologue.append(f"%{name} = {opcode} {self._integer} {left}, {right}")
         return f"%{name}"
-
-
-def _mangled(query: str) -> str:
-    return f"_Z{len(query)}{query}j"
 
 
 def short_name(query: str, dimension: int | None = None) -> str:

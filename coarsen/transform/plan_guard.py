@@ -20,6 +20,7 @@ from coarsen.transform.agreed_branches import (
     check_barriers,
     check_results,
     has_barrier,
+    has_loop,
     inner_branches,
     is_repeatable_before,
 )
@@ -82,6 +83,6 @@ def _is_for_one(divergence: Divergence, region: Region) -> bool:
 
 def _is_short(divergence: Divergence, region: Region) -> bool:
     """Whether a region has few instructions and no loop."""
-    if any(loop.header in region.blocks for loop in divergence.control_flow.loops):
+    if has_loop(divergence, region):
         return False
     return sum(len(divergence.kernel.block[block].instructions) for block in region.blocks) < _SHORT

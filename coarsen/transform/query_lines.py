@@ -34,13 +34,12 @@ class QueryLines:
     @property
     def integer(self) -> str:
         """The type of `size_t`: 64 bits unless the module is for 32-bit SPIR."""
-        return "i32" if 'target triple = "spir-' in self.kernel.before else "i64"
+        return size_type(self.kernel)
 
     def query(self, builtin: str, dimension: int) -> str:
         """What the launch says along a dimension."""
         self.called.add(builtin)
-        call = f"call spir_func {self.integer} @{_mangled(builtin)}(i32 {dimension}) {_ATTRIBUTES}"
-        return self.instruction(call, "call")
+        return self.instruction(call_of(builtin, str(dimension), self.integer), "call")
 
     def position(self, dimension: int) -> str:
         """The global id without its offset."""
@@ -56,6 +55,16 @@ class QueryLines:
         name = self.names.fresh(wanted)
         self.lines.append(f"%{name} = {text}")
         return f"%{name}"
+
+
+def size_type(kernel: Kernel) -> str:
+    """The type of `size_t` as an id is returned: 64 bits unless the module is for 32-bit SPIR."""
+    return "i32" if 'target triple = "spir-' in kernel.before else "i64"
+
+
+def call_of(builtin: str, dimension: str, integer: str) -> str:
+    """The call of a builtin for a dimension, as spelled; `integer` is the type of `size_t`."""
+    return f"call spir_func {integer} @{_mangled(builtin)}(i32 {dimension}) {_ATTRIBUTES}"
 
 
 def declarations(kernel: Kernel, called: Iterable[str], integer: str) -> Iterator[str]:

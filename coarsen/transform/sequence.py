@@ -14,6 +14,7 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Instruction
 from coarsen.transform.alone import Alone, Entry, Write
+from coarsen.transform.join_results import JoinResults
 from coarsen.transform.names import NameSupply
 from coarsen.transform.written import Names, WrittenBlock, phi_line
 
@@ -46,9 +47,10 @@ class CopiesInSequence:
     supply: NameSupply
     _after: list[str] = field(init=False)
     _ways: dict[int, Alone] = field(init=False, default_factory=dict)
-    _out: dict[tuple[str, int], str] = field(init=False, default_factory=dict)
+    _out: JoinResults = field(init=False)
 
     def __post_init__(self) -> None:
+        self._out = JoinResults(self.divergence, self.supply)
         self._after = [self.supply.fresh(f"{self.region.join}.after") for _ in self.names]
 
     @property
@@ -72,10 +74,7 @@ class CopiesInSequence:
 
     def out(self, phi: Instruction, k: int) -> str:
         """What one of the join's phis is for replica k behind the last copy (with `%`)."""
-        replica = k if self.divergence.is_divergent(phi) else 0
-        if (phi.name, replica) not in self._out:
-            self._out[phi.name, replica] = self.supply.fresh(f"{phi.name}.out")
-        return "%" + self._out[phi.name, replica]
+        return self._out.name(phi, k)
 
     def _alone(self, k: int) -> Alone:
         if k not in self._ways:

@@ -16,7 +16,7 @@ from typing import Protocol
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Instruction, Value
-from coarsen.transform.agreed_branches import has_barrier
+from coarsen.transform.agreed_branches import has_barrier, has_loop
 from coarsen.transform.alone import Entry
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
@@ -111,7 +111,7 @@ def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValu
     if any(i.name not in around.at_start and around.ids.handles(i) for i in inside):
         return None  # an id that is asked for in its place, differently for each replica
     barrier = has_barrier(around.divergence, region)
-    if around.keeps_loops_out and not barrier and not _has_loop(region, around):
+    if around.keeps_loops_out and not barrier and not has_loop(around.divergence, region):
         return None
     values = TurnValues(kernel, around.names, around.ids, around.supply)
     for operand in _coming_from_outside(inside, around.at_start):
@@ -124,10 +124,6 @@ def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValu
         return None
     in_turns = len(inside) + values.instructions
     return values if barrier or in_turns < len(inside) * len(around.names) else None
-
-
-def _has_loop(region: Region, around: Surroundings) -> bool:
-    return any(loop.header in region.blocks for loop in around.divergence.control_flow.loops)
 
 
 def _coming_from_outside(inside: Sequence[Instruction], at_start: frozenset[str]) -> Iterator[Value]:

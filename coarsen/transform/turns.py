@@ -16,6 +16,7 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Instruction
 from coarsen.transform.alone import Alone, Entry
+from coarsen.transform.join_results import JoinResults
 from coarsen.transform.sequence import WriteReplica
 from coarsen.transform.turn_values import TurnValues
 from coarsen.transform.written import Names, WrittenBlock, phi_line
@@ -47,9 +48,10 @@ class Turns:
     last: str = field(init=False)
     _turn: str = field(init=False)
     _end: str = field(init=False)
-    _out: dict[tuple[str, int], str] = field(init=False, default_factory=dict)
+    _out: JoinResults = field(init=False)
 
     def __post_init__(self) -> None:
+        self._out = JoinResults(self.divergence, self.values.supply)
         fresh = self.values.supply.fresh
         self._turn, self._end = fresh(f"{self.region.head}.turn"), fresh(f"{self.region.head}.turn.end")
         self.last = fresh(f"{self.region.head}.turns.done")
@@ -72,10 +74,7 @@ class Turns:
 
     def out(self, phi: Instruction, k: int) -> str:
         """What one of the join's phis is for replica k behind the loop (with `%`)."""
-        replica = k if self.divergence.is_divergent(phi) else 0
-        if (phi.name, replica) not in self._out:
-            self._out[phi.name, replica] = self.values.supply.fresh(f"{phi.name}.out")
-        return "%" + self._out[phi.name, replica]
+        return self._out.name(phi, k)
 
     @cached_property
     def _alone(self) -> Alone:
