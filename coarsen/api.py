@@ -1,4 +1,4 @@
-"""The functions that users call: coarsen a kernel, predict its factor."""
+"""The functions that users call: coarsen a kernel, see what differs between its work-items, predict its factor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from coarsen.backend.opencl_c import OpenClC, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.lower import lower
+from coarsen.explanation import Explanation, explain_kernel
+from coarsen.frontend.lower import lower, opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
 from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration_of
@@ -145,6 +146,37 @@ def coarsen(
     return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions), needs_groups)
 
 
+def explain(
+    source: str | Path,
+    *,
+    kernel: str | None = None,
+    dim: int = 0,
+    level: str = Level.ITEM,
+    options: str | Sequence[str] = (),
+) -> Explanation:
+    """Mark each line of a kernel: what its work-items have in common, and what differs between them.
+
+    Args:
+        source: as for `coarsen`; of LLVM IR the lines of the kernel's normal form are marked.
+        kernel: its name; may be left out where there is just one.
+        dim: the dimension of the NDRange along which work-items are told apart, 0, 1 or 2.
+        level: "item" for the work-items of one work-group, "group" for whole work-groups.
+        options: OpenCL build options as PyOpenCL takes them.
+
+    Returns:
+        The numbered `lines` with their marks and the number of divergent `regions`; printed, it is what
+        `coarsen apply --explain` prints.
+
+    Raises:
+        InvalidInputError: a bad source, option, dimension or level.
+        RefusalError: the kernel can't be coarsened along the dimension.
+    """
+    _check_type("source", source, (str, Path), "text or a path")
+    (chosen,) = configuration_of(2, dim, 1, level)  # a factor of 1 would be no coarsening at all
+    lowered = lower(source, kernel, options)
+    return explain_kernel(lowered, chosen.dimension, opencl_c_of(source), chosen.level)
+
+
 def _check_type(argument: str, value: object, types: tuple[type, ...], wanted: str) -> None:
     if not isinstance(value, types):
         raise InvalidInputError(f"{argument} is {wanted}, not {value!r}")
@@ -165,6 +197,7 @@ def predict(
     dim: int = 0,
     model: Literal["default"] = "default",
     local_size: Sequence[int] | None = None,
+    models: str | Path | None = None,
     options: str | Sequence[str] = (),
 ) -> KernelPrediction: ...
 
@@ -178,6 +211,7 @@ def predict(
     dim: int = 0,
     model: Literal["cascade"],
     local_size: None = None,
+    models: str | Path | None = None,
     options: str | Sequence[str] = (),
 ) -> Prediction: ...
 
@@ -190,6 +224,7 @@ def predict(
     dim: int = 0,
     model: ModelName = "default",
     local_size: Sequence[int] | None = None,
+    models: str | Path | None = None,
     options: str | Sequence[str] = (),
 ) -> KernelPrediction | Prediction:
     """Predict the best coarsening factor of a kernel on a device, which need not be there.
@@ -203,6 +238,7 @@ def predict(
         local_size: of the launch before coarsening, in work-items, one to three numbers. Where it is left out,
             what the kernel requires counts, else 256, 16×16 or 8×8×4 by the dimensions that the kernel uses. The
             cascade takes none.
+        models: a folder with models that `coarsen train` stored; the shipped ones if None.
         options: OpenCL build options as PyOpenCL takes them.
 
     Returns:
@@ -213,7 +249,7 @@ def predict(
 
     Raises:
         DeviceError: the device is not known, or the model has seen nothing like it.
-        InvalidInputError: a bad source, option, dimension, model or local size.
+        InvalidInputError: a bad source, option, dimension, model or local size; a model that can't be read.
         RefusalError: the kernel can't be coarsened along the dimension.
     """
     # Imported late: the models load NumPy, which a coarsening by a given factor does without.
@@ -226,7 +262,7 @@ def predict(
         raise InvalidInputError(f"the model is 'default' or 'cascade', not {model!r}")
     if model == "cascade" and local_size is not None:
         raise InvalidInputError("the cascade takes no local size: its features do not depend on it")
-    lowered = lower(source, kernel, options)
+    lowered, folder = lower(source, kernel, options), None if models is None else Path(models)
     if model == "cascade":
-        return prediction.published_prediction(lowered, device, dimension)
-    return prediction.default_prediction(lowered, device, dimension, local_size)
+        return prediction.published_prediction(lowered, device, dimension, folder)
+    return prediction.default_prediction(lowered, device, dimension, local_size, folder)

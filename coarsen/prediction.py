@@ -42,16 +42,29 @@ class KernelPrediction(CurvePrediction):
 
 
 def default_prediction(
-    kernel: Kernel, device: str, dimension: int = 0, local_size: Sequence[int] | None = None
+    kernel: Kernel,
+    device: str,
+    dimension: int = 0,
+    local_size: Sequence[int] | None = None,
+    folder: Path | None = None,
 ) -> KernelPrediction:
-    """`predict_kernel` by the shipped default model for a device that is called so. Raises as `target_of` does."""
-    target = target_of(device)
-    return predict_kernel(kernel, default_model(), target, dimension, local_size)
+    """`predict_kernel` by the default model for a device that is called so. Raises as both it and `target_of` do.
+
+    Args:
+        folder: with the model; the shipped one if None.
+    """
+    return predict_kernel(kernel, default_model(folder), target_of(device), dimension, local_size)
 
 
-def published_prediction(kernel: Kernel, device: str, dimension: int = 0) -> Prediction:
-    """`predict_by_cascade` by the shipped cascade of a device that is called so. Raises as `target_of` does."""
-    return predict_by_cascade(kernel, cascade_of(target_of(device)), dimension)
+def published_prediction(
+    kernel: Kernel, device: str, dimension: int = 0, folder: Path | None = None
+) -> Prediction:
+    """`predict_by_cascade` by the cascade of a device that is called so. Raises as it, and as `target_of`, does.
+
+    Args:
+        folder: with the model; that of the shipped ones if None.
+    """
+    return predict_by_cascade(kernel, cascade_of(target_of(device), folder), dimension)
 
 
 def predict_kernel(

@@ -1,10 +1,75 @@
 """The predictors of a kernel's best coarsening factor on a device.
 
 `default` is the model of all devices, `cascade` the published one of each device; `evaluation` compares them.
-Prediction needs NumPy alone; training needs scikit-learn and torch, and is not imported from here.
+Prediction needs NumPy alone. Names are loaded when first used, and so are scikit-learn and torch, which training
+and evaluation need.
 """
 
-from .cascade.model import CascadeModel, Contribution, Prediction, Step
-from .cascade.storage import available_models, load_model
+from __future__ import annotations
 
-__all__ = ["CascadeModel", "Contribution", "Prediction", "Step", "available_models", "load_model"]
+from typing import TYPE_CHECKING
+
+from coarsen.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .best_factors import PUBLISHED
+    from .cascade.model import CascadeModel, Contribution, Prediction, Step
+    from .cascade.storage import available_models, load_model
+    from .default.model import DefaultModel
+    from .default.prediction import CurvePrediction, FactorPrediction, Influence
+    from .default.storage import load_default
+    from .device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
+    from .evaluation.calibration import Calibration, calibrations
+    from .evaluation.evaluation import Evaluation, Plan, evaluate
+    from .evaluation.outcome import Outcome
+    from .examples import Example
+
+__all__ = [
+    "DEVICE_DESCRIPTORS",
+    "PUBLISHED",
+    "Calibration",
+    "CascadeModel",
+    "Contribution",
+    "CurvePrediction",
+    "DefaultModel",
+    "DeviceDescriptor",
+    "Evaluation",
+    "Example",
+    "FactorPrediction",
+    "Influence",
+    "Outcome",
+    "Plan",
+    "Prediction",
+    "Step",
+    "available_models",
+    "calibrations",
+    "evaluate",
+    "load_default",
+    "load_model",
+]
+
+_MODULE_OF = {
+    "DEVICE_DESCRIPTORS": "device_descriptors",
+    "PUBLISHED": "best_factors",
+    "Calibration": "evaluation.calibration",
+    "CascadeModel": "cascade.model",
+    "Contribution": "cascade.model",
+    "CurvePrediction": "default.prediction",
+    "DefaultModel": "default.model",
+    "DeviceDescriptor": "device_descriptors",
+    "Evaluation": "evaluation.evaluation",
+    "Example": "examples",
+    "FactorPrediction": "default.prediction",
+    "Influence": "default.prediction",
+    "Outcome": "evaluation.outcome",
+    "Plan": "evaluation.evaluation",
+    "Prediction": "cascade.model",
+    "Step": "cascade.model",
+    "available_models": "cascade.storage",
+    "calibrations": "evaluation.calibration",
+    "evaluate": "evaluation.evaluation",
+    "load_default": "default.storage",
+    "load_model": "cascade.storage",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})

@@ -18,6 +18,7 @@ from coarsen.opencl_bench.curve_files import read_curves
 from coarsen.opencl_bench.curve_tables import read_table
 from coarsen.opencl_bench.curves import Curve, CurveData, merged
 from coarsen.opencl_bench.kernel_features import examples_of
+from coarsen.opencl_bench.shipped import shipped_files
 
 NOTHING = "none"
 
@@ -105,10 +106,7 @@ def _training(wanted: Wanted) -> CurveData:
 
 def synthetic_files() -> list[Path]:
     """The measurements of synthetic kernels that come with the package."""
-    # Found from the package, since the folder may be installed elsewhere than this file.
-    import coarsen.opencl_bench as opencl_bench
-
-    return sorted((Path(opencl_bench.__path__[0]) / "data").glob("synthetic_*.parquet"))
+    return [path for name, path in shipped_files().items() if name.startswith("synthetic_")]
 
 
 def _published() -> Mapping[tuple[str, str], int]:

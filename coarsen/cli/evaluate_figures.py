@@ -11,15 +11,10 @@ from coarsen.cli.evaluate_report import Report
 from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
+from coarsen.models.evaluation.calibration import calibrations
 from coarsen.models.evaluation.evaluation import key_of
 from coarsen.models.examples import Example
-from coarsen.opencl_bench.figures.draw_calibration import draw_calibration
-from coarsen.opencl_bench.figures.draw_loadings import draw_loadings
-from coarsen.opencl_bench.figures.draw_predictions import draw_predictions
-from coarsen.opencl_bench.figures.draw_relevance import draw_relevance
-from coarsen.opencl_bench.figures.files import save
-from coarsen.opencl_bench.figures.predictions import choice_table, factor_table, markdown
-from coarsen.opencl_bench.figures.relevance import relevance_table, shared_projection
+from coarsen.opencl_bench import plots
 
 NAMES = ("calibration", "predictions", "loadings", "relevance")
 _CASCADE = "cascade"
@@ -37,9 +32,9 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
     paths = []
     for name, figure in _figures(report):
         paths.append(folder / f"{name}.svg")
-        save(figure, paths[-1])
+        plots.save(figure, paths[-1])
     paths.append(folder / "factors.md")
-    replace_file(markdown(factor_table(choice_table(report.evaluation))).encode(), paths[-1])
+    replace_file(plots.markdown(plots.factor_table(plots.choice_table(report.evaluation))).encode(), paths[-1])
     return paths
 
 
@@ -56,13 +51,13 @@ def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
 def _drawn(name: str, report: Report) -> Figure:
     """A figure. Raises InvalidInputError where there is nothing to draw."""
     if name == "calibration":
-        return draw_calibration(report.calibrations())
+        return plots.draw_calibration(calibrations(report.evaluation))
     if name == "predictions":
-        return draw_predictions(choice_table(report.evaluation))
+        return plots.draw_predictions(plots.choice_table(report.evaluation))
     examples = _examples(report)
     if name == "loadings":
-        return draw_loadings(shared_projection(examples))
-    return draw_relevance(relevance_table(examples))
+        return plots.draw_loadings(plots.shared_projection(examples))
+    return plots.draw_relevance(plots.relevance_table(examples))
 
 
 def _examples(report: Report) -> list[Example]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from coarsen.cli.evaluate_report import Report
+from coarsen.models.evaluation.calibration import calibrations
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup
 
@@ -22,7 +23,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "further_training": {"curves": report.further[0], "kernels": report.further[1]},
         "devices": {device: _device(found, device, device in measured) for device in found.devices},
         "all_measured": {name: asdict(score) for name, score in found.speedup_scores(*measured).items()},
-        "calibration": {name: asdict(each) for name, each in report.calibrations().items()},
+        "calibration": {name: asdict(each) for name, each in calibrations(report.evaluation).items()},
     }
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from coarsen.cli.evaluate_data import EvaluationData, kernel_count
 from coarsen.cli.output import counted
-from coarsen.models.evaluation.calibration import Calibration, calibration, forecasts
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, Progress, evaluate
 
 
@@ -41,12 +39,6 @@ class Report:
     def other_devices(self) -> tuple[str, ...]:
         """The devices of which the best factors alone are known."""
         return tuple(device for device in self.evaluation.devices if not self.evaluation.is_measured(device))
-
-    def calibrations(self) -> Mapping[str, Calibration]:
-        """By method, over all measured devices; of those methods that give probabilities."""
-        found = self.evaluation.on(*self.measured_devices).items()
-        made = {name: calibration(forecasts(outcomes)) for name, outcomes in found}
-        return {name: each for name, each in made.items() if each is not None}
 
     @property
     def protocol(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from coarsen.cli.evaluate_report import Report
 from coarsen.cli.output import counted, print_line, print_table
 from coarsen.models.evaluation.bootstrap import Interval
-from coarsen.models.evaluation.calibration import Calibration
+from coarsen.models.evaluation.calibration import Calibration, calibrations
 from coarsen.models.evaluation.entrants import NEVER, UNIQUE
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.models.evaluation.scores import HitScore, SeedSpread, SpeedupScore
@@ -47,7 +47,7 @@ def print_report(report: Report, details: bool) -> None:
         _print_hits(device, report.evaluation.hit_scores(device))
         if details:
             _print_details(report, device)
-    for name, found in report.calibrations().items():
+    for name, found in calibrations(report.evaluation).items():
         _print_calibration(name, found)
     if report.measured_devices:
         print_line()

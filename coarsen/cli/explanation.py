@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from coarsen.cli.kernel_input import is_ir_file, lower_file, naming_file
+from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.output import console, write_result
-from coarsen.explain import Explanation, Marks, explain_ir, explain_source, has_source
-from coarsen.ir.kernel import Kernel
+from coarsen.explanation import Explanation, Marks, explain_kernel
+from coarsen.frontend.lower import opencl_c_of
 from coarsen.transform.configuration import Coarsening
 
 
@@ -22,20 +22,14 @@ def print_explanation(
         InvalidInputError: the kernel can't be read, the output can't be written.
         RefusalError: the kernel can't be coarsened.
     """
-    lowered = lower_file(path, kernel, options)
+    lowered, source = lower_file(path, kernel, options), opencl_c_of(path)
     with naming_file(path):
-        explanations = [_explain(lowered, coarsening, path) for coarsening in coarsenings]
+        explanations = [explain_kernel(lowered, each.dimension, source, each.level) for each in coarsenings]
     if output is None and sys.stdout.isatty():
         for explanation in explanations:
             _print_coloured(explanation)
     else:
         write_result("\n".join(map(str, explanations)), output)
-
-
-def _explain(lowered: Kernel, wanted: Coarsening, path: Path) -> Explanation:
-    if is_ir_file(path) or not has_source(lowered):
-        return explain_ir(lowered, wanted.dimension, wanted.level)
-    return explain_source(lowered, wanted.dimension, path.read_text(encoding="utf-8"), wanted.level)
 
 
 def _print_coloured(explanation: Explanation) -> None:

@@ -31,7 +31,7 @@ from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.cli.explore_figures import Request
-    from coarsen.opencl_bench.measurement import Measurement
+    from coarsen.opencl_bench.results import Results
 
 
 def explore(
@@ -62,16 +62,16 @@ def explore(
     if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
     _check_output(figure, output, show, output_format)
-    from coarsen.cli.explore_data import Wanted, chosen_measurements
+    from coarsen.cli.explore_data import Wanted, chosen_results
 
     wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
-    measurements = chosen_measurements(store, source or (), wanted)
+    results = chosen_results(store, source or (), wanted)
     if figure is None:
-        _table(measurements, output_format)
+        _table(results, output_format)
         return
     from coarsen.cli.explore_figures import look_of, request_of
 
-    request = request_of(measurements, figure.value, look_of(by.value, choice.value, against.value))
+    request = request_of(results.measurements, figure.value, look_of(by.value, choice.value, against.value))
     if output_format is Format.JSON:
         _print_numbers(request)
     if output is not None or show:
@@ -109,13 +109,10 @@ def _make_folder(folder: Path) -> None:
         raise InvalidInputError(f"{folder}: no folder can be made there: {error.strerror}") from None
 
 
-def _table(measurements: list[Measurement], output_format: Format) -> None:
+def _table(results: Results, output_format: Format) -> None:
     from coarsen.cli.explore_table import print_best, print_best_as_json
-    from coarsen.opencl_bench.figures.intervals import frame_with_intervals
-    from coarsen.opencl_bench.figures.summary import best_table
 
-    rows = frame_with_intervals(measurements, lambda rows: best_table(rows)["key"])
-    (print_best_as_json if output_format is Format.JSON else print_best)(rows)
+    (print_best_as_json if output_format is Format.JSON else print_best)(results.best())
 
 
 def _print_numbers(request: Request) -> None:

@@ -14,18 +14,11 @@ from matplotlib.figure import Figure
 
 from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.figures.curves import By, Choice, curve_points
-from coarsen.opencl_bench.figures.draw_curves import draw_curves
-from coarsen.opencl_bench.figures.draw_hinton import draw_hinton
-from coarsen.opencl_bench.figures.draw_portability import draw_portability
-from coarsen.opencl_bench.figures.draw_violins import draw_violins
-from coarsen.opencl_bench.figures.files import save
-from coarsen.opencl_bench.figures.hinton import Against, top_shares
+from coarsen.opencl_bench import plots
+from coarsen.opencl_bench.figures.curves import By, Choice
+from coarsen.opencl_bench.figures.hinton import Against
 from coarsen.opencl_bench.figures.intervals import frame_with_intervals
-from coarsen.opencl_bench.figures.portability import transfers
 from coarsen.opencl_bench.figures.rows import comparisons
-from coarsen.opencl_bench.figures.violins import violin_points
-from coarsen.opencl_bench.figures.window import show as show_windows
 from coarsen.opencl_bench.measurement import Measurement
 
 Result = TypeVar("Result")
@@ -68,13 +61,15 @@ def request_of(measurements: Sequence[Measurement], name: str, look: Look) -> Re
     by, choice, against = look.by, look.choice, look.against
     drawings = {
         "curves": Drawing(
-            partial(curve_points, by=by, choice=choice),
-            partial(draw_curves, by=by, choice=choice),
-            lambda rows: curve_points(rows, by, choice)["key"],
+            partial(plots.curve_points, by=by, choice=choice),
+            partial(plots.draw_curves, by=by, choice=choice),
+            lambda rows: plots.curve_points(rows, by, choice)["key"],
         ),
-        "violins": Drawing(violin_points, draw_violins, lambda rows: comparisons(rows)["key"]),
-        "hinton": Drawing(partial(top_shares, against=against), partial(draw_hinton, against=against), _no_keys),
-        "portability": Drawing(transfers, draw_portability, _no_keys),
+        "violins": Drawing(plots.violin_points, plots.draw_violins, lambda rows: comparisons(rows)["key"]),
+        "hinton": Drawing(
+            partial(plots.top_shares, against=against), partial(plots.draw_hinton, against=against), _no_keys
+        ),
+        "portability": Drawing(plots.transfers, plots.draw_portability, _no_keys),
     }
     several = name == "all"
     return Request(measurements, MappingProxyType(drawings if several else {name: drawings[name]}), several)
@@ -93,12 +88,12 @@ def figures(request: Request) -> dict[str, Figure]:
 def write(drawn: Mapping[str, Figure], paths: Mapping[str, Path]) -> None:
     """Write figures to their paths. Raises InvalidInputError where one can't be written."""
     for name, figure in drawn.items():
-        save(figure, paths[name])
+        plots.save(figure, paths[name])
 
 
 def show(drawn: Mapping[str, Figure]) -> None:
     """Open a window for each figure. Raises InvalidInputError where there can be none."""
-    show_windows(list(drawn.values()))
+    plots.show(list(drawn.values()))
 
 
 def _each(request: Request, make: Callable[[Drawing, pd.DataFrame], Result]) -> dict[str, Result]:

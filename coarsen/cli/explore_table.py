@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from coarsen.cli.output import counted, print_json, print_line, print_table
-from coarsen.opencl_bench.figures.summary import best_table, geometric_means, verified_against
+from coarsen.opencl_bench.figures.summary import geometric_means, verified_against
 from coarsen.opencl_bench.measure import Speedup
 
 HEADINGS = (
@@ -17,13 +17,12 @@ HEADINGS = (
 )
 
 
-def print_best(rows: pd.DataFrame) -> None:
+def print_best(table: pd.DataFrame) -> None:
     """Print the best configurations and the geometric means.
 
     Args:
-        rows: the frame of the measurements.
+        table: from `Results.best`.
     """
-    table = best_table(rows)
     print_table(HEADINGS, _lines(table), numbers=("measured", "failed"))
     print_line()
     for row in geometric_means(table).itertuples():
@@ -32,9 +31,8 @@ def print_best(rows: pd.DataFrame) -> None:
         print_line(f"{row.label}: {mean} over {kernels}; coarsening helps {row.helped}")
 
 
-def print_best_as_json(rows: pd.DataFrame) -> None:
+def print_best_as_json(table: pd.DataFrame) -> None:
     """Print what `print_best` prints as JSON."""
-    table = best_table(rows)
     print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
 
 

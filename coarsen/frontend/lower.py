@@ -61,6 +61,22 @@ def assembly_of(source: str | Path, options: str | Sequence[str] = ()) -> str:
     return _checked(code.text) if _is_assembly(code.text) else compile_opencl_c(code, parse_options(options))
 
 
+def opencl_c_of(source: str | Path) -> str | None:
+    """The OpenCL C text of a source as positions in the lowered kernel count its lines; None where it is LLVM IR.
+
+    Raises:
+        InvalidInputError: the file can't be read.
+    """
+    if isinstance(source, str):
+        text = source
+    else:
+        content = _read(source)
+        if content.startswith(_BITCODE_MAGIC) or source.suffix == ".ll":
+            return None
+        text = _decode(content, source)
+    return None if _is_assembly(text) else text
+
+
 def _checked(assembly: str) -> str:
     """Assembly that LLVM reads and that is for SPIR, as LLVM prints it."""
     with parsed(assembly) as module:

@@ -12,13 +12,17 @@ of one kernel are not, so they are somewhat too narrow.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .bootstrap import Interval
 from .outcome import GIVEN_UP_SPEEDUP, Outcome
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
 
 BINS = 10
 # The quantile of the normal distribution for an interval of 95 %.
@@ -54,6 +58,13 @@ class Calibration:
     steps: float
     expected_calibration_error: float
     brier: float
+
+
+def calibrations(evaluation: Evaluation) -> Mapping[str, Calibration]:
+    """By method, over all devices whose curves are known; of those methods that give probabilities."""
+    devices = [device for device in evaluation.devices if evaluation.is_measured(device)]
+    made = {name: calibration(forecasts(outcomes)) for name, outcomes in evaluation.on(*devices).items()}
+    return {name: each for name, each in made.items() if each is not None}
 
 
 def forecasts(outcomes: Iterable[Outcome]) -> list[Forecast]:

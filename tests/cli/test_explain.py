@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from coarsen.api import coarsen
-from coarsen.explain import Explanation, explain_ir, explain_source
+from coarsen.explanation import Explanation, explain_ir, explain_source
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.suite import SUITE
 from coarsen.transform.configuration import Level

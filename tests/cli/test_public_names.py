@@ -1,18 +1,34 @@
-"""What `import coarsen` offers."""
+"""What `import coarsen` and its public packages offer."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
+from types import ModuleType
 
 import pytest
 
 import coarsen
+import coarsen.features
+import coarsen.models
+import coarsen.opencl_bench
+import coarsen.opencl_bench.plots
+
+PACKAGES = (coarsen, coarsen.features, coarsen.models, coarsen.opencl_bench, coarsen.opencl_bench.plots)
+PUBLIC = [(package, name) for package in PACKAGES for name in package.__all__]
 
 
-@pytest.mark.parametrize("name", coarsen.__all__)
-def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(coarsen, name) is getattr(coarsen, name)
-    assert name in dir(coarsen)
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        pytest.param(package, name, id=f"{package.__name__}.{name}")
+        for package in PUBLIC
+        for name in package.__all__
+    ],
+)
+def test_every_public_name_is_there(package: ModuleType, name: str) -> None:
+    assert getattr(package, name) is getattr(package, name)
+    assert not isinstance(getattr(package, name), ModuleType)
+    assert name in dir(package)
 
 
 def test_names_are_what_they_say() -> None:

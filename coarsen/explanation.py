@@ -134,6 +134,16 @@ class _Collected:
         return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
 
 
+def explain_kernel(kernel: Kernel, dimension: int, source: str | None, level: Level = Level.ITEM) -> Explanation:
+    """Mark the lines of a kernel's OpenCL C, or of its LLVM IR where `source` is None or no line of it is known.
+
+    Arguments and errors as for `explain_source`.
+    """
+    if source is None or not has_source(kernel):
+        return explain_ir(kernel, dimension, level)
+    return explain_source(kernel, dimension, source, level)
+
+
 def explain_source(kernel: Kernel, dimension: int, source: str, level: Level = Level.ITEM) -> Explanation:
     """Mark the lines of a kernel's source.
 

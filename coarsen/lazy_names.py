@@ -1,0 +1,35 @@
+"""Names that a package offers and loads only when they are first used (PEP 562).
+
+    __getattr__, __dir__ = lazy_names(__name__, {"Program": "coarsen.runtime.program"})
+
+Whoever imports the package then pays for nothing that they do not use. A machine that only runs packs has the
+package without what it depends on, so this needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions `__getattr__` and `__dir__` of a package.
+
+    Args:
+        package: its name.
+        module_of: for each name that it offers the module that defines it.
+    """
+
+    def load(name: str) -> Any:  # noqa: ANN401 (each name has its own type)
+        if name not in module_of:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        value = getattr(importlib.import_module(module_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *module_of})
+
+    return load, names

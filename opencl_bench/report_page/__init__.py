@@ -1,0 +1,1 @@
+"""Measurements as one self-contained page for a browser."""
