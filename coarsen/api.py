@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 from coarsen.analysis.whole_groups import needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
@@ -172,7 +172,8 @@ def explain(
         RefusalError: the kernel can't be coarsened along the dimension.
     """
     _check_type("source", source, (str, Path), "text or a path")
-    (chosen,) = configuration_of(2, dim, 1, level)  # a factor of 1 would be no coarsening at all
+    # The factor does not matter: what differs between two work-items differs between any.
+    chosen = Coarsening(2, dim, level=cast("Level", level))
     lowered = lower(source, kernel, options)
     return explain_kernel(lowered, chosen.dimension, opencl_c_of(source), chosen.level)
 

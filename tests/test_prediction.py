@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> DefaultModel:
 @pytest.fixture(autouse=True)
 def shipped(model: DefaultModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "_shipped_default", lambda: model)
+
+
+def test_models_of_ones_own(tmp_path: Path) -> None:
+    abstaining = store_small_model(tmp_path / "models", limit=1e-6)
+    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16), models=str(abstaining))
+    assert (found.abstained, found.factor) == (True, 1)
+    with pytest.raises(InvalidInputError, match="there is no default model in"):
+        coarsen.predict(SGEMM, device="pocl", models=tmp_path)
 
 
 def test_what_the_function_returns() -> None:

@@ -110,7 +110,8 @@ def choose_kernel(names: list[str], wanted: str | None) -> str:
     if not names:
         raise InvalidInputError("there is no kernel in the source")
     if wanted is None and len(names) > 1:
-        raise InvalidInputError(f"there are several kernels, choose one with -k: {', '.join(names)}")
+        listed = ", ".join(names)
+        raise InvalidInputError(f"there are several kernels, choose one with -k (kernel= in Python): {listed}")
     if wanted is not None and wanted not in names:
         raise InvalidInputError(f"there is no kernel '{wanted}'; there is: {', '.join(names)}")
     return wanted or names[0]

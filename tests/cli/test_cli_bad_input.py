@@ -82,7 +82,7 @@ CASES = {
     "empty file": (["empty.cl", "--factor", "2"], 2, "empty.cl: the file is empty"),
     "blank file": (["blank.cl", "--factor", "2"], 2, "blank.cl: the file is empty"),
     "no kernel": (["helper.cl", "--factor", "2"], 2, "there is no kernel in the source"),
-    "several kernels": (["two.cl", "--factor", "2"], 2, "choose one with -k: first, second"),
+    "several kernels": (["two.cl", "--factor", "2"], 2, "choose one with -k (kernel= in Python): first, second"),
     "unknown kernel": (["plain.cl", "-k", "other", "--factor", "2"], 2, "no kernel 'other'; there is: plain"),
     "kernel without name": (["plain.cl", "-k", "", "--factor", "2"], 2, "no kernel ''; there is: plain"),
     "syntax error": (

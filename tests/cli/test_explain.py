@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from coarsen.api import coarsen
+from coarsen.api import coarsen, explain
+from coarsen.errors import InvalidInputError
 from coarsen.explanation import Explanation, explain_ir, explain_source
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.suite import SUITE
@@ -148,3 +149,20 @@ def test_each_dimension_is_explained(scale: Path, tmp_path: Path, run: Run) -> N
         "kernel scale, coarsened along dimension 0: 1 divergent region",
         "kernel scale, coarsened along dimension 1: no divergent region",
     ]
+
+
+def test_from_python_it_is_what_the_command_prints(run: Run) -> None:
+    path = SUITE["sgemm"].kernel_file
+    printed = run("apply", path, "--explain", "--dim", 1).out
+    assert str(explain(path, dim=1)) == str(explain(path.read_text(), dim=1)) == printed
+
+
+def test_from_python_llvm_ir_has_its_own_lines_marked() -> None:
+    assembly = coarsen(SUITE["mt"].kernel_file).llvm_ir
+    assert any("define" in line.text for line in explain(assembly).lines)
+
+
+@pytest.mark.parametrize("wrong", [{"dim": 3}, {"dim": [0, 1]}, {"level": "wave"}])
+def test_from_python_bad_input_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        explain(SUITE["mt"].kernel_file, **wrong)

@@ -55,7 +55,7 @@ def test_no_kernel() -> None:
 
 def test_several_kernels_and_none_chosen() -> None:
     several = KERNEL + KERNEL.replace("store", "other")
-    assert message_of(several) == "there are several kernels, choose one with -k: store, other"
+    assert message_of(several) == "there are several kernels, choose one with -k (kernel= in Python): store, other"
 
 
 def test_unknown_kernel() -> None:

@@ -197,7 +197,7 @@ def _on_device(queue: cl.CommandQueue, argument: Argument, items: int) -> Any:  
 def _image(queue: cl.CommandQueue, image: Image) -> cl.Image:
     height, width, _ = image.pixels.shape
     flags = cl.mem_flags.WRITE_ONLY if image.writable else cl.mem_flags.READ_ONLY
-    created = cl.Image(queue.context, flags, RGBA_FLOAT, shape=(width, height))
+    created = cl.create_image(queue.context, flags, RGBA_FLOAT, shape=(width, height))
     cl.enqueue_copy(queue, created, image.pixels, origin=(0, 0), region=(width, height))
     return created
 
