@@ -101,9 +101,15 @@ class ControlFlow:
     @cached_property
     def is_reducible(self) -> bool:
         """Whether every cycle is entered at one block only."""
+        return not self.irreducible_cycle
+
+    @cached_property
+    def irreducible_cycle(self) -> frozenset[str]:
+        """The blocks of a cycle that is entered at more than one block; empty where there is none."""
         forward = nx.DiGraph(self.graph)
         forward.remove_edges_from(self.back_edges)
-        return bool(nx.is_directed_acyclic_graph(forward))
+        cycles = (part for part in nx.strongly_connected_components(forward) if len(part) > 1)
+        return frozenset(next(cycles, ()))
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:

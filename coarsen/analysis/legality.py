@@ -37,11 +37,20 @@ def check_legality(kernel: Kernel, control_flow: ControlFlow) -> None:
     """Raise RefusalError, with the source position, for a kernel that can't be coarsened along any dimension."""
     for instruction in kernel.instructions():
         _check_instruction(kernel, instruction)
-    if not control_flow.is_reducible:
-        raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place")
+    _check_reducible(kernel, control_flow.irreducible_cycle)
     for block in kernel.blocks:
         if block.name not in control_flow.immediate_post_dominator:
             raise RefusalError("endless-loop", "a loop of this kernel never ends", block.terminator.position)
+
+
+def _check_reducible(kernel: Kernel, cycle: frozenset[str]) -> None:
+    """Refuse a cycle of several entries; the position is that of the first line in it."""
+    if cycle:
+        inside = (each.position for block in kernel.blocks if block.name in cycle for each in block.instructions)
+        position = min(
+            filter(None, inside), key=lambda place: (place.file, place.line, place.column), default=None
+        )
+        raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place", position)
 
 
 def _check_instruction(kernel: Kernel, instruction: Instruction) -> None:

@@ -31,6 +31,12 @@ class Coarsening:
 
     At the level of work-groups, `factor` neighbouring work-groups become one of the same local size.
 
+    Args:
+        factor: how many become one, at least 1.
+        dimension: of the NDRange, 0, 1 or 2.
+        stride: in local ids; 1 between work-groups.
+        level: what is merged, work-items or whole work-groups.
+
     Raises:
         InvalidInputError: a factor or stride below 1 or far too large, a dimension other than 0, 1 and 2, a stride
             between work-groups, or something of the wrong type.

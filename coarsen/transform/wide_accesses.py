@@ -58,8 +58,8 @@ class WideAccesses:
     def assumptions(self) -> Iterator[str]:
         """What is taken for granted, in words."""
         if self.objects_below is not None:
-            size = self.objects_below >> 30
-            yield f"buffers are smaller than {size} GiB: then no 32-bit index of a merged access wraps around"
+            most = f"{self.objects_below >> 30} GiB"
+            yield f"every buffer must be smaller than {most}, or a 32-bit index of a merged access may wrap around"
 
     def with_run(self, run: Run) -> WideAccesses:
         """These and the accesses of one more run."""

@@ -162,3 +162,22 @@ def test_a_refusal_names_the_place() -> None:
     error = refusal("kernel void k(global int *o) {\n    o[0] =\n        work_group_all(o[1]);\n}")
     assert error.position is not None
     assert error.position.line == 3
+
+
+def test_an_irreducible_loop_is_refused_where_it_stands() -> None:
+    source = """\
+kernel void k(global int *o, int n) {
+    int i = 0;
+    if (n > 3)
+        goto b;
+a:  o[i] = 1;
+    i++;
+b:  o[i + 1] = 2;
+    i++;
+    if (i < n)
+        goto a;
+}
+"""
+    position = refusal(source).position
+    assert position is not None
+    assert 5 <= position.line <= 10
