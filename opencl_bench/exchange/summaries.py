@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -28,8 +28,8 @@ class Summary:
     """The rows of one case.
 
     `failures` holds the number of rows by how they ended, without correct ones. `best` is the comparison with the
-    largest speed-up, or rather its latest confirmation where there is one (see `frames.best_rows`); `speedup` its
-    speed-up with the interval; None where nothing was compared. `newest` is when the latest was started: UTC,
+    largest speed-up among each configuration's latest, or rather its latest confirmation where there is one (see
+    `frames.best_rows`); `speedup` its speed-up with the interval; None where nothing was compared. `newest` is when the latest was started: UTC,
     ISO 8601.
     """
 
@@ -46,8 +46,7 @@ class _Tally:
     """A summary in the making."""
 
     endings: Counter[Invalidity] = field(default_factory=Counter)
-    best: Measurement | None = None
-    ratio: float = -math.inf
+    latest: dict[Hashable, Measurement] = field(default_factory=dict)
     confirmations: list[Measurement] = field(default_factory=list)
     newest: str = ""
 
@@ -55,13 +54,10 @@ class _Tally:
         """Count a row."""
         self.endings[measurement.invalidity] += 1
         self.newest = max(self.newest, measurement.started_at, key=_time)
-        gain = speedup_of(measurement, interval=False)
-        if gain is None:
-            return
-        if measurement.role is Role.CONFIRMATION:
+        if measurement.role is Role.CONFIRMATION and speedup_of(measurement, interval=False):
             self.confirmations.append(measurement)
-        if measurement.role is Role.COMPARISON and gain.ratio > self.ratio:
-            self.best, self.ratio = measurement, gain.ratio
+        if measurement.role is Role.COMPARISON:
+            self._compare(measurement)
 
     def summary(self, case: Case) -> Summary:
         """The summary of the rows counted."""
@@ -74,9 +70,18 @@ class _Tally:
         gain = speedup_of(best) if best else None
         return Summary(case, self.endings.total(), failures, best, gain, self.newest)
 
+    def _compare(self, measurement: Measurement) -> None:
+        """Keep a comparison unless a later one of the same configuration is there, whose baseline may be faster."""
+        configuration = measurement.candidate, measurement.method.cold_cache
+        known = self.latest.get(configuration)
+        if known is None or _time(measurement.started_at) >= _time(known.started_at):
+            self.latest[configuration] = measurement
+
     def _confirmed(self) -> Measurement | None:
-        confirmations = [row for row in self.confirmations if self.best and _is_same(row, self.best)]
-        return max(confirmations, key=lambda row: _time(row.started_at), default=self.best)
+        """The comparison with the largest speed-up, or its latest confirmation."""
+        best = max(filter(_ratio, self.latest.values()), key=_ratio, default=None)
+        confirmations = [row for row in self.confirmations if best and _is_same(row, best)]
+        return max(confirmations, key=lambda row: _time(row.started_at), default=best)
 
 
 def summaries(measurements: Iterable[Measurement]) -> list[Summary]:
@@ -113,6 +118,12 @@ def _case(measurement: Measurement) -> Case:
 def _is_same(one: Measurement, other: Measurement) -> bool:
     """Whether both are of one configuration, against one baseline."""
     return (one.candidate, one.baseline) == (other.candidate, other.baseline)
+
+
+def _ratio(measurement: Measurement) -> float:
+    """The speed-up, 0 where there is none."""
+    gain = speedup_of(measurement, interval=False)
+    return gain.ratio if gain else 0.0
 
 
 def _time(text: str) -> float:

@@ -186,6 +186,16 @@ def test_the_best_is_reported_by_its_confirmation() -> None:
     assert [summary.best for summary in summaries(rows)] == [late, unconfirmed]
 
 
+def test_a_comparison_with_a_faster_baseline_replaces_the_earlier_one() -> None:
+    earlier, later = ("2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00")
+    slow, fast = Candidate((8, 8)), Candidate((64, 4))
+    old = timed(8, baseline=slow, started_at=earlier)
+    confirmed = timed(7, baseline=slow, started_at=earlier, role=Role.CONFIRMATION)
+    new = timed(2, baseline=fast, started_at=later)
+    (summary,) = summaries([new, old, confirmed])
+    assert (summary.best, summary.rows) == (new, 3)
+
+
 def test_a_confirmation_that_failed_confirms_nothing() -> None:
     chosen = timed(8, benchmark="mt", device="A")
     failed = some_measurement(
