@@ -27,10 +27,10 @@ class Case:
 class Summary:
     """The rows of one case.
 
-    `failures` holds the number of rows by how they ended, without correct ones. `best` is the comparison with the
-    largest speed-up among each configuration's latest, or rather its latest confirmation where there is one (see
-    `frames.best_rows`); `speedup` its speed-up with the interval; None where nothing was compared. `newest` is when the latest was started: UTC,
-    ISO 8601.
+    `failures` holds the number of rows by how they ended, without correct ones. `best` is the one with the largest
+    speed-up among each configuration's latest comparison, or rather its latest confirmation where there is one
+    (see `frames.best_rows`); `speedup` its speed-up with the interval; None where nothing was compared. `newest`
+    is when the latest was started: UTC, ISO 8601.
     """
 
     case: Case
@@ -71,7 +71,7 @@ class _Tally:
         return Summary(case, self.endings.total(), failures, best, gain, self.newest)
 
     def _compare(self, measurement: Measurement) -> None:
-        """Keep a comparison unless a later one of the same configuration is there, whose baseline may be faster."""
+        """Keep a comparison unless a later one of its configuration is there, whose baseline may be faster."""
         configuration = measurement.candidate, measurement.method.cold_cache
         known = self.latest.get(configuration)
         if known is None or _time(measurement.started_at) >= _time(known.started_at):

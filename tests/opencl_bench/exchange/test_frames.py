@@ -111,9 +111,9 @@ def test_any_measurement_has_a_row(rows: list[Measurement]) -> None:
 
 ROWS = [
     timed(2, benchmark="sgemm", device="A"),
-    timed(8, benchmark="sgemm", device="A", seed=1),
+    timed(8, benchmark="sgemm", device="A", candidate=Candidate((64,))),
     timed(9, benchmark="sgemm", device="A", seed=2, role=Role.SELECTION),
-    some_measurement(benchmark="sgemm", device="A", seed=3, invalidity=Invalidity.TIMEOUT),
+    some_measurement(benchmark="sgemm", device="A", candidate=Candidate((32,)), invalidity=Invalidity.TIMEOUT),
     timed(2, benchmark="mt", device="A"),
     timed(3, benchmark="mt", device="B"),
     some_measurement(
