@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TYPED := build/typed
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint docs docs-serve benchmark clean
 
 # Coarsens a kernel for a GPU that isn't there and runs it, checked and timed, on a device that is.
 demo: $(VENV)/.demo-installed
@@ -23,6 +23,15 @@ lint: $(VENV)/.test-installed
 	$(BIN)/pip install --quiet --no-deps --target $(TYPED) .
 	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p coarsen
 	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../tests
+	cd $(TYPED) && MYPYPATH=../../docs/hooks ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../docs
+
+# The documentation as pages, in build/site; a broken link is an error.
+docs: $(VENV)/.test-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The same at http://127.0.0.1:8000, built anew when a page changes.
+docs-serve: $(VENV)/.test-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 # How long coarsening takes, against clang in the same run.
 benchmark: $(VENV)/.test-installed

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import lower
     from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
+    from coarsen.runtime.health import Health, check_health
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
     from coarsen.runtime.program import Program
     from coarsen.runtime.selection import find_device
+    from coarsen.runtime.targets import Target, target_of
     from coarsen.transform.configuration import Coarsening
 
 __all__ = [
@@ -45,13 +47,16 @@ __all__ = [
     "DeviceDescription",
     "DeviceError",
     "Explanation",
+    "Health",
     "InternalError",
     "InvalidInputError",
     "Program",
     "RefusalError",
     "SourcePosition",
+    "Target",
     "VerificationError",
     "__version__",
+    "check_health",
     "coarsen",
     "discover_devices",
     "enqueue_nd_range_kernel",
@@ -60,6 +65,7 @@ __all__ = [
     "lower",
     "open_device",
     "predict",
+    "target_of",
 ]
 
 _MODULE_OF = {
@@ -67,8 +73,11 @@ _MODULE_OF = {
     "Coarsening": "coarsen.transform.configuration",
     "DeviceDescription": "coarsen.runtime.devices",
     "Explanation": "coarsen.explanation",
+    "Health": "coarsen.runtime.health",
     "Program": "coarsen.runtime.program",
+    "Target": "coarsen.runtime.targets",
     "__version__": "coarsen.distribution",
+    "check_health": "coarsen.runtime.health",
     "coarsen": "coarsen.api",
     "discover_devices": "coarsen.runtime.devices",
     "enqueue_nd_range_kernel": "coarsen.runtime.kernel",
@@ -77,6 +86,7 @@ _MODULE_OF = {
     "lower": "coarsen.frontend.lower",
     "open_device": "coarsen.runtime.devices",
     "predict": "coarsen.api",
+    "target_of": "coarsen.runtime.targets",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)

@@ -82,7 +82,14 @@ class CoarsenedKernel:
         return write_spirv(self.kernel)
 
     def ptx(self, architecture: str = "sm_75") -> str:
-        """PTX for an NVIDIA architecture. Raises RefusalError for builtins that PTX has no counterpart of."""
+        """PTX for an NVIDIA architecture.
+
+        Args:
+            architecture: such as `sm_90`.
+
+        Raises:
+            RefusalError: the kernel calls a builtin that PTX has no counterpart of.
+        """
         return write_ptx(self.kernel, architecture)
 
 
@@ -123,6 +130,10 @@ def coarsen(
             transforms pay; else "any".
         options: OpenCL build options as PyOpenCL takes them.
         observer: sees the stages of the pipeline.
+
+    Returns:
+        The coarsened kernel, which is written out in whichever form is asked for (`.opencl_c`, `.llvm_ir`,
+        `.spirv`, `.ptx()`).
 
     Raises:
         InvalidInputError: a bad source, option, factor, dimension, stride, level or choice of a transform.
@@ -243,10 +254,10 @@ def predict(
         options: OpenCL build options as PyOpenCL takes them.
 
     Returns:
-        The `factor` (1: leave the kernel as it is), and how it came about. By the default model: the speed-up over
+        The `factor` (1 leaves the kernel as it is), and how it came about. By the default model, the speed-up over
         factor 1 at each factor with an 80 % interval (`curve`, natural logarithms), the probability that each step
         to the double helps, the features that moved it most, the nearest training kernels, whether it `abstained`.
-        By the cascade: the steps that led to the factor.
+        By the cascade, the steps that led to the factor.
 
     Raises:
         DeviceError: the device is not known, or the model has seen nothing like it.

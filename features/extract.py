@@ -29,6 +29,9 @@ def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
         dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
         factor: how many work-items are merged into one, at least 1.
 
+    Returns:
+        The 17 features of Magni, Dubach and O'Boyle (PACT 2014), table 3.
+
     Raises:
         RefusalError: the kernel can't be coarsened.
         InvalidInputError: a factor below 1.
@@ -37,7 +40,20 @@ def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
 
 
 def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
-    """The features of a kernel at each factor, analysed once. Arguments and errors as for `extract`."""
+    """The features of a kernel at each factor, analysed once.
+
+    Args:
+        kernel: the kernel as it was lowered, uncoarsened.
+        dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
+        factors: how many work-items are merged into one, each at least 1.
+
+    Returns:
+        The features by factor, in rising order.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened.
+        InvalidInputError: a factor below 1, or none.
+    """
     wanted = checked_factors(factors)
     analysed = analyse(kernel, dimension)
     rows = {factor: features_at(analysed, factor, _blocks(analysed, factor)) for factor in wanted}

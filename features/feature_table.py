@@ -12,6 +12,7 @@ from .feature_values import RowsByFactor
 from .feature_vector import Features
 
 FACTORS = (1, 2, 4, 8, 16, 32)
+"""The factors that features are computed at, and that the predictors choose from: 1, 2, 4, 8, 16, 32."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,18 @@ class FeatureTable(RowsByFactor[Features]):
     rows: Mapping[int, Features]
 
     def delta(self, before: int, after: int) -> NDArray[np.float64]:
-        """How the features change, relatively, between two factors; shape (17,). Raises as `at` does."""
+        """How the features change, relatively, between two factors.
+
+        Args:
+            before: a factor of the table.
+            after: another one.
+
+        Returns:
+            The changes in the order of `FEATURES`, shape (17,); see `relative_delta`.
+
+        Raises:
+            InvalidInputError: the table has no such factor.
+        """
         return relative_delta(self.at(before).vector(), self.at(after).vector())
 
 
@@ -35,5 +47,12 @@ def relative_delta(before: NDArray[np.float64], after: NDArray[np.float64]) -> N
 
     Where `before` is 0, which the paper leaves open, the denominator is 1: no change gives 0, growth gives
     the plain difference.
+
+    Args:
+        before: the features at one factor, any shape.
+        after: those at another, of the same shape.
+
+    Returns:
+        The changes, of that shape.
     """
     return (after - before) / np.where(before == 0.0, 1.0, before)

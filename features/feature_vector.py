@@ -11,6 +11,7 @@ from .feature_values import FeatureValues, described
 
 # Goes up whenever a value changes for any kernel: a model is valid for one version only.
 FEATURE_SET_VERSION = 1
+"""The version of the 17 features that a model was trained on, and is valid for."""
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,4 @@ class Features(FeatureValues):
 
 
 FEATURES = Features.descriptions()
+"""What each of the 17 features is and its unit, in the order of table 3."""

@@ -47,6 +47,9 @@ def mechanism_table(
             `launch_size`.
         factors: how many work-items are merged into one, each at least 1.
 
+    Returns:
+        The features by factor, in rising order, and the local size that they are for.
+
     Raises:
         RefusalError: the kernel can't be coarsened.
         InvalidInputError: a factor below 1, or a local size that is none or has none along the dimension.
@@ -62,7 +65,22 @@ def feature_tables(
     local_size: Sequence[int] | None = None,
     factors: Iterable[int] = FACTORS,
 ) -> tuple[FeatureTable, MechanismTable]:
-    """The 17 features and the mechanism features of a kernel from one analysis; see `mechanism_table`."""
+    """The 17 features and the mechanism features of a kernel, from one analysis.
+
+    Args:
+        kernel: the kernel as it was lowered, uncoarsened.
+        dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
+        local_size: the launch's before coarsening, in work-items, one to three numbers; None where it is not
+            known.
+        factors: how many work-items are merged into one, each at least 1.
+
+    Returns:
+        Both tables, with the same factors.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened.
+        InvalidInputError: a factor below 1, or a local size that is none or has none along the dimension.
+    """
     wanted = checked_factors(factors)
     launch = _launch_of(kernel, local_size, dimension)
     facts = _Facts(analyse(kernel, dimension))

@@ -17,6 +17,7 @@ from .feature_values import FeatureValues, described
 
 # Goes up whenever a value changes for any kernel: a model is valid for one version only.
 MECHANISM_FEATURE_SET_VERSION = 1
+"""The version of the mechanism features that a model was trained on, and is valid for."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,4 @@ class MechanismFeatures(FeatureValues):
 
 
 MECHANISM_FEATURES = MechanismFeatures.descriptions()
+"""What each of the mechanism features is and its unit, in their order in a vector."""

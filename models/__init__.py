@@ -18,58 +18,74 @@ if TYPE_CHECKING:
     from .default.model import DefaultModel
     from .default.prediction import CurvePrediction, FactorPrediction, Influence
     from .default.storage import load_default
+    from .default.training_to_folder import train_default
     from .device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
     from .evaluation.calibration import Calibration, calibrations
+    from .evaluation.entrants import ENTRANTS, Entrant
     from .evaluation.evaluation import Evaluation, Plan, evaluate
+    from .evaluation.method import Choice
     from .evaluation.outcome import Outcome
+    from .evaluation.scores import HitScore, SpeedupScore
     from .examples import Example
 
 __all__ = [
     "DEVICE_DESCRIPTORS",
+    "ENTRANTS",
     "PUBLISHED",
     "Calibration",
     "CascadeModel",
+    "Choice",
     "Contribution",
     "CurvePrediction",
     "DefaultModel",
     "DeviceDescriptor",
+    "Entrant",
     "Evaluation",
     "Example",
     "FactorPrediction",
+    "HitScore",
     "Influence",
     "Outcome",
     "Plan",
     "Prediction",
+    "SpeedupScore",
     "Step",
     "available_models",
     "calibrations",
     "evaluate",
     "load_default",
     "load_model",
+    "train_default",
 ]
 
 _MODULE_OF = {
     "DEVICE_DESCRIPTORS": "device_descriptors",
+    "ENTRANTS": "evaluation.entrants",
     "PUBLISHED": "best_factors",
     "Calibration": "evaluation.calibration",
     "CascadeModel": "cascade.model",
+    "Choice": "evaluation.method",
     "Contribution": "cascade.model",
     "CurvePrediction": "default.prediction",
     "DefaultModel": "default.model",
     "DeviceDescriptor": "device_descriptors",
+    "Entrant": "evaluation.entrants",
     "Evaluation": "evaluation.evaluation",
     "Example": "examples",
     "FactorPrediction": "default.prediction",
+    "HitScore": "evaluation.scores",
     "Influence": "default.prediction",
     "Outcome": "evaluation.outcome",
     "Plan": "evaluation.evaluation",
     "Prediction": "cascade.model",
+    "SpeedupScore": "evaluation.scores",
     "Step": "cascade.model",
     "available_models": "cascade.storage",
     "calibrations": "evaluation.calibration",
     "evaluate": "evaluation.evaluation",
     "load_default": "default.storage",
     "load_model": "cascade.storage",
+    "train_default": "default.training_to_folder",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})

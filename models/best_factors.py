@@ -8,6 +8,7 @@ from pathlib import Path
 from .device_descriptors import DEVICE_DESCRIPTORS
 
 PUBLISHED = Path(__file__).parent / "data" / "pact14_best_factors.csv"
+"""The file with table 5 of Magni, Dubach and O'Boyle (PACT 2014) for `read_curves`: best and predicted factors."""
 CITATION = (
     "A. Magni, C. Dubach, M. O'Boyle: Automatic Optimization of Thread-Coarsening for Graphics Processors, "
     "PACT 2014, table 5"

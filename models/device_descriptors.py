@@ -82,7 +82,12 @@ class DeviceDescriptor:
         return np.array([getattr(self, name) for name in DESCRIPTOR_FEATURES], dtype=np.float64)
 
     def means(self, device: str, platform: str = "") -> bool:
-        """Whether OpenCL's names of a device and of its platform mean this one."""
+        """Whether OpenCL's names mean this device.
+
+        Args:
+            device: the name that the driver gives the device.
+            platform: the name of its platform.
+        """
         if self.name_pattern is None and self.platform_pattern is None:
             return False
         by_name = self.name_pattern is None or re.search(self.name_pattern, device, re.IGNORECASE)
@@ -191,6 +196,7 @@ _ALL = (
     ),
 )
 DEVICE_DESCRIPTORS: Mapping[str, DeviceDescriptor] = {descriptor.name: descriptor for descriptor in _ALL}
+"""The devices that the predictors know, by name."""
 
 
 def known_descriptor(device: str, platform: str = "") -> DeviceDescriptor | None:

@@ -18,10 +18,17 @@ _FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
 class Example:
     """A kernel's features, and what coarsening it does on a device.
 
-    `family` is shared by kernels that must be held out together. `device` is a name of `device_descriptors.py`.
-    `local_size` is that of the uncoarsened launch, None where unknown. `speedup` holds the measured factors above
-    1, each over the same launch uncoarsened; a factor that is missing could not run. It is empty where only the
-    best factor is known.
+    Args:
+        kernel: its name.
+        family: shared by kernels that must be held out together.
+        device: a name of `DEVICE_DESCRIPTORS`.
+        dimension: of the NDRange, along which it is coarsened.
+        local_size: of the uncoarsened launch, in work-items; None where unknown.
+        speedup: by the measured factors above 1, each over the same launch uncoarsened; a factor that is missing
+            could not run. Empty where only the best factor is known.
+        best_factor: 1 where no factor helps.
+        table: the kernel's 17 features at each factor.
+        mechanism: its mechanism features there, for the launch.
     """
 
     kernel: str

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .kernel_features import Examples, examples_of
     from .measured_kernels import measure_kernels
     from .measurement import Measurement, Method
+    from .report_page.write import write_report
     from .results import Results, read_results, shipped_results, stored_results
     from .suite import SUITE, find_benchmark
     from .sweep_plan import Space
@@ -42,6 +43,7 @@ __all__ = [
     "read_results",
     "shipped_results",
     "stored_results",
+    "write_report",
 ]
 
 _MODULE_OF = {
@@ -61,6 +63,7 @@ _MODULE_OF = {
     "read_results": "results",
     "shipped_results": "results",
     "stored_results": "results",
+    "write_report": "report_page.write",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})

@@ -203,6 +203,11 @@ class Benchmark:
         A driver that has no `make_launches` is asked for the workload of its smallest preset: there the number of
         launches and their global sizes differ, but not their local sizes nor their local memory.
 
+        Args:
+            preset: `test`, `cpu`, `paper`, `gpu` or whatever `presets` has.
+            local_size: work-group size in work-items, one entry per dimension; the preset's if None.
+            definitions: names and values of the `-D` macros that the kernel is built with.
+
         Raises:
             InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
         """

@@ -5,6 +5,7 @@ kind                                                                 read by
 a table of runtimes (.csv): kernel,factor,DEVICE_ns,...              `curve_tables`
 a table of best factors (.csv): kernel,device,best_factor,...        `curve_tables`
 results (.parquet, .json, .csv, .jsonl), or a store of them          `measured_curves`
+the name of a sweep that comes with the package                      `measured_curves`
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .curve_tables import read_table
 from .curves import CurveData
 from .measured_curves import curves_of_results
 from .measurement import Measurement
+from .shipped import shipped_files
 
 _STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 
@@ -26,13 +28,15 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
     """The curves of a file or store.
 
     Args:
-        source: a CSV table of runtimes or best factors; a file of results; a store (an SQLite file or a URL).
+        source: a CSV table of runtimes or best factors; a file of results; a store (an SQLite file or a URL); the
+            name of a sweep that comes with the package, `synthetic_intel` for example.
         preset: of results, those at this preset only; some must be.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
 
     Raises:
         InvalidInputError: it can't be read, or has no curve. The message names it, and the line where it can.
     """
+    source = str(shipped_files().get(source, source))
     data = read_table(Path(source)) if source.lower().endswith(".csv") else None
     if data is None:
         rows = _results(source)

@@ -17,9 +17,14 @@ Place = tuple[str, str, int]
 class Curve:
     """A kernel's speed-ups on a device along a dimension, over the same launch uncoarsened.
 
-    `device` is a name of `coarsen.models.device_descriptors`. `local_size` is that of the uncoarsened launch,
-    None where unknown. `speedup` holds the factors above 1 that ran, and `GIVEN_UP_SPEEDUP` for those that were
-    given up; it is empty where only the best factor is known.
+    Args:
+        kernel: its name.
+        device: a name of `coarsen.models.DEVICE_DESCRIPTORS`.
+        dimension: of the NDRange, along which it is coarsened.
+        local_size: of the uncoarsened launch, in work-items; None where unknown.
+        speedup: by the factors above 1 that ran; 0.1 for those that were given up. Empty where only the best
+            factor is known.
+        best_factor: 1 where no factor helps.
     """
 
     kernel: str

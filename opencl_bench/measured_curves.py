@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.device_descriptors import known_descriptor
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
 
@@ -37,7 +37,10 @@ class _Case:
 
 
 def curves_of_results(
-    measurements: Sequence[Measurement], preset: str | None = None, kernels: Path | None = None
+    measurements: Sequence[Measurement],
+    preset: str | None = None,
+    kernels: Path | None = None,
+    unknown_as: str | None = None,
 ) -> CurveData:
     """The curves of measurements; those on devices that have no name in `device_descriptors` are left out.
 
@@ -46,19 +49,24 @@ def curves_of_results(
             of a device that was given several forms of code, OpenCL C; of several drivers, the latest run.
         preset: only those at this preset.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+        unknown_as: a name of `device_descriptors`, as which those on other devices count instead.
 
     Raises:
-        InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes.
+        InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes; no
+            device of the name.
     """
+    if unknown_as is not None and unknown_as not in DEVICE_DESCRIPTORS:
+        raise InvalidInputError(f"no device '{unknown_as}' is known; there are {', '.join(DEVICE_DESCRIPTORS)}")
     rows, history = newest_versions(row for row in measurements if preset in (None, row.subject.preset))
     groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
     others: set[str] = set()
     for row in rows:
         descriptor = known_descriptor(row.environment.device, row.environment.platform)
-        if descriptor is None:
+        name = descriptor.name if descriptor else unknown_as
+        if name is None:
             others.add(f"{row.environment.device} ({row.environment.platform})")
         elif row.role is Role.COMPARISON:
-            groups[row.subject.benchmark, descriptor.name].append(row)
+            groups[row.subject.benchmark, name].append(row)
     cases = [_case(kernel, device, found, kernels) for (kernel, device), found in groups.items()]
     found = [(case, list(_curves(case))) for case in cases]
     notes = [

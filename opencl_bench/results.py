@@ -76,7 +76,10 @@ class Results:
     def frame(self) -> pd.DataFrame:
         """One row per measurement with its speed-up and its 95 % bootstrap interval: what the figures take.
 
-        The columns are `coarsen.opencl_bench.exchange.frames.COLUMNS`. Intervals take some milliseconds a row.
+        Intervals take some milliseconds a row.
+
+        Returns:
+            The columns that the page on the results format lists; durations in nanoseconds, speed-ups as ratios.
         """
         # Imported late, like all that needs pandas: whoever only measures does without.
         from .exchange.frames import frame
@@ -84,7 +87,15 @@ class Results:
         return frame(self.measurements)
 
     def best(self) -> pd.DataFrame:
-        """The best configuration of each kernel on each device; see `figures.summary.best_table`."""
+        """The best configuration of each kernel on each device.
+
+        Returns:
+            A row for each kernel and device, with the columns `label` (the device's name), `benchmark`, `key` (of
+            the row), `baseline` (its local size), `configuration`, `factor`, `speedup` (times as fast as the best
+            uncoarsened local size), `low` and `high` (its 95 % bootstrap interval), `tie` (the interval holds 1),
+            `oracle`, and how many `configurations` there are, `measured`, `excluded` by the constraints and
+            `failed`.
+        """
         from .figures.intervals import frame_with_intervals
         from .figures.summary import best_table
 
@@ -92,23 +103,32 @@ class Results:
         return best_table(rows)
 
     def geometric_means(self) -> pd.DataFrame:
-        """The geometric mean of each device's best speed-ups; see `figures.summary.geometric_means`."""
+        """The geometric mean of each device's best speed-ups.
+
+        Returns:
+            A row for each device, with the columns `label`, `speedup` (NaN where no kernel has one), `measured`
+            (kernels that the mean is of), `helped` (kernels whose best is coarsened, its interval above 1) and
+            `kernels`.
+        """
         from .figures.summary import geometric_means
 
         return geometric_means(self.best())
 
-    def curves(self, kernels: Path | None = None) -> CurveData:
+    def curves(self, kernels: Path | None = None, unknown_as: str | None = None) -> CurveData:
         """The curves that predictors learn from, one per kernel, device and dimension.
 
         Args:
             kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+            unknown_as: the name in `coarsen.models.DEVICE_DESCRIPTORS` under which a device that is not among
+                them counts, one that is like it. None: its measurements are left out, and the notes say so.
 
         Raises:
-            InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes.
+            InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes; no
+                device of the name.
         """
         from .measured_curves import curves_of_results
 
-        return curves_of_results(self.measurements, None, kernels)
+        return curves_of_results(self.measurements, None, kernels, unknown_as)
 
 
 def read_results(*files: str | Path) -> Results:

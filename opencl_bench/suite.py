@@ -23,6 +23,7 @@ def _drivers() -> Iterator[Benchmark]:
 
 
 SUITE: Mapping[str, Benchmark] = MappingProxyType({driver.name: driver for driver in _drivers()})
+"""The seventeen benchmarks, by name."""
 
 
 def benchmark(name: str) -> Benchmark:

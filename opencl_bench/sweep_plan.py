@@ -17,8 +17,12 @@ DEFAULT_STRIDES = (1, 8, 32)
 class Space:
     """The optimisation space: every combination of these.
 
-    `dimensions` and `local_sizes` are the benchmark's own where None. `definitions` holds, per macro, the values
-    to try; those of the benchmark where the macro isn't named here.
+    Args:
+        factors: coarsening factors, 1 for uncoarsened.
+        strides: how far apart the merged work-items stand, in local ids.
+        dimensions: of the NDRange; the benchmark's own where None.
+        local_sizes: of the launch before coarsening, in work-items; the benchmark's own where None.
+        definitions: per macro, the values to try; those of the benchmark where the macro isn't named here.
     """
 
     factors: tuple[int, ...] = DEFAULT_FACTORS

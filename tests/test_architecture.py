@@ -37,7 +37,19 @@ MAY_IMPORT = {
     "runtime": BASE | LINE | {"pipeline", "features", "models", "api"},
     "opencl_bench": BASE
     | LINE
-    | {"files", "lazy_names", "pipeline", "report", "features", "models", "api", "runtime"},
+    | {
+        "files",
+        "distribution",
+        "lazy_names",
+        "pipeline",
+        "explanation",
+        "prediction",
+        "report",
+        "features",
+        "models",
+        "api",
+        "runtime",
+    },
     "__init__": BASE | LINE | {"api", "distribution", "explanation", "lazy_names", "runtime", "models"},
     "__main__": {"cli"},
     "cli": BASE

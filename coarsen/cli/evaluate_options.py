@@ -13,7 +13,8 @@ Data = Annotated[
         "--data",
         metavar="FILE",
         help="What to evaluate on: runtimes (.csv: kernel,factor,DEVICE_ns,…), best factors (.csv: "
-        "kernel,device,best_factor), results (.parquet, .json, .csv, .jsonl) or a store. May be repeated.",
+        "kernel,device,best_factor), results (.parquet, .json, .csv, .jsonl), a store, or a sweep that comes "
+        "along, intel for example. May be repeated.",
         show_default=False,
     ),
 ]

@@ -15,6 +15,8 @@ from coarsen.cli.explore_options import (
     Devices,
     FigureName,
     FileType,
+    Html,
+    Kernels,
     OtherAxis,
     Output,
     Preset,
@@ -24,6 +26,7 @@ from coarsen.cli.explore_options import (
     Type,
     Which,
 )
+from coarsen.cli.explore_page import check_page, page_asked_for, write_page
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, print_json
@@ -47,6 +50,8 @@ def explore(
     choice: Choice = Taken.BEST,
     against: Against = OtherAxis.LOCAL_SIZE,
     file_type: Type = FileType.SVG,
+    html: Html = None,
+    kernels: Kernels = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
     """Plot stored measurements, or list the best configurations.
@@ -54,18 +59,26 @@ def explore(
     FIGURE is one of curves (speed-up against coarsening factor), violins (all configurations of each kernel),
     hinton (where the fastest 5 % lie), portability (one device's best configuration on another) and all.
     Without it the best configuration of each kernel on each device is listed. With -f json a figure's numbers
-    are printed.
+    are printed. With --html curves, predictions, failures and sources become one page for a browser.
 
     Example: coarsen explore curves --benchmark sgemm -o sgemm.svg
     """
     _check_packages()
     if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
-    _check_output(figure, output, show, output_format)
+    page = page_asked_for(html, kernels)
+    if page is None:
+        _check_output(figure, output, show, output_format)
+    else:
+        others = {"FIGURE": figure, "-o": output, "--show": show, "-f json": output_format is Format.JSON}
+        check_page(page, [option for option, value in others.items() if value])
     from coarsen.cli.explore_data import Wanted, chosen_results
 
     wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
     results = chosen_results(store, source or (), wanted)
+    if page is not None:
+        write_page(results, page)
+        return
     if figure is None:
         _table(results, output_format)
         return

@@ -90,3 +90,17 @@ Choice = Annotated[
 ]
 Against = Annotated[OtherAxis, typer.Option("--against", help="The other axis of the Hinton diagram.")]
 Type = Annotated[FileType, typer.Option("--type", help="The type of the files that all writes.")]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write one page for a browser instead: curves, choices, failures, sources."
+    ),
+]
+Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        "--kernels",
+        metavar="FOLDER",
+        help="For --html: descriptions (NAME.toml) of kernels that are not the suite's.",
+    ),
+]

@@ -25,7 +25,8 @@ Data = Annotated[
         "--data",
         metavar="FILE",
         help="What the default model learns from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, "
-        ".json, .csv, .jsonl) or a store. May be repeated.  [default: the synthetic kernels' measurements]",
+        ".json, .csv, .jsonl), a store, or a sweep that comes along, synthetic_intel for example. May be "
+        "repeated.  [default: the synthetic kernels' measurements]",
     ),
 ]
 BestFactors = Annotated[

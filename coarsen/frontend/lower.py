@@ -34,6 +34,9 @@ def lower(source: str | Path, kernel: str | None = None, options: str | Sequence
         kernel: the kernel's name; may be left out where there is just one.
         options: OpenCL build options as PyOpenCL takes them.
 
+    Returns:
+        The kernel, uncoarsened, as `coarsen.features` and the predictors take it.
+
     Raises:
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself.

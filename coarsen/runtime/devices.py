@@ -55,10 +55,12 @@ class DeviceDescription:
         return "SPIR-V" in self.il_version
 
     def is_called(self, part: str) -> bool:
-        """Whether `part` is part of the device's name, or of its platform's name, vendor or version, in any
-        case.
+        """Whether a text is part of the device's name, or of its platform's name, vendor or version.
 
         The version counts because PoCL's platform is named "Portable Computing Language": only it says PoCL.
+
+        Args:
+            part: the text, in any case.
         """
         names = (self.name, self.platform_name, self.vendor, self.platform_version)
         return any(part.casefold() in name.casefold() for name in names)
@@ -113,9 +115,16 @@ def describe_device(device: pyopencl.Device) -> DeviceDescription:
 
 
 def open_device(description: DeviceDescription) -> pyopencl.Device:
-    """The `pyopencl.Device` that `description` describes.
+    """The `pyopencl.Device` of a description.
 
-    Raises DeviceError where this process has no such device (any more).
+    Args:
+        description: from `discover_devices` or `find_device`.
+
+    Returns:
+        The device, of which a `pyopencl.Context` can be made.
+
+    Raises:
+        DeviceError: this process has no such device (any more).
     """
     prepare_loader()
     platform_number, device_number = (int(part) for part in description.index.split(":"))

@@ -33,8 +33,15 @@ class Health:
 def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_SECONDS) -> Health:
     """Builds and runs a kernel with a barrier and local memory on the device, in a process of its own.
 
-    `time_limit` is in seconds. Never raises for a bad device. The first check of a device takes about a
-    second or two, mostly to start the process and the driver's compiler.
+    It never raises for a bad device. The first check of a device takes a second or two, mostly to start the
+    process and the driver's compiler; the verdict is kept for the process.
+
+    Args:
+        description: the device, from `discover_devices` or `find_device`.
+        time_limit: in seconds, after which the device counts as one that hangs.
+
+    Returns:
+        Whether it works, why not, and how long the check took, in milliseconds.
     """
     # The child finds packages where this process does, and not in a folder that it happens to be started in.
     command = [sys.executable, "-P", "-m", "coarsen.runtime.health_probe"]

@@ -167,7 +167,21 @@ def enqueue_nd_range_kernel(
     g_times_l: bool = False,
     allow_empty_ndrange: bool = False,
 ) -> pyopencl.Event:
-    """As `pyopencl.enqueue_nd_range_kernel`, for kernels of a `coarsen.Program` too; sizes are the original's."""
+    """As `pyopencl.enqueue_nd_range_kernel`, for kernels of a `coarsen.Program` too.
+
+    Args:
+        queue: where to launch.
+        kernel: one of a `coarsen.Program`, or any other.
+        global_work_size: of the original kernel, in work-items, one to three numbers.
+        local_work_size: of the original kernel, in work-items; None leaves it to the driver.
+        global_work_offset: as PyOpenCL takes it.
+        wait_for: events to wait for.
+        g_times_l: whether the global size is given in work-groups.
+        allow_empty_ndrange: whether a size of 0 is no error.
+
+    Returns:
+        The event of the launch.
+    """
     options: LaunchOptions = {
         "global_offset": global_work_offset,
         "wait_for": wait_for,

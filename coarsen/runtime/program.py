@@ -30,16 +30,29 @@ _log = logging.getLogger("coarsen")
 class Program(pyopencl.Program):
     """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
 
-    `factor` is the coarsening factor (1 or more), or one for each of several dimensions; None has it
-    predicted, along dimension 0, for the context's device and the local size of each launch. `dim`, `stride` and
-    `level` ("item" or "group") go with it: one for all, or one each. `kernels` names the kernels to coarsen, None
-    means all. `form` is what the device is given of a coarsened kernel: "opencl_c" or "spirv".
+    Kernels are attributes once it is built, and launched with the original's sizes. Whether the device is a CPU
+    or a GPU is found out. There is no `wide_accesses`: some are right only for buffers of less than so many bytes,
+    which no launch is checked for.
 
-    `fast_path`, `lock_step` ("auto", "always" or "never") and `clean_up` choose the transforms as they do in
-    `coarsen.coarsen`, for a predicted factor too; whether the device is a CPU or a GPU is found out. There is no
-    `wide_accesses`: some are right only for buffers of less than so many bytes, which no launch is checked for.
+    Args:
+        context: the `pyopencl.Context` to build for.
+        source: OpenCL C.
+        factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
+            dimensions. None has it predicted, along dimension 0, for the context's device and the local size of
+            each launch.
+        dim: the dimension of the NDRange, 0, 1 or 2; one for all factors, or one each.
+        stride: how far apart the merged work-items stand, in local ids; one for all, or one each.
+        kernels: the names of the kernels to coarsen; all if None.
+        level: "item" merges work-items, "group" whole work-groups; one for all, or one each.
+        fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
+        lock_step: as `fast_path`.
+        clean_up: whether what the rewriting left over is removed.
+        form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
+        toolchain: the clang and the libraries to lower with; the package's own if None.
 
-    Raises InvalidInputError for values out of range, and for `dim`, `stride` or `level` without a factor.
+    Raises:
+        InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor; a factor for a
+            program that is not from source.
     """
 
     def __init__(
@@ -87,9 +100,20 @@ class Program(pyopencl.Program):
     ) -> Self:
         """Builds the original program as `pyopencl.Program.build` does, and coarsens its kernels.
 
-        Raises RefusalError where a kernel named in `kernels`, or every kernel, can't be coarsened; others
-        that can't be are logged and stay as they are. Raises InvalidInputError for an unknown name in
-        `kernels`, DeviceError for a form that the device doesn't take.
+        Kernels that can't be coarsened are logged and stay as they are, unless they were named.
+
+        Args:
+            options: OpenCL build options, one text or several.
+            devices: of the context, to build for; all if None.
+            cache_dir: of PyOpenCL's cache of binaries.
+
+        Returns:
+            The program itself.
+
+        Raises:
+            RefusalError: a kernel named in `kernels`, or every kernel, can't be coarsened.
+            InvalidInputError: an unknown name in `kernels`.
+            DeviceError: the device doesn't take the form.
         """
         super().build(options, devices, cache_dir)
         kernels = self._kernels_to_coarsen()

@@ -14,12 +14,20 @@ SIMULATOR = "oclgrind"
 
 
 def find_device(spec: str) -> DeviceDescription:
-    """The device that `spec` names: an index (`0:1`), or any part of its OpenCL name or its platform's,
-    vendor or version.
+    """The device that is called so.
 
     Upper and lower case are alike. A full name wins over a part of another's. Where several devices match and
-    only one of them works, it is that one. Raises DeviceError where several match (they are listed), none
-    does (all devices are listed), or there is no device at all (with the command that gets one).
+    only one of them works, it is that one.
+
+    Args:
+        spec: an index (`0:1`), or any part of the device's OpenCL name or its platform's, vendor or version.
+
+    Returns:
+        Its description, which `open_device` takes.
+
+    Raises:
+        DeviceError: several match (they are listed), none does (all devices are listed), or there is no device at
+            all (with the command that gets one).
     """
     return select_device(spec, discover_devices(), lambda device: check_health(device).works)
 

@@ -35,7 +35,15 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The answer at one factor; `contributions` from the strongest on, none where the answer is constant."""
+    """The answer at one factor.
+
+    Args:
+        factor: at which the cascade asks whether to coarsen further.
+        probability: that the double of it is faster.
+        coarsen_further: the answer.
+        examples: how many training examples the answer was learned from.
+        contributions: of the features, from the strongest on; none where the answer is constant.
+    """
 
     factor: int
     probability: float
@@ -46,14 +54,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The factor that a model chooses, and the steps that led there; the last says no, or stands at 16."""
+    """The factor that a model chooses, and how it came to it.
+
+    Args:
+        model: the model's name.
+        factor: the choice; 1 leaves the kernel as it is.
+        steps: those that led there; the last says no, or stands at 16.
+    """
 
     model: str
     factor: int
     steps: tuple[Step, ...]
 
     def reasons(self, count: int = 3) -> tuple[Contribution, ...]:
-        """What moved the last answer most."""
+        """The features that moved the last answer most.
+
+        Args:
+            count: how many, at most.
+        """
         return self.steps[-1].contributions[:count]
 
 
@@ -76,6 +94,9 @@ class CascadeModel:
         Args:
             table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened.
 
+        Returns:
+            The factor, 1 to 32, and the steps that led to it.
+
         Raises:
             InvalidInputError: the table lacks a factor that is needed.
         """
@@ -89,7 +110,14 @@ class CascadeModel:
         return Prediction(self.name, factor, tuple(answers))
 
     def step_probabilities(self, table: FeatureTable) -> Mapping[int, float]:
-        """At each factor, whether or not the cascade gets there, the probability that the next one is better."""
+        """The probability that the next factor is better, whether or not the cascade gets that far.
+
+        Args:
+            table: the kernel's features at the factors 1 to 32.
+
+        Returns:
+            The probabilities, by the factors 1 to 16.
+        """
         return {step.factor: self._probability(step, self._standardised(step, table)) for step in self.steps}
 
     def _answer(self, step: StepModel, table: FeatureTable) -> Step:

@@ -22,7 +22,14 @@ FORMAT_VERSION = 2
 
 
 def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
-    """The names of the cascades in a folder, in alphabetical order; the default model may be there too."""
+    """The names of the cascades in a folder, where the default model may be too.
+
+    Args:
+        folder: of models; the shipped models' folder if left out.
+
+    Returns:
+        The names, in alphabetical order.
+    """
     return tuple(name for name in model_names(folder) if name != DEFAULT)
 
 

@@ -48,7 +48,12 @@ class DefaultModel:
     card: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def curve(self, rows: Rows, device: DeviceDescriptor) -> CurveDistribution:
-        """The distribution of a curve on a device, from its inputs at the factors 2 to 32, (F, i)."""
+        """The distribution of a curve on a device.
+
+        Args:
+            rows: the inputs at the factors 2 to 32, shape (F, i).
+            device: which may be one that the model knows nothing of but its descriptor.
+        """
         adjustment = self.adjustment(device.name)
         mean, between = self.forest.predict(rows)
         return self.errors.distribution(mean, between, device).adjusted(adjustment.scale, adjustment.slope)
@@ -67,6 +72,9 @@ class DefaultModel:
             mechanism: its mechanism features there, for one launch; factors that do not divide its local size,
                 where that is known, are not chosen.
             descriptor: the device.
+
+        Returns:
+            The speed-up at each factor with its uncertainty, the choice, and why.
 
         Raises:
             InvalidInputError: a table lacks one of the factors.

@@ -80,5 +80,9 @@ class CurvePrediction:
     limit: float
 
     def reasons(self, count: int = 3) -> tuple[Influence, ...]:
-        """The features that moved the prediction at the explained factor most."""
+        """The features that moved the prediction at the explained factor most.
+
+        Args:
+            count: how many, at most.
+        """
         return self.influences[:count]

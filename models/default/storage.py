@@ -44,7 +44,10 @@ def has_default(folder: Path = SHIPPED) -> bool:
 
 
 def load_default(folder: Path = SHIPPED) -> DefaultModel:
-    """Load the default model from a folder, the shipped one's if left out.
+    """Load the default model.
+
+    Args:
+        folder: where the model's two files are; the shipped models' folder if left out.
 
     Raises:
         InvalidInputError: there is none, its files are damaged, or it was made for other features.

@@ -52,7 +52,14 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The bins that have forecasts, and what they come to; `steps` in all."""
+    """How far probabilities can be taken at their word.
+
+    Args:
+        bins: those of ten equal ones, from 0 to 1, that have forecasts.
+        steps: how many forecasts there are, where those of several seeds count as one.
+        expected_calibration_error: mean distance between probability and share that helped, weighted by steps.
+        brier: mean squared difference between the probability and what happened, 1 or 0 (Brier 1950).
+    """
 
     bins: tuple[Bin, ...]
     steps: float
@@ -61,7 +68,14 @@ class Calibration:
 
 
 def calibrations(evaluation: Evaluation) -> Mapping[str, Calibration]:
-    """By method, over all devices whose curves are known; of those methods that give probabilities."""
+    """How well the methods' probabilities that a step helps are calibrated.
+
+    Args:
+        evaluation: of any methods; devices of which the best factors alone are known do not count.
+
+    Returns:
+        By method, of those methods that give probabilities.
+    """
     devices = [device for device in evaluation.devices if evaluation.is_measured(device)]
     made = {name: calibration(forecasts(outcomes)) for name, outcomes in evaluation.on(*devices).items()}
     return {name: each for name, each in made.items() if each is not None}

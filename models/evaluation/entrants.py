@@ -16,9 +16,13 @@ from .simple_methods import Never, Unique
 class Entrant:
     """A method in the evaluation.
 
-    `description` is for a reader of the table. `make` is None for those that are no predictors, since they look
-    at the answer or at a table. `is_random`: the seed matters. `pools`: it can use what was measured on any
-    device, so that further training data is of use to it.
+    Args:
+        name: by which `Plan.methods` names it.
+        description: for a reader of the table.
+        make: makes an unfitted one; None for those that are no predictors, since they look at the answer or at a
+            table.
+        is_random: whether the seed matters.
+        pools: whether it can use what was measured on any device, so that further training data is of use to it.
     """
 
     name: str
@@ -56,6 +60,7 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
         )
     }
 )
+"""The methods of an evaluation, by name."""
 
 
 def entrant(name: str) -> Entrant:

@@ -28,9 +28,14 @@ Progress = Callable[[str, int, int], None]
 class Plan:
     """What to evaluate, and how.
 
-    `unseen`: nothing of the data is learned from, the further training data alone. `dimension` and `devices`
-    (all if none is named) say what is predicted; what is learned from may be along any dimension, on any device.
-    `published` holds the factors that others predicted, by kernel and device.
+    Args:
+        methods: of `never`, `unique`, `published`, `cascade`, `default` and `oracle`.
+        seeds: how many times a method that draws random numbers is fitted, with the seeds 0, 1, …
+        dimension: of the NDRange, along which is predicted; what is learned from may be along any.
+        devices: that are predicted for, all if none is named; what is learned from may be on any.
+        unseen: whether nothing of the data is learned from, the further training data alone.
+        processes: how many fit at once.
+        published: the factors that others predicted, by kernel and device.
     """
 
     methods: tuple[str, ...]
@@ -44,7 +49,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The outcomes of each method, by its name."""
+    """What came of an evaluation.
+
+    Args:
+        outcomes: of each method, by its name: one for each seed and held-out kernel, device and dimension.
+    """
 
     outcomes: Mapping[str, tuple[Outcome, ...]]
 
@@ -89,7 +98,10 @@ def evaluate(
         data: to be evaluated on, each kernel held out in its turn, and to be learned from unless `plan.unseen`.
         further: to be learned from only: by methods that pool devices, and by all with `plan.unseen`.
         plan: what to do.
-        progress: told after each fit.
+        progress: told after each fit the method's name, how many fits are done, and of how many.
+
+    Returns:
+        The outcome of each method on each held-out example.
 
     Raises:
         InvalidInputError: nothing to evaluate along the dimension or on a device; an example is there twice; no

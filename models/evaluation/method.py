@@ -17,9 +17,11 @@ from ..examples import Example
 class Choice:
     """The factor that a predictor chooses.
 
-    `abstained`: it stayed at 1 because the kernel is unlike what it learned from. `step_probability` holds, at a
-    factor f, the probability that 2f is faster than f on this kernel and device; empty where the predictor has
-    none.
+    Args:
+        factor: the choice, 1 for none.
+        abstained: whether it stayed at 1 because the kernel is unlike what it learned from.
+        step_probability: at a factor f, the probability that 2f is faster than f on this kernel and device; empty
+            where the predictor has none.
     """
 
     factor: int

@@ -72,11 +72,23 @@ class HitScore:
 
 @dataclass(frozen=True)
 class SpeedupScore:
-    """What the choices gain; see the module's notation.
+    """What the choices gain, over the uncoarsened kernel. A case is a kernel on a device.
 
-    `share_of_gain` is None where the oracle gains nothing. `fallbacks`: the chosen factor can't run; `given_up`:
-    it was given up when it was measured. `over` holds the ratio to other methods by name. `spread` is None with
-    one seed.
+    Args:
+        cases: how many there are.
+        geometric_mean: of the speed-ups, over cases and seeds alike.
+        interval: of it, 95 %, by bootstrap over families of kernels.
+        spread: of the geometric means of the seeds; None with one seed.
+        share_of_oracle: the geometric mean over the oracle's.
+        share_of_gain: mean logarithm over the oracle's, 0 for never coarsening; None where the oracle gains
+            nothing.
+        worst: the smallest speed-up, over cases and seeds.
+        worst_case: where that was.
+        losses: cases that the choice makes slower than 0.95, the mean over seeds.
+        abstentions: cases where the predictor abstained, the mean over seeds.
+        fallbacks: cases where the chosen factor can't run, the mean over seeds.
+        given_up: cases where it was given up when it was measured, the mean over seeds.
+        over: the ratio to other methods, by name.
     """
 
     cases: int

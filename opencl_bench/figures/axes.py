@@ -18,7 +18,9 @@ _ROUND = (
     (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0),
 )
 FACTOR = "coarsening factor (work-items merged into one)"
+SHORT_FACTOR = "coarsening factor"
 SPEEDUP = "speed-up over the best uncoarsened configuration"
+SPEEDUP_OF_ONE = "speed-up over the uncoarsened kernel"
 
 
 def power_of_two(value: float, _position: int | None = None) -> str:

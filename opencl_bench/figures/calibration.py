@@ -9,6 +9,8 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.calibration import Calibration
 
+from .text import listed
+
 COLUMNS = ("method", "low", "high", "steps", "mean_probability", "helped", "interval_low", "interval_high")
 
 
@@ -42,8 +44,10 @@ def calibration_points(calibrations: Mapping[str, Calibration]) -> pd.DataFrame:
 
 def calibration_finding(calibrations: Mapping[str, Calibration]) -> str:
     """How far off the probabilities are, in a sentence."""
-    parts = [
-        f"{name} is off by {100 * found.expected_calibration_error:.0f} points"
-        for name, found in calibrations.items()
-    ]
-    return f"Probability that a step helps, against how often it did: {' and '.join(parts)} on average"
+    parts = [f"{_points(found)} with {name}" for name, found in calibrations.items()]
+    return f"Probability that a step helps: on average off how often it did by {listed(parts)}"
+
+
+def _points(found: Calibration) -> str:
+    count = f"{100 * found.expected_calibration_error:.0f}"
+    return f"{count} point" if count == "1" else f"{count} points"

@@ -20,7 +20,7 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
     """One row per kernel, curve and factor that was asked for.
 
     Args:
-        frame: see `rows.labelled`.
+        frame: of `Results.frame`.
         by: what a curve is of. `device`: a device, the best taken over dimensions and strides as well.
             `dimension`, `stride`: a value of it on one device; uncoarsened configurations belong to every curve.
         choice: what is taken of the configurations of a factor. `best`: the one with the largest speed-up,
@@ -30,11 +30,12 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
     Returns:
         columns `benchmark`, `label` (the device's name), `series` (the curve's name), `factor`, `speedup`, `low`,
         `high`, `configuration`, `key` (of the one that is taken; NaN and empty where none has a speed-up), `best`
-        (whether that one is the best of its kernel on its device, see `rows.comparisons`), and how many
+        (whether that one is the best of its kernel on its device), and how many
         configurations were `measured`, `failed` and `excluded` (outside the constraints).
 
     Raises:
-        InvalidInputError: see `rows.comparisons`; rows of several devices where a curve is no device; no
+        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
+            rows of several devices where a curve is no device; no
             configuration with the baseline's local size.
     """
     _check(by, By)
@@ -54,8 +55,9 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
 
 def series_order(name: str) -> tuple[int, str]:
     """Where a curve stands among others: numbers by value ("stride 8" before "stride 32"), names by letters."""
-    last = name.rpartition(" ")[2]
-    return (int(last), "") if last.isdigit() else (1 << 30, name.casefold())
+    kind, _, value = name.partition(" ")
+    numbered = kind in ("dimension", "stride") and value.isdigit()
+    return (int(value), "") if numbered else (1 << 30, name.casefold())
 
 
 def best_points(points: pd.DataFrame, each: Sequence[str] = ("benchmark", "series")) -> pd.DataFrame:

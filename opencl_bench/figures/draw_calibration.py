@@ -16,12 +16,14 @@ from .page import legend_entry, page
 from .style import BLACK, GRID, Series, series_style, styled
 
 _WIDTH, _HEIGHT = 4.6, 4.9
-# The looks of these, by number, have the colours that they have in `draw_predictions`.
+# The looks of these, by number, have the colours and hatches that they have in `draw_predictions`.
 _NUMBERS = {"default": 0, "cascade": 1}
+# Of the bars, which have no markers and lines to be told apart by; by number as well.
+_HATCHES = ("", "////", "....", "xxxx", "++++", "\\\\\\\\", "oooo")
 _NOTE = (
     "Each point: the steps f to 2f of one bin of probabilities, at their mean. Bars: Wilson intervals of 95 %, "
-    "which take steps for independent. Thin diagonal: probabilities that mean what they say. Below: how many "
-    "steps."
+    "which take steps for independent. Dashed diagonal: probabilities that mean what they say. Below: how many "
+    "steps, side by side in the order of the legend."
 )
 
 
@@ -40,7 +42,8 @@ def draw_calibration(calibrations: Mapping[str, Calibration]) -> Figure:
 
 
 def _figure(points: pd.DataFrame, finding: str) -> Figure:
-    looks = _looks(list(dict.fromkeys(points["method"])))
+    numbers = _numbers_of(list(dict.fromkeys(points["method"])))
+    looks = {name: series_style(number) for name, number in numbers.items()}
     entries = [
         legend_entry(name, color=look.colour, marker=look.marker, linestyle=look.line)
         for name, look in looks.items()
@@ -48,14 +51,15 @@ def _figure(points: pd.DataFrame, finding: str) -> Figure:
     sheet = page(_WIDTH, _HEIGHT, finding, _NOTE, entries)
     above, below = sheet.figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     _reliability(above, points, looks)
-    _counts(below, points, looks)
+    _counts(below, points, numbers)
     return sheet.settled()
 
 
-def _looks(methods: Sequence[str]) -> dict[str, Series]:
+def _numbers_of(methods: Sequence[str]) -> dict[str, int]:
+    """By method, the number of its look."""
     others = [name for name in methods if name not in _NUMBERS]
     numbers = {**_NUMBERS, **{name: len(_NUMBERS) + index for index, name in enumerate(others)}}
-    return {name: series_style(numbers[name]) for name in methods}
+    return {name: numbers[name] for name in methods}
 
 
 def _reliability(axes: Axes, points: pd.DataFrame, looks: Mapping[str, Series]) -> None:
@@ -80,12 +84,22 @@ def _reliability(axes: Axes, points: pd.DataFrame, looks: Mapping[str, Series]) 
     axes.grid(color=GRID, linewidth=0.5)
 
 
-def _counts(axes: Axes, points: pd.DataFrame, looks: Mapping[str, Series]) -> None:
-    for index, (name, look) in enumerate(looks.items()):
+def _counts(axes: Axes, points: pd.DataFrame, numbers: Mapping[str, int]) -> None:
+    for index, (name, number) in enumerate(numbers.items()):
         own = points[points["method"] == name]
-        width = (own["high"] - own["low"]) * 0.84 / len(looks)
+        width = (own["high"] - own["low"]) * 0.84 / len(numbers)
         left = own["low"] + 0.08 * (own["high"] - own["low"]) + index * width
-        axes.bar(left, own["steps"], width, align="edge", color=look.colour, gid=f"steps {name}")
+        axes.bar(
+            left,
+            own["steps"],
+            width,
+            align="edge",
+            facecolor=series_style(number).colour,
+            edgecolor=BLACK,
+            linewidth=0.4,
+            hatch=_HATCHES[number % len(_HATCHES)],
+            gid=f"steps {name}",
+        )
     axes.set_ylabel("steps")
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("probability that the step helps")

@@ -11,17 +11,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from .axes import FACTOR, SPEEDUP, factor_axis, mark_one, speedup_axis
+from .axes import FACTOR, factor_axis, mark_one, speedup_axis
 from .curves import By, Choice, curve_points, series_order
 from .findings import curves_finding
 from .page import legend_entry, page
-from .rows import names_of
-from .style import BAND, BLACK, PAGE_WIDTH, series_style, styled
+from .remarks import Remarks, joined, remarks_on
+from .rows import comparisons, names_of
+from .style import BAND, BLACK, PAGE_WIDTH, SMALLEST_SIZE, series_style, styled
 from .text import LABEL_SIZE, text_width
 
-COLUMNS = 4
+MOST_COLUMNS = 5
 _PANEL_HEIGHT, _LEAST = 1.5, 1.15
-_CONFIRMED = "The best of each kernel has the speed-up of its confirmation, where it was measured again."
+_MARK_HEIGHT = 0.045  # of a line of marks, as a part of the panel
+_LINES_OF_MARKS = "Marks of failures: a line for each curve, in the order of the legend."
+_ALONE = "Each kernel has one configuration at each factor."
 _TAKEN = {
     "best": "At each factor the best over local sizes, -D values",
     "baseline": "At each factor the baseline's local size; the best over -D values",
@@ -36,40 +39,65 @@ def draw_curves(frame: pd.DataFrame, by: By = "device", choice: Choice = "best")
     failed, a filled cross where none of them worked, a dash where the constraints allow none.
 
     Args:
-        frame: the frame of `coarsen.opencl_bench.exchange.frames`.
-        by: what a curve is of; see `curves.curve_points`.
+        frame: of `Results.frame`, or of `curve_frame`.
+        by: what a curve is of; see `curve_points`.
         choice: what is taken of the configurations of a factor; see there.
 
     Raises:
-        InvalidInputError: there is nothing to draw; see `curves.curve_points`.
+        InvalidInputError: there is nothing to draw; see `curve_points`.
     """
     points = curve_points(frame, by, choice)
+    remarks = remarks_on(comparisons(frame))
     with styled():
-        return _figure(points, by, choice)
+        return _figure(points, by, choice, remarks)
 
 
-def _figure(points: pd.DataFrame, by: By, choice: Choice) -> Figure:
+def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> Figure:
     kernels = names_of(points, "benchmark")
     curves = sorted(points["series"].unique(), key=series_order)
-    columns = min(COLUMNS, len(kernels))
+    columns = columns_for(len(kernels))
     lines = math.ceil(len(kernels) / columns)
     width = PAGE_WIDTH if columns > 2 else 1.6 + 2.2 * columns
-    note = "Bars: bootstrap intervals. " + _TAKEN[choice] + _LEFT[by] + ". " + _CONFIRMED
+    lines_of_marks = _LINES_OF_MARKS if len(curves) > 1 and failure_marks(points) else ""
+    note = joined(remarks.intervals, _taken(points, by, choice), remarks.best, lines_of_marks, remarks.sizes)
     height = (_PANEL_HEIGHT if columns > 2 else 2.2) * lines + 0.35
     sheet = page(width, height, curves_finding(points, by, choice), note, _legend(points, curves), _LEAST * lines)
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
-    band = 0.05 + 0.05 * len(curves) if failure_marks(points) else 0.0
+    band = _MARK_HEIGHT * (len(curves) + 1) if failure_marks(points) else 0.0
     for axes, kernel in zip(panels, kernels, strict=False):
         _panel(axes, points[points["benchmark"] == kernel], curves, band)
-        size = min(LABEL_SIZE, LABEL_SIZE * 0.8 * width / columns / text_width(kernel, LABEL_SIZE, "bold"))
-        axes.set_title(kernel, fontsize=size, fontweight="bold", pad=3)
+        _name(axes, kernel, 0.8 * width / columns)
     shown = pd.concat([points["speedup"], points["low"], points["high"]])
     speedup_axis(panels[0], shown, room_below=band, ticks=7)
     factor_axis(panels[0], points["factor"].tolist())
     for position, axes in enumerate(panels):
         _finish(axes, position, len(kernels), columns)
-    sheet.label_axes(FACTOR, SPEEDUP, height - 0.4)
+    sheet.label_axes(FACTOR, remarks.axis, height - 0.4)
     return sheet.settled()
+
+
+def columns_for(kernels: int) -> int:
+    """How many panels go side by side: as few lines as can be, then as few empty places."""
+    choices = range(min(3, kernels), MOST_COLUMNS + 1)
+    return min(choices, key=lambda columns: (math.ceil(kernels / columns), -kernels % columns))
+
+
+def _taken(points: pd.DataFrame, by: By, choice: Choice) -> str:
+    return _ALONE if _are_alone(points) else _TAKEN[choice] + _LEFT[by] + "."
+
+
+def _are_alone(points: pd.DataFrame) -> bool:
+    """Whether there is nothing to choose from at any point."""
+    return bool((points[["measured", "failed", "excluded"]].sum(axis=1) <= 1).all())
+
+
+def _name(axes: Axes, kernel: str, width: float) -> None:
+    """The kernel's name over its panel, smaller where it is long, and cut where that is not enough."""
+    size = min(LABEL_SIZE, LABEL_SIZE * width / text_width(kernel, LABEL_SIZE, "bold"))
+    shown = kernel
+    while size < SMALLEST_SIZE and text_width(shown, SMALLEST_SIZE, "bold") > width:
+        shown = shown[:-2] + "…"
+    axes.set_title(shown, fontsize=max(size, SMALLEST_SIZE), fontweight="bold", pad=3)
 
 
 def _panel(axes: Axes, points: pd.DataFrame, curves: Sequence[str], band: float) -> None:
@@ -95,13 +123,12 @@ def _panel(axes: Axes, points: pd.DataFrame, curves: Sequence[str], band: float)
             label=name,
             gid=f"curve {name}",
         )
-        _failures(axes, own, shift, index, look.colour)
+        _failures(axes, own, shift, _MARK_HEIGHT * (len(curves) - index), look.colour)
 
 
-def _failures(axes: Axes, points: pd.DataFrame, shift: float, index: int, colour: str) -> None:
-    """Marks at the bottom of the panel, a line for each curve."""
+def _failures(axes: Axes, points: pd.DataFrame, shift: float, height: float, colour: str) -> None:
+    """Marks at the bottom of the panel, at the height of the curve's line of them."""
     place = axes.get_xaxis_transform()
-    height = 0.05 + 0.05 * index
     for name, marker, size, rows in failure_marks(points):
         axes.plot(
             rows["factor"] * shift,
@@ -119,7 +146,7 @@ def failure_marks(points: pd.DataFrame) -> list[tuple[str, str, float, pd.DataFr
     """What went wrong at which points: the mark's name, marker and size, and the points; only what there is."""
     none_worked = (points["measured"] == 0) & (points["failed"] > 0)
     marks = [
-        ("none worked", "X", 5.0, points[none_worked]),
+        ("none worked", "X", 4.6, points[none_worked]),
         ("some failed", "x", 3.2, points[(points["failed"] > 0) & ~none_worked]),
         ("none allowed", "_", 4.5, points[(points["measured"] == 0) & (points["failed"] == 0)]),
     ]
@@ -141,7 +168,7 @@ def _legend(points: pd.DataFrame, curves: Sequence[str]) -> list[Line2D]:
         for name, look in ((name, series_style(index)) for index, name in enumerate(curves))
     ]
     words = {
-        "none worked": "every configuration failed",
+        "none worked": "failed" if _are_alone(points) else "every configuration failed",
         "some failed": "some configurations failed",
         "none allowed": "no configuration is allowed",
     }

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.transforms import blended_transform_factory
 
 from coarsen.models.cascade.projection import Projection
 
@@ -18,6 +19,7 @@ from .text import filled
 
 _CELL = 0.195  # inches
 _LIST_LINE = 0.145
+_LIST_NUMBER, _LIST_TEXT = 0.21, 0.29  # where the list's columns end and begin, from the left edge
 _TITLE = {VALUE: "feature at the factor", GROWTH: "its growth to the next factor"}
 _NOTE = (
     "Each column is a component after varimax rotation. Area: loading, the correlation of input and component; a "
@@ -95,9 +97,9 @@ def _list_lines(components: pd.DataFrame) -> list[tuple[str, str]]:
 def _list(axes: Axes, lines: list[tuple[str, str]]) -> None:
     axes.set_axis_off()
     axes.set_ylim(len(lines), 0)
-    axes.set_xlim(0, 1)
-    # Left of its axes, below the names of the features: that room is there anyway.
-    plain = {"va": "center", "fontsize": 6.8, "in_layout": False}
+    # From the left edge of the page, below the names of the features, wherever the axes begin.
+    across = blended_transform_factory(axes.figure.transFigure, axes.transData)
+    plain = {"va": "center", "fontsize": 6.8, "in_layout": False, "transform": across}
     for place, (number, text) in enumerate(lines):
-        axes.text(-0.205, place + 0.5, number, ha="right", fontweight="bold", **plain)
-        axes.text(-0.19, place + 0.5, text, **plain)
+        axes.text(_LIST_NUMBER / PAGE_WIDTH, place + 0.5, number, ha="right", fontweight="bold", **plain)
+        axes.text(_LIST_TEXT / PAGE_WIDTH, place + 0.5, text, **plain)

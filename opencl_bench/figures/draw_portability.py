@@ -14,17 +14,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from .axes import power_of_two
+from .curve_rows import MISSING
 from .findings import portability_finding
 from .page import page
 from .portability import MEASURED, NO_BEST, NOT_MEASURED, mean_transfers, transfers
-from .rows import names_of
-from .style import COLOUR_MAP, PAGE_WIDTH, styled
+from .remarks import Remarks, joined, remarks_on
+from .rows import comparisons, names_of
+from .style import COLOUR_MAP, PAGE_WIDTH, SMALLEST_SIZE, styled
 from .text import wrapped
 
 # What is written into a cell without a value.
 WORDS = {
     NOT_MEASURED: "–",
     NO_BEST: "none",
+    MISSING: "no time",
     "timeout": "timeout",
     "compile": "compile",
     "runtime": "crash",
@@ -33,11 +36,25 @@ WORDS = {
     MEASURED: "",
 }
 _NOTE = (
-    "Speed-up on the second device of the first one's best configuration, relative to the second one's own best. "
-    "Hatched: it failed there (compile: not built; crash: not run; wrong: other results; timeout; limits: not "
-    "allowed). –: not measured there. none: no best to carry over. The own best counts by its confirmation, where "
-    "it was measured again; a value above 1 is what two measurements differ by."
+    "Speed-up on the second device of the first one's best configuration, relative to the second one's own best."
 )
+_MEANING = {
+    "compile": "compile: not built",
+    "runtime": "crash: not run",
+    "correctness": "wrong: other results",
+    "timeout": "timeout: given up",
+    "constraints": "limits: not allowed",
+    MISSING: "no time: could not run",
+}
+_NOT_MEASURED = "–: not measured there."
+_NO_BEST = "none: no best to carry over."
+_ABOVE = (
+    "The own best counts by its confirmation, where it was measured again; a value above 1 is what two "
+    "measurements differ by."
+)
+_LOST_TO_SIZE = "What is lost may be lost to the sizes as well."
+# Wide enough for a number, or a word, in the smallest type.
+_LEAST_COLUMN = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +72,22 @@ def draw_portability(frame: pd.DataFrame) -> Figure:
     Every cell holds its number; one without a value says why. Under a mean stands how many kernels it is of.
 
     Args:
-        frame: the frame of `coarsen.opencl_bench.exchange.frames`, of at least two devices.
+        frame: of `Results.frame`, or of `curve_frame`, of at least two devices.
 
     Raises:
-        InvalidInputError: there is nothing to draw; see `portability.transfers`.
+        InvalidInputError: there is nothing to draw; see `transfers`.
     """
     pairs = transfers(frame)
     with styled():
-        return _figure(pairs)
+        return _figure(pairs, remarks_on(comparisons(frame)))
 
 
-def _figure(pairs: pd.DataFrame) -> Figure:
+def _figure(pairs: pd.DataFrame, remarks: Remarks) -> Figure:
     devices, kernels = names_of(pairs, "run_on"), names_of(pairs, "benchmark")
     heights = (0.34 * len(devices) + 0.2, 0.19 * len(kernels) + 0.5)
-    sheet = page(PAGE_WIDTH, sum(heights) + 1.1, portability_finding(pairs), _NOTE)
+    # More than four devices have more pairs than a page is wide.
+    width = max(PAGE_WIDTH, 1.9 + _LEAST_COLUMN * len(devices) * (len(devices) - 1))
+    sheet = page(width, sum(heights) + 1.1, portability_finding(pairs), _note(pairs, remarks))
     above, below = sheet.figure.subplots(2, 1, height_ratios=heights)
     colours = _colours(pairs)
     _draw(above, _mean_cells(pairs, devices), colours, len(devices), len(devices))
@@ -79,6 +98,20 @@ def _figure(pairs: pd.DataFrame) -> Figure:
     _label_kernels(below, kernels, devices, steps)
     _colour_bar(sheet.figure, colours, (above, below))
     return sheet.settled()
+
+
+def _note(pairs: pd.DataFrame, remarks: Remarks) -> str:
+    """How to read the figure: of the words only those that are there."""
+    outcomes = set(pairs["outcome"])
+    failures = [meaning for outcome, meaning in _MEANING.items() if outcome in outcomes]
+    return joined(
+        _NOTE,
+        f"Hatched: it failed there ({'; '.join(failures)})." if failures else "",
+        _NOT_MEASURED if NOT_MEASURED in outcomes else "",
+        _NO_BEST if NO_BEST in outcomes else "",
+        _ABOVE if (pairs["relative"] > 1).any() else "",
+        f"{remarks.sizes} {_LOST_TO_SIZE}" if remarks.sizes else "",
+    )
 
 
 def _mean_cells(pairs: pd.DataFrame, devices: list[str]) -> list[_Cell]:
@@ -109,7 +142,7 @@ def _colours(pairs: pd.DataFrame) -> matplotlib.cm.ScalarMappable:
 
 
 def _draw(axes: Axes, cells: list[_Cell], colours: matplotlib.cm.ScalarMappable, columns: int, lines: int) -> None:
-    size = 5.8 if columns > 8 else 6.5
+    size = SMALLEST_SIZE if columns > 8 else 6.5
     for cell in cells:
         known = not math.isnan(cell.value)
         look = {"facecolor": colours.to_rgba(cell.value)} if known else {"facecolor": "white"}

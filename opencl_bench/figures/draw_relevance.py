@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,21 +12,24 @@ from matplotlib.patches import Rectangle
 
 from .page import page
 from .relevance import relevance_finding
-from .style import BLUE, GREY, GRID, PAGE_WIDTH, styled
-from .text import lines_of
+from .style import BLACK, BLUE, GREY, GRID, PAGE_WIDTH, SMALLEST_SIZE, styled
+from .text import lines_of, text_width
 
 _CELL = 0.36  # inches
 _LABELS = 3.6
+_FOOT = 1.3  # lines for chance and the number of answers, in cells
+_SMALLEST = 0.005  # less would be written as 0
+_NAME_SIZE = 6.5
 _NOTE = (
     "Area and number: mutual information of the component and the answer to whether the next factor is faster, in "
-    "per cent of the answer's entropy, over all steps of all kernels that have an answer (n, below each device). "
-    "Grey: not above what the largest component comes to, in 95 % of the cases, if each kernel's answers are put "
-    "beside another kernel's components. After figure 11 of the paper."
+    "per cent of the answer's entropy. Filled: above chance, which is what the largest component stays below in "
+    "95 % of the cases if each kernel's answers are put beside another kernel's components. Frame: not above it. "
+    "Answers: of all kernels at all factors that have one. After figure 11 of the paper."
 )
 
 
 def draw_relevance(table: pd.DataFrame) -> Figure:
-    """A Hinton diagram: a line per component, a column per device.
+    """A Hinton diagram: a line per component, a column per device; below, what chance gives and how many answers.
 
     Args:
         table: from `relevance.relevance_table`.
@@ -37,45 +39,68 @@ def draw_relevance(table: pd.DataFrame) -> Figure:
 
 
 def _figure(table: pd.DataFrame) -> Figure:
-    devices = list(dict.fromkeys(table["device"]))
+    devices = table.drop_duplicates("device").reset_index(drop=True)
     labels = table.drop_duplicates("component").set_index("component")["label"]
-    width = min(PAGE_WIDTH, max(5.2, _LABELS + _CELL * len(devices) + 0.4))
-    sheet = page(width, _CELL * len(labels) + 0.5, relevance_finding(table), _NOTE)
+    names = devices["device"].tolist()
+    width = min(PAGE_WIDTH, max(5.2, _LABELS + _CELL * len(names) + 0.4))
+    cell = min(_CELL, (width - _LABELS - 0.4) / len(names))
+    sheet = page(width, cell * (len(labels) + _FOOT) + 0.6, relevance_finding(table), _NOTE)
     axes = sheet.figure.subplots()
     largest = max(table["relevance"].max(), 1e-9)
     for row in table.itertuples():
-        colour = BLUE if row.relevance > row.chance else GREY
-        _square(axes, devices.index(row.device), row.component - 1, row.relevance, largest, colour)
-    _label(axes, devices, labels, table.drop_duplicates("device")["steps"].tolist())
+        beyond = row.relevance > row.chance
+        _square(axes, (names.index(row.device), row.component - 1), row.relevance, largest, beyond)
+    _label(axes, labels)
+    _columns(axes, devices, len(labels), cell)
     return sheet.settled()
 
 
-def _label(axes: Axes, devices: Sequence[str], labels: pd.Series, steps: Sequence[int]) -> None:
-    axes.set_xlim(-0.5, len(devices) - 0.5)
-    axes.set_ylim(len(labels) - 0.5, -0.5)
-    axes.set_aspect("equal")
-    names = [f"{device}\nn = {count}" for device, count in zip(devices, steps, strict=True)]
-    axes.set_xticks(range(len(devices)), names)
+def _label(axes: Axes, labels: pd.Series) -> None:
+    """Name the components, and the two lines of numbers below them."""
+    count = len(labels)
+    axes.set_ylim(count - 0.5 + _FOOT, -0.5)
+    # In a corner of its room: in the middle, the layout would leave too little beside it for the labels.
+    axes.set_aspect("equal", anchor="NW")
     texts = [lines_of(f"{number}: {label}", _LABELS - 0.3) for number, label in labels.items()]
-    axes.set_yticks(range(len(labels)), texts)
-    axes.set_xticks([number + 0.5 for number in range(len(devices) - 1)], minor=True)
-    axes.set_yticks([number + 0.5 for number in range(len(labels) - 1)], minor=True)
+    axes.set_yticks([*range(count), *_foot_lines(count)], [*texts, "chance", "answers"])
+    axes.set_yticks([number + 0.5 for number in range(count)], minor=True)
     axes.grid(which="minor", color=GRID, linewidth=0.5)
     axes.tick_params(which="both", length=0)
 
 
-def _square(axes: Axes, column: int, line: int, relevance: float, largest: float, colour: str) -> None:
-    if relevance < 0.005:
+def _columns(axes: Axes, devices: pd.DataFrame, components: int, cell: float) -> None:
+    names = devices["device"].tolist()
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    crowded = any(text_width(name, _NAME_SIZE) > 0.9 * cell for name in names)
+    slant = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    axes.set_xticks(range(len(names)), names, **slant)
+    axes.set_xticks([number + 0.5 for number in range(len(names) - 1)], minor=True)
+    chance, answers = _foot_lines(components)
+    plain = {"ha": "center", "va": "center", "fontsize": SMALLEST_SIZE}
+    for column, row in enumerate(devices.itertuples(index=False)):
+        axes.text(column, chance, f"{100 * row.chance:.0f}", gid="chance", **plain)
+        axes.text(column, answers, str(row.steps), gid="answers", **plain)
+
+
+def _foot_lines(components: int) -> tuple[float, float]:
+    return components - 0.5 + _FOOT / 4, components - 0.5 + 3 * _FOOT / 4
+
+
+def _square(axes: Axes, cell: tuple[int, int], relevance: float, largest: float, beyond: bool) -> None:
+    if relevance < _SMALLEST:
         return
+    column, line = cell
     side = 0.92 * math.sqrt(relevance / largest)
-    inside = side > 0.5
-    axes.add_patch(Rectangle((column - side / 2, line - side / 2), side, side, linewidth=0, facecolor=colour))
+    inside = side > 0.42
+    look = {"facecolor": BLUE, "linewidth": 0} if beyond else {"facecolor": "none", "edgecolor": GREY}
+    corner = column - side / 2, line - side / 2
+    axes.add_patch(Rectangle(corner, side, side, gid="beyond chance" if beyond else "chance", **look))
     axes.text(
         column,
-        line if inside else line + side / 2 + 0.02,
+        line if inside else line + side / 2 + 0.05,
         f"{100 * relevance:.0f}",
-        color="white" if inside else "black",
+        color="white" if inside and beyond else BLACK,
         ha="center",
         va="center" if inside else "top",
-        fontsize=6 if inside else 5,
+        fontsize=SMALLEST_SIZE,
     )

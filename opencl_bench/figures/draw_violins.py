@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,19 +12,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .axes import SPEEDUP, mark_one, speedup_axis
+from .axes import mark_one, speedup_axis
 from .findings import violins_finding
 from .page import legend_entry, page
+from .remarks import Remarks, joined, remarks_on
 from .rows import comparisons, names_of, outcome_counts
-from .style import BLUE, GREY, LIGHT_GREY, PAGE_WIDTH, VERMILLION, styled
+from .style import BLUE, GREY, LIGHT_GREY, PAGE_WIDTH, SMALLEST_SIZE, VERMILLION, styled
 from .violins import SMALLEST_VIOLIN, density, violin_points
 
 _HALF_WIDTH = 0.42
 _PANEL_HEIGHT = 2.3
-_NOTE = (
-    "Each point is one configuration of the kernel; the outline shows how densely they lie. "
-    "The best has the speed-up of its confirmation, where it was measured again."
-)
+_LEAST_WIDTH = 1.6  # for the name of a device
+_POINTS = "Each point is one configuration of the kernel{outline}."
+_ALL_OUTLINED = "; the outline shows how densely they lie"
+_SOME_OUTLINED = _ALL_OUTLINED + f", where there are at least {SMALLEST_VIOLIN} different ones"
 _EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.6}
 _MARKS = (
     ("best", {"marker": "*", "markersize": 8, "color": VERMILLION, **_EDGE}),
@@ -38,38 +40,63 @@ def draw_violins(frame: pd.DataFrame) -> Figure:
     and are not counted.
 
     Args:
-        frame: the frame of `coarsen.opencl_bench.exchange.frames`.
+        frame: of `Results.frame`, or of `curve_frame`.
 
     Raises:
-        InvalidInputError: there is nothing to draw; see `violins.violin_points`.
+        InvalidInputError: there is nothing to draw; see `violin_points`.
     """
-    points = violin_points(frame)
-    counts = outcome_counts(comparisons(frame))
+    points, rows = violin_points(frame), comparisons(frame)
     with styled():
-        return _figure(points, counts)
+        return _figure(points, outcome_counts(rows), remarks_on(rows))
 
 
-def _figure(points: pd.DataFrame, counts: pd.DataFrame) -> Figure:
+def _figure(points: pd.DataFrame, counts: pd.DataFrame, remarks: Remarks) -> Figure:
     cases = counts.reset_index()
     devices, kernels = names_of(cases, "label"), names_of(cases, "benchmark")
+    columns = _columns(len(devices), len(kernels))
+    lines = math.ceil(len(devices) / columns)
     # More kernels than about twenty need more than a page.
-    width = max(min(PAGE_WIDTH, 2.6 + 0.4 * len(kernels)), 0.3 * len(kernels))
-    height = _PANEL_HEIGHT * len(devices) + 0.9
-    sheet = page(width, height, violins_finding(points), _NOTE, _legend(bool(counts["failed"].any())))
-    panels = sheet.figure.subplots(len(devices), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, device in zip(panels, devices, strict=True):
+    width = max(min(PAGE_WIDTH, columns * (2.6 + 0.4 * len(kernels))), 0.3 * len(kernels))
+    height = _PANEL_HEIGHT * lines + 0.9
+    note = joined(_POINTS.format(outline=_outline(points)), remarks.best, remarks.sizes)
+    sheet = page(width, height, violins_finding(points), note, _legend(bool(counts["failed"].any())))
+    panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for axes, device in zip(panels, devices, strict=False):
         own = points[points["label"] == device]
+        size = 2.8 if len(kernels) > 6 and len(own) > SMALLEST_VIOLIN * len(kernels) else 4.5
         for position, kernel in enumerate(kernels):
-            _kernel(axes, position, own[own["benchmark"] == kernel], 2.8 if len(kernels) > 6 else 4.5)
+            _kernel(axes, position, own[own["benchmark"] == kernel], size)
         speedup_axis(axes, points["speedup"], room_below=0.07, ticks=9)
         mark_one(axes)
         _failures(axes, kernels, counts.loc[device])
         axes.set_title(device, loc="left", fontweight="bold", pad=4)
-        axes.set_xlim(-0.6, len(kernels) - 0.4)
-    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if len(kernels) > 4 else {}
-    panels[-1].set_xticks(range(len(kernels)), kernels, **slanted)
-    sheet.label_axes("", SPEEDUP, height - 0.8)
+    for axes in panels[len(devices) :]:
+        axes.set_axis_off()
+    _name_kernels(panels[: len(devices)], kernels, columns)
+    sheet.label_axes("", remarks.axis, height - 0.8)
     return sheet.settled()
+
+
+def _columns(devices: int, kernels: int) -> int:
+    """Panels go side by side where kernels are few."""
+    return max(1, min(devices, int(PAGE_WIDTH / max(_LEAST_WIDTH, 0.7 + 0.4 * kernels))))
+
+
+def _name_kernels(panels: Sequence[Axes], kernels: Sequence[str], columns: int) -> None:
+    """The kernels' names under the lowest panel of each column."""
+    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if len(kernels) > 4 else {}
+    for position, axes in enumerate(panels):
+        axes.set_xlim(-0.6, len(kernels) - 0.4)
+        axes.set_xticks(range(len(kernels)), kernels, **slanted)
+        axes.tick_params(labelbottom=position + columns >= len(panels))
+
+
+def _outline(points: pd.DataFrame) -> str:
+    """What the note says of the outlines: nothing where no kernel has points enough for one."""
+    different = points.groupby(["label", "benchmark"])["speedup"].nunique()
+    if (different < SMALLEST_VIOLIN).all():
+        return ""
+    return _SOME_OUTLINED if (different < SMALLEST_VIOLIN).any() else _ALL_OUTLINED
 
 
 def _kernel(axes: Axes, position: int, points: pd.DataFrame, size: float) -> None:
@@ -95,7 +122,7 @@ def _violin(
     """Draw the outline where there are enough different values; where it is how wide, for the points in it."""
     low, high = logarithms.min(), logarithms.max()
     if len(np.unique(logarithms)) < SMALLEST_VIOLIN:
-        return np.array([low, high + 1e-9]), np.array([0.15, 0.15])
+        return np.array([low, high + 1e-9]), np.array([0.3, 0.3])
     levels = np.linspace(low, high, 120)
     widths = _HALF_WIDTH * density(logarithms, levels)
     axes.fill_betweenx(
@@ -126,7 +153,16 @@ def _failures(axes: Axes, kernels: Sequence[str], counts: pd.DataFrame) -> None:
             text += "\nall" if not count["measured"] else ""
         if text:
             place = axes.get_xaxis_transform()
-            axes.text(position, 0.012, text, transform=place, ha="center", va="bottom", fontsize=6, gid="failed")
+            axes.text(
+                position,
+                0.012,
+                text,
+                transform=place,
+                ha="center",
+                va="bottom",
+                fontsize=SMALLEST_SIZE,
+                gid="failed",
+            )
 
 
 def _legend(any_failed: bool) -> list[Line2D]:

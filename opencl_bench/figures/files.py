@@ -39,17 +39,28 @@ def file_type(path: Path) -> FileType:
     raise InvalidInputError(f"{path}: a figure's file ends in .png, .svg or .pdf")
 
 
-def rendered(figure: Figure, kind: FileType) -> bytes:
-    """The figure as a file's content."""
+def rendered(figure: Figure, kind: FileType, resolution: int | None = None) -> bytes:
+    """The figure as a file's content.
+
+    Args:
+        figure: it stays as it is.
+        kind: of the file.
+        resolution: of a PNG, in dots per inch; that of print if None.
+    """
     buffer = io.BytesIO()
     with styled():
         # Of a copy: to be written at another resolution leaves rounding errors in a figure.
-        _CANVAS[kind](deepcopy(figure)).print_figure(buffer, format=kind, metadata=dict(_METADATA[kind]))
+        canvas = _CANVAS[kind](deepcopy(figure))
+        canvas.print_figure(buffer, format=kind, dpi=resolution, metadata=dict(_METADATA[kind]))
     return buffer.getvalue()
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure to a .png, .svg or .pdf file.
+    """Write the figure to a file.
+
+    Args:
+        figure: from any of the drawing functions.
+        path: of the file; its name ends in .png, .svg or .pdf.
 
     Raises:
         InvalidInputError: the name ends otherwise, or the file can't be written.

@@ -22,17 +22,19 @@ def top_shares(frame: pd.DataFrame, against: Against = "local size", top: float 
     Every kernel weighs the same, however many configurations it has, so the shares of a device add up to 1.
 
     Args:
-        frame: see `rows.labelled`.
+        frame: of `Results.frame`.
         against: the other axis. A local size counts by its number of work-items.
         top: the part that counts as fastest, in (0, 1].
 
     Returns:
-        a row for each device, factor and value with a measured configuration: columns `label`, `factor`, `value`
-        (text, "none" for the stride or dimension of uncoarsened configurations), `share`, and `expected`, the
-        share that the cell would have if all of a kernel's configurations were alike.
+        a row for each device, factor and value with a measured configuration, with columns `label`, `factor`,
+        `value` (text, "none" for the stride or dimension of uncoarsened configurations), `share`, and `expected`,
+        the share that the cell would have if all of a kernel's configurations were alike.
 
     Raises:
-        InvalidInputError: see `rows.comparisons`; no configuration has a speed-up; a wrong argument.
+        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
+            no configuration has a speed-up; a wrong argument; the local
+            sizes are not known, as of published curves.
     """
     if against not in get_args(Against):
         raise InvalidInputError(f"'{against}' is none of {', '.join(get_args(Against))}")
@@ -61,6 +63,8 @@ def _weighted(kernel: pd.DataFrame, top: float) -> pd.DataFrame:
 
 def _values(rows: pd.DataFrame, against: Against) -> pd.Series:
     if against == "local size":
+        if (rows["local_size"] == "").any():
+            raise InvalidInputError("the local sizes of some configurations are not known; take another axis")
         return rows["local_size"].map(work_items).astype(str)
     return rows[against].where(rows[against] != "", "none")
 

@@ -51,8 +51,10 @@ def loadings_finding(table: pd.DataFrame) -> str:
     components = components_of(table)
     inputs = len(table) // len(components)
     first = components.iloc[0]
-    held = 100 * components["share"].sum()
+    held = f"{100 * components['share'].sum():.0f} % of the variance of {inputs} inputs"
+    if len(components) == 1:
+        return f"One component holds {held}: {first['label']}"
     return (
-        f"{len(components)} components hold {held:.0f} % of the variance of {inputs} inputs; "
+        f"{len(components)} components hold {held}; "
         f"the largest, with {100 * first['share']:.0f} %, is: {first['label']}"
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from .notebook import ShownFigure
 from .style import PAGE_HEIGHT
 from .text import LABEL_SIZE, filled, lines_of, text_width
 
@@ -88,7 +89,8 @@ def page(
     foot = legend + NOTE_SIZE * _LINE * len(text) + 2 * _MARGIN
     body = max(least, min(height, PAGE_HEIGHT - head - foot))
     total = head + body + foot
-    figure = Figure(figsize=(width, total))
+    figure = ShownFigure(figsize=(width, total))
+    figure.set_label(finding)
     figure.set_layout_engine("constrained", rect=(0, foot / total, 1, body / total))
     left = _MARGIN / width
     _write(figure, title, (left, 1 - _MARGIN / total), TITLE_SIZE, "bold")

@@ -21,17 +21,19 @@ def transfers(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per kernel and ordered pair of devices, a device with itself among them.
 
     Args:
-        frame: see `rows.labelled`; of at least two devices.
+        frame: of `Results.frame`; of at least two devices.
 
     Returns:
         columns `benchmark`, `tuned_on`, `run_on`, `configuration` (the best on `tuned_on`, "" where there is
         none), `relative` (NaN without a value; a little above 1 where the own best did not do as well when it was
-        confirmed, see `rows.comparisons`) and `outcome`: "measured"; "not measured" (`run_on` has no row of that
+        confirmed) and `outcome`: "measured"; "not measured" (`run_on` has no row of that
         configuration); "no best" (no configuration of the kernel has a speed-up on `tuned_on`); else how the
-        configuration failed on `run_on`, in the words of `measurement.Invalidity`.
+        configuration failed on `run_on`, in the words of `measurement.Invalidity` or, of a published curve,
+        "missing".
 
     Raises:
-        InvalidInputError: see `rows.comparisons`; there is only one device; no configuration has a speed-up.
+        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
+            there is only one device; no configuration has a speed-up.
     """
     rows = comparisons(frame)
     devices = names_of(rows, "label")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -91,19 +91,53 @@ def factor_table(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A table of text as Markdown."""
+    """A table as Markdown.
+
+    Args:
+        table: of whatever can be written as text, such as `factor_table` gives.
+
+    Returns:
+        The lines of the table, its heading first.
+    """
     lines = [list(map(str, table.columns)), ["---"] * len(table.columns), *table.astype(str).to_numpy().tolist()]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def predictions_finding(bars: pd.DataFrame) -> str:
-    """The geometric means of each method on each device, beside the oracle's."""
-    means = bars[bars["kernel"] == MEAN]
-    parts = []
-    for device, own in means.groupby("device", sort=False):
-        values = own.set_index("method")["speedup"]
-        parts.append(f"on {device} " + listed([f"{method} {value:.2f}" for method, value in values.items()]))
-    return f"Geometric mean of the speed-ups on kernels held out: {'; '.join(parts)}"
+    """Which method comes nearest to the best factors on each device, by the geometric mean.
+
+    Args:
+        bars: from `speedup_bars`.
+    """
+    means = method_means(bars)
+    parts = [_nearest(device, own) for device, own in means.items() if set(own) - {ORACLE}]
+    if not parts:
+        best = [f"{own[ORACLE]:.2f} on {device}" for device, own in means.items()]
+        return f"Geometric mean of the speed-ups of the best factors: {listed(best)}"
+    if all(ORACLE in own for own in means.values()):
+        return f"Nearest to the best factors on kernels held out, by the geometric mean: {'; '.join(parts)}"
+    return f"Largest geometric mean of the speed-ups on kernels held out: {'; '.join(parts)}"
+
+
+def method_means(bars: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """By device and method, in their order.
+
+    Args:
+        bars: from `speedup_bars`.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for row in bars[bars["kernel"] == MEAN].itertuples():
+        found.setdefault(row.device, {})[row.method] = row.speedup
+    return found
+
+
+def _nearest(device: str, means: Mapping[str, float]) -> str:
+    """The method of the largest mean, or all of those that are written alike."""
+    shown = {method: f"{mean:.2f}" for method, mean in means.items() if method != ORACLE}
+    largest = max(means[method] for method in shown)
+    names = listed([method for method, text in shown.items() if text == f"{largest:.2f}"])
+    beside = f" of {means[ORACLE]:.2f}" if ORACLE in means else ""
+    return f"{names} on {device} ({largest:.2f}{beside})"
 
 
 def _by_kernel(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:

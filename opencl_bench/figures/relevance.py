@@ -60,6 +60,12 @@ class _Answers:
 def shared_projection(examples: Sequence[Example]) -> Projection:
     """One set of components for several devices: fitted on each kernel and dimension once.
 
+    Args:
+        examples: of any devices.
+
+    Returns:
+        The components, which `draw_loadings` draws.
+
     Raises:
         InvalidInputError: there are fewer than two kernels.
     """

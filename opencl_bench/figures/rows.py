@@ -47,21 +47,17 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
         frame: one row per measurement, as `coarsen.opencl_bench.exchange.frames.frame` makes it.
 
     Raises:
-        InvalidInputError: columns are missing, there are no rows, or a benchmark has rows of several presets.
+        InvalidInputError: columns are missing, there are no rows, or a benchmark has rows of several presets on
+            one device. Devices may differ in their presets: speed-ups are over the same device's baseline.
     """
     missing = [name for name in NEEDED if name not in frame.columns]
     if missing:
         raise InvalidInputError(f"the frame has no column {', '.join(missing)}")
     if frame.empty:
         raise InvalidInputError("there are no measurements to show")
-    presets = frame.groupby("benchmark")["preset"].nunique()
-    if (presets > 1).any():
-        benchmark = presets.idxmax()
-        found = sorted(frame.loc[frame["benchmark"] == benchmark, "preset"].unique())
-        raise InvalidInputError(
-            f"{benchmark} was measured at several presets, which don't compare; choose one: {', '.join(found)}"
-        )
-    return frame.assign(label=device_labels(frame), configuration=_configurations(frame))
+    rows = frame.assign(label=device_labels(frame), configuration=_configurations(frame))
+    _check_presets(rows)
+    return rows
 
 
 def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
@@ -69,10 +65,10 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
 
     Where a configuration was measured more than once on a device, the latest measurement counts. One more column,
     `chosen`, tells the row with the largest speed-up of each benchmark on each device, be it uncoarsened.
-    Where that configuration was confirmed, the row has the confirmation's speed-up, interval and key: the largest
-    of many noisy numbers is too large. A kernel of which no uncoarsened configuration ran on a device was never
-    compared there; its failed uncoarsened rows stand for it. Rows are in the order of label, benchmark, factor and
-    configuration.
+    Where that configuration was confirmed, the row has the confirmation's speed-up, interval and key, and a last
+    column, `confirmed`, says so: the largest of many noisy numbers is too large. A kernel of which no uncoarsened
+    configuration ran on a device was never compared there; its failed uncoarsened rows stand for it. Rows are in
+    the order of label, benchmark, factor and configuration.
 
     Raises:
         InvalidInputError: see `labelled`; or none of the rows is a comparison.
@@ -147,9 +143,14 @@ def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
     Args:
         winners: the best row (or point of a curve) of each kernel, uncoarsened ones having competed. The
             interval of one that was not confirmed makes no allowance for having been picked out of many.
-        least: what the interval has to lie above.
+        least: what the interval has to lie above, or the speed-up itself where it has no interval.
     """
-    return (winners["factor"] > 1) & (winners["low"] > least)
+    return (winners["factor"] > 1) & lies_above(winners, least)
+
+
+def lies_above(rows: pd.DataFrame, least: float = 1.0) -> pd.Series:
+    """Which rows have their whole interval above a speed-up, or the speed-up itself where there is no interval."""
+    return rows["low"].fillna(rows["speedup"]) > least
 
 
 def names_of(rows: pd.DataFrame, column: str) -> list[str]:
@@ -163,6 +164,17 @@ def work_items(local_size: str) -> int:
     for extent in local_size.split("×"):
         product *= int(extent)
     return product
+
+
+def _check_presets(rows: pd.DataFrame) -> None:
+    presets = rows.groupby(CASE)["preset"].nunique()
+    if (presets > 1).any():
+        label, benchmark = presets.idxmax()
+        own = rows[(rows["label"] == label) & (rows["benchmark"] == benchmark)]
+        raise InvalidInputError(
+            f"{benchmark} was measured on {label} at several presets, which don't compare; "
+            f"choose one: {', '.join(names_of(own, 'preset'))}"
+        )
 
 
 def _latest(rows: pd.DataFrame) -> pd.DataFrame:
@@ -187,6 +199,7 @@ def _with_confirmations(rows: pd.DataFrame, confirmations: pd.DataFrame) -> pd.D
     again = confirmations.sort_values("started_at").drop_duplicates(same, keep="last").set_index(same)
     cases = pd.MultiIndex.from_frame(rows[same])
     known = rows["chosen"] & cases.isin(again.index)
+    rows["confirmed"] = known
     for column in ("key", "speedup", "low", "high", "tie"):
         rows.loc[known, column] = again.loc[cases[known], column].to_numpy()
     return rows
@@ -198,14 +211,15 @@ def _configurations(frame: pd.DataFrame) -> list[str]:
 
 
 def _configuration(factors: str, dimension: str, stride: str, local_size: str, definitions: str) -> str:
-    """In the words of `Candidate`."""
+    """In the words of `Candidate`; published curves don't say their local size."""
     parts = zip(_numbers(factors), _numbers(dimension), _numbers(stride), strict=True)
     coarsenings = " and ".join(
         f"factor {factor} along dimension {along}" + (f" with stride {apart}" if apart != "1" else "")
         for factor, along, apart in parts
     )
     macros = "".join(f", -D {definition}" for definition in definitions.split())
-    return f"{coarsenings or 'uncoarsened'}, local size {local_size}{macros}"
+    size = f", local size {local_size}" if local_size else ""
+    return f"{coarsenings or 'uncoarsened'}{size}{macros}"
 
 
 def _numbers(text: str) -> list[str]:

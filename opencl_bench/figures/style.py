@@ -11,6 +11,8 @@ import matplotlib
 # Text width and height of a page of A4 with margins of two centimetres, in inches.
 PAGE_WIDTH = 6.7
 PAGE_HEIGHT = 10.1
+# In points: what is smaller can't be read in print.
+SMALLEST_SIZE = 6.0
 
 # Okabe and Ito, "Color Universal Design", 2008; without its yellow, which is too light for lines on white.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -38,6 +40,8 @@ _SETTINGS = {
     "savefig.dpi": 200,
     "svg.fonttype": "path",
     "svg.hashsalt": "coarsen",
+    # Hinted letters are wider on a screen than in print, so that lines would run over the edge.
+    "text.hinting": "none",
     "xtick.labelsize": 6.5,
     "ytick.labelsize": 6.5,
     "xtick.major.width": 0.6,

@@ -13,7 +13,7 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per kernel and device, in the order of their names, also where nothing has a speed-up.
 
     Args:
-        frame: see `rows.labelled`.
+        frame: of `Results.frame`.
 
     Returns:
         columns `label`, `benchmark`, `key`, `baseline` (its local size and `-D` values), `configuration`,
@@ -22,7 +22,7 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
         no configuration has a speed-up, the texts are empty, `factor` is 0 and the other numbers NaN.
 
     Raises:
-        InvalidInputError: see `rows.labelled`.
+        InvalidInputError: no rows, or a benchmark has rows of several presets on one device.
     """
     everything = labelled(frame)
     cases = everything[CASE].drop_duplicates()

@@ -10,23 +10,24 @@ from coarsen.errors import InvalidInputError
 
 from .rows import CASE, baselines, best, comparisons, measured
 
-# Fewer different speed-ups have no shape worth drawing.
-SMALLEST_VIOLIN = 4
+# Fewer different speed-ups have no shape worth drawing: that of the six factors of a published curve says nothing.
+SMALLEST_VIOLIN = 10
 
 
 def violin_points(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per configuration that has a speed-up.
 
     Args:
-        frame: see `rows.labelled`.
+        frame: of `Results.frame`.
 
     Returns:
-        columns `label`, `benchmark`, `configuration`, `factor`, `speedup`, `low`, `high`, and `mark`: "best" for
-        that of the kernel on the device (see `rows.comparisons`), "baseline" for the baseline itself, "" for
+        columns `label`, `benchmark`, `configuration`, `factor`, `speedup`, `low`, `high`, and `mark`, "best" for
+        that of the kernel on the device (see `best_table`), "baseline" for the baseline itself, "" for
         others. Where the baseline is the best, there are two rows of it.
 
     Raises:
-        InvalidInputError: see `rows.comparisons`; no configuration has a speed-up.
+        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
+            no configuration has a speed-up.
     """
     rows = comparisons(frame)
     usable = measured(rows)

@@ -15,6 +15,9 @@ NO_WINDOW = "no window can be opened here: {reason}; write a file with -o instea
 def show(figures: Sequence[Figure]) -> None:
     """Open a window for each figure and wait until all are closed.
 
+    Args:
+        figures: from any of the drawing functions.
+
     Raises:
         InvalidInputError: there is no display, or nothing that opens windows (Tk or Qt for Python).
     """

@@ -161,7 +161,9 @@ def test_several_presets_need_a_choice(tmp_path: Path, run: Run) -> None:
     write_table([some_measurement(preset=preset) for preset in ("test", "cpu")], path)
     outcome = run("explore", "--from", path)
     assert outcome.code == 2
-    assert outcome.error == "sgemm was measured at several presets, which don't compare; choose one: cpu, test"
+    assert outcome.error == (
+        "sgemm was measured on Intel Xeon (Intel) at several presets, which don't compare; choose one: cpu, test"
+    )
     assert run("explore", "--from", path, "--preset", "cpu").code == 0
 
 

@@ -19,11 +19,7 @@ PUBLIC = [(package, name) for package in PACKAGES for name in package.__all__]
 
 @pytest.mark.parametrize(
     ("package", "name"),
-    [
-        pytest.param(package, name, id=f"{package.__name__}.{name}")
-        for package in PUBLIC
-        for name in package.__all__
-    ],
+    [pytest.param(package, name, id=f"{package.__name__}.{name}") for package, name in PUBLIC],
 )
 def test_every_public_name_is_there(package: ModuleType, name: str) -> None:
     assert getattr(package, name) is getattr(package, name)

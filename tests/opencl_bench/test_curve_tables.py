@@ -11,6 +11,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.curve_files import read_curves
 from coarsen.opencl_bench.curves import CurveData, merged, on_devices
+from coarsen.opencl_bench.shipped import shipped_files
 
 RUNTIMES = """\
 kernel,factor,fermi_ns,cypress_ns
@@ -149,3 +150,9 @@ def test_chosen_devices(tmp_path: Path) -> None:
     assert on_devices(curves, []) == curves
     with pytest.raises(InvalidInputError, match="nothing of a device 'tahiti'; it has fermi, cypress"):
         on_devices(curves, ["fermi", "tahiti"])
+
+
+def test_a_sweep_that_comes_with_the_package() -> None:
+    known = read_curves("pocl")
+    assert known == read_curves(str(shipped_files()["pocl"]))
+    assert {curve.device for curve in known.curves} == {"pocl"}

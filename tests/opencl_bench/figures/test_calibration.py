@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from matplotlib.axes import Axes
 
@@ -46,8 +48,11 @@ def test_without_probabilities_there_is_nothing_to_draw() -> None:
 
 
 def test_the_finding_is_the_calibration_error() -> None:
-    finding = calibration_finding({"sure": SURE})
-    assert f"sure is off by {100 * SURE.expected_calibration_error:.0f} points" in finding
+    finding = calibration_finding({"sure": SURE, "vague": VAGUE})
+    sure, vague = (f"{100 * each.expected_calibration_error:.0f} points" for each in (SURE, VAGUE))
+    assert finding.endswith(f"on average off how often it did by {sure} with sure and {vague} with vague")
+    one_off = replace(SURE, expected_calibration_error=0.011)
+    assert calibration_finding({"sure": one_off}).endswith("by 1 point with sure")
 
 
 def test_a_method_has_the_colour_that_it_has_among_the_predictions() -> None:
@@ -55,6 +60,11 @@ def test_a_method_has_the_colour_that_it_has_among_the_predictions() -> None:
     curves = {line.get_gid(): line.get_color() for line in above.get_lines()}
     assert (curves["curve cascade"], curves["curve default"]) == (VERMILLION, BLUE)
     assert curves["curve other"] not in (VERMILLION, BLUE)
+
+
+def test_the_numbers_of_steps_are_told_apart_without_colour() -> None:
+    _, below = draw_calibration({"cascade": SURE, "other": VAGUE, "default": VAGUE}).axes
+    assert len({bar.get_hatch() for bar in below.patches}) == 3
 
 
 def test_the_drawing_shows_the_numbers() -> None:

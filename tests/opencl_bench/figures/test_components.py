@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FEATURES
@@ -19,7 +22,7 @@ from coarsen.opencl_bench.figures.draw_relevance import draw_relevance
 from coarsen.opencl_bench.figures.files import rendered
 from coarsen.opencl_bench.figures.loadings import GROWTH, VALUE, loading_table, loadings_finding
 from coarsen.opencl_bench.figures.relevance import relevance_finding, relevance_table, shared_projection
-from coarsen.opencl_bench.figures.style import BLUE
+from coarsen.opencl_bench.figures.style import SMALLEST_SIZE, styled
 
 from .evaluations import example
 
@@ -50,6 +53,13 @@ def test_the_table_has_each_loading(projection: Projection) -> None:
     )
 
 
+def test_a_single_component_is_one(projection: Projection) -> None:
+    alone = replace(projection, loadings=projection.loadings[:, :1], shares=projection.shares[:1])
+    assert loadings_finding(loading_table(alone)) == (
+        "One component holds 70 % of the variance of 34 inputs: loads, less growth of stores"
+    )
+
+
 def sides(axes: Axes, name: str) -> list[float]:
     return [patch.get_width() for patch in axes.patches if patch.get_gid() == name]
 
@@ -62,6 +72,20 @@ def test_the_squares_have_the_area_of_the_loadings(projection: Projection) -> No
     assert (len(sides(growth, "positive")), len(sides(growth, "negative"))) == (0, 1)
     assert "70 %: loads, less growth of stores" in [text.get_text() for text in labels.texts]
     assert rendered(figure, "svg") == rendered(figure, "svg")
+
+
+def all_on_page(figure: Figure, texts: Sequence[Text]) -> bool:
+    """Whether none of the texts goes beyond the left or the right edge."""
+    with styled():
+        figure.draw_without_rendering()
+        places = [text.get_window_extent() for text in texts]
+    left, right = min(place.x0 for place in places), max(place.x1 for place in places)
+    return bool(left >= 0 and right <= figure.bbox.width)
+
+
+def test_the_list_of_components_is_on_the_page(projection: Projection) -> None:
+    figure = draw_loadings(projection)
+    assert all_on_page(figure, figure.axes[-1].texts)
 
 
 def decided_by(chosen: Callable[[Example, int], bool], device: str, kernels: int = 12) -> list[Example]:
@@ -95,9 +119,24 @@ def test_the_component_that_decides_is_relevant() -> None:
     assert top["relevance"] > 1.5 * top["chance"]
     assert tahiti["relevance"].median() < tahiti["chance"].iloc[0] < top["relevance"]
     assert relevance_finding(fermi).startswith("Most telling about coarsening further, beyond chance: component")
-    blue = [patch for patch in draw_relevance(table).axes[0].patches if patch.get_facecolor()[2] > 0.6]
-    assert len(blue) == int((table["relevance"] > table["chance"]).sum())
-    assert BLUE == "#0072B2"
+    (axes,) = draw_relevance(table).axes
+    beyond = [patch for patch in axes.patches if patch.get_gid() == "beyond chance"]
+    assert len(beyond) == int((table["relevance"] > table["chance"]).sum())
+    assert all(patch.get_facecolor()[3] == 1 for patch in beyond)
+    assert not any(patch.get_facecolor()[3] for patch in axes.patches if patch.get_gid() == "chance")
+    chances = [text.get_text() for text in axes.texts if text.get_gid() == "chance"]
+    assert chances == [f"{100 * own['chance'].iloc[0]:.0f}" for own in (fermi, tahiti)]
+    assert min(text.get_fontsize() for text in axes.texts) >= SMALLEST_SIZE
+
+
+@pytest.mark.parametrize("devices", [1, 4, 9])
+def test_the_labels_of_components_are_on_the_page(devices: int) -> None:
+    label = "growth of branches, less growth of memory level parallelism, growth of divergent region instructions"
+    rows = [(f"device-{number}", each, label, 0.1, 0.2, 85) for number in range(devices) for each in range(1, 12)]
+    columns = ["device", "component", "label", "relevance", "chance", "steps"]
+    figure = draw_relevance(pd.DataFrame(rows, columns=columns))
+    (axes,) = figure.axes
+    assert all_on_page(figure, [*axes.get_yticklabels(), *axes.get_xticklabels(), *axes.texts])
 
 
 def alike_steps(seed: int) -> list[Example]:

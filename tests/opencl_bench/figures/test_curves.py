@@ -130,13 +130,13 @@ def test_the_best_point_competes_with_the_uncoarsened_one() -> None:
                 row("mt", 2, **POCL),
             ],
             "Coarsening helps 1 of 3 kernels (1 without a result) on AMD EPYC (Intel) "
-            "and 0 of 1 on AMD EPYC (PoCL)",
+            "and none of 1 on AMD EPYC (PoCL)",
         ),
         ([row("mt"), row("mt", 2, 0.5)], "Coarsening does not help mt on AMD EPYC (Intel)"),
         (
             [row("mt", 4, 1.5), row("mt", 2, 0.5, **POCL)],
-            "Coarsening makes mt 1.50 times faster on AMD EPYC (Intel) (factor 4), "
-            "and does not help on AMD EPYC (PoCL)",
+            "Coarsening makes mt 1.50 times as fast on AMD EPYC (Intel) at factor 4, "
+            "and does not help it on AMD EPYC (PoCL)",
         ),
     ],
 )
@@ -153,7 +153,7 @@ def test_the_finding_by_stride() -> None:
     ]
     points = curve_points(frame_of(rows), "stride")
     assert curves_finding(points, "stride") == (
-        "Coarsening helps 2 of 3 kernels on AMD EPYC (Intel): stride 1 is best for 2 (1 without any other)"
+        "Coarsening helps 2 of 3 kernels on AMD EPYC (Intel): stride 1 is best for 2 (1 with no other to choose)"
     )
     nothing = points.assign(speedup=0.5, low=0.4)
     assert curves_finding(nothing, "stride") == "Coarsening helps none of 3 kernels on AMD EPYC (Intel)"

@@ -78,7 +78,7 @@ def test_without_any_speedup() -> None:
 
 def test_the_finding() -> None:
     assert portability_finding(transfers(frame_of(ROWS))) == (
-        "Another device's best configuration keeps 35 % of the own best speed-up (geometric mean), "
+        "With another device's best configuration a device keeps 35 % of its own best speed-up (geometric mean), "
         "at worst 25 % (mt); 2 of 6 failed there and 2 of 6 could not be compared"
     )
     nothing = transfers(frame_of([row("mt", 2, 2.0, **INTEL), row("nbody", 2, 2.0, **POCL)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
@@ -58,8 +59,18 @@ def test_table_5_has_best_and_predicted_factors() -> None:
 
 
 def test_the_finding_has_the_geometric_means() -> None:
-    finding = predictions_finding(speedup_bars(choice_table(small_evaluation())))
-    assert finding == "Geometric mean of the speed-ups on kernels held out: on fermi cascade 1.12 and oracle 2.00"
+    bars = speedup_bars(choice_table(small_evaluation()))
+    head = "Nearest to the best factors on kernels held out, by the geometric mean: "
+    assert predictions_finding(bars) == f"{head}cascade on fermi (1.12 of 2.00)"
+    alike = bars[bars["method"] == "cascade"].assign(method="other")
+    assert predictions_finding(pd.concat([bars, alike])) == f"{head}cascade and other on fermi (1.12 of 2.00)"
+
+
+def test_the_finding_without_an_oracle_or_without_a_method() -> None:
+    bars = speedup_bars(choice_table(small_evaluation()))
+    alone, oracle = (predictions_finding(bars[bars["method"] == name]) for name in ("cascade", "oracle"))
+    assert alone == "Largest geometric mean of the speed-ups on kernels held out: cascade on fermi (1.12)"
+    assert oracle == "Geometric mean of the speed-ups of the best factors: 2.00 on fermi"
 
 
 def test_the_drawing_shows_the_numbers() -> None:
@@ -70,7 +81,16 @@ def test_the_drawing_shows_the_numbers() -> None:
     assert heights == pytest.approx([2 ** (4 / 3), 0.5, 2 ** (1 / 6)])
     assert [label.get_text() for label in axes.get_xticklabels()] == ["mt", "nbody", MEAN]
     assert axes.get_title(loc="left") == "fermi"
+    assert axes.get_title(loc="right") == "geometric means: cascade 1.12, oracle 2.00"
     (seeds,) = [lines for lines in axes.collections if lines.get_gid() == "seeds" and lines.get_segments()]
     assert seeds.get_segments()[0][:, 1].tolist() == [2.0, 4.0]
     for kind in ("png", "svg", "pdf"):
         assert rendered(figure, kind) == rendered(figure, kind)
+
+
+def test_methods_of_other_names_are_told_apart() -> None:
+    choices = choice_table(small_evaluation())
+    others = [choices[choices["method"] == "cascade"].assign(method=name) for name in ("one", "another")]
+    (axes,) = draw_predictions(pd.concat([choices, *others])).axes
+    looks = {(bar.get_facecolor(), bar.get_hatch()) for bar in axes.patches}
+    assert len(looks) == 4

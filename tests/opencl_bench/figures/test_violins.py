@@ -69,7 +69,7 @@ def test_the_finding() -> None:
         "faster than the baseline; speed-ups reach from 0.25 to 3"
     )
     only = violin_points(frame_of([row("mt")]))
-    assert violins_finding(only) == "No coarsened configuration was measured"
+    assert violins_finding(only) == "No coarsened configuration has a speed-up"
 
 
 def test_what_is_drawn() -> None:

@@ -1,0 +1,75 @@
+"""`coarsen explore --html`: stored measurements as one page for a browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.cli.folders import existing_folder
+from coarsen.cli.messages import note
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.results import Results
+
+
+# So many kernels take longer than a reader waits without a word.
+_MANY = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The file to write, and the folder that describes kernels which are not the suite's."""
+
+    path: Path
+    kernels: Path | None = None
+
+
+def page_asked_for(html: Path | None, kernels: Path | None) -> Page | None:
+    """The page that the options of these names mean; None where none is asked for.
+
+    Raises:
+        InvalidInputError: there is no such folder of kernels, or no page to describe kernels for.
+    """
+    if html is None and kernels is not None:
+        raise InvalidInputError("--kernels is for --html")
+    return None if html is None else Page(html, existing_folder("--kernels", kernels))
+
+
+def check_page(page: Page, others: Sequence[str]) -> None:
+    """Find out before anything is read whether the page can be made.
+
+    Args:
+        page: what is asked for.
+        others: options that were given and ask for something else.
+
+    Raises:
+        InvalidInputError: there are such options; a package is missing; the file can't be written there.
+    """
+    if others:
+        raise InvalidInputError(f"--html writes a page of its own; leave out {' and '.join(others)}")
+    if importlib.util.find_spec("jinja2") is None:
+        raise InvalidInputError("the page needs one more package: pip install 'coarsen[bench]'")
+    folder = page.path.absolute().parent
+    if page.path.is_dir():
+        raise InvalidInputError(f"{page.path}: can't be written: it is a folder")
+    if not folder.is_dir():
+        raise InvalidInputError(f"{page.path}: can't be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{page.path}: can't be written: {folder} is closed to you")
+
+
+def write_page(results: Results, page: Page) -> None:
+    """Write it. Raises InvalidInputError where the file can't be written."""
+    # Imported late: it loads the template engine and the models.
+    from coarsen.opencl_bench.report_page import write_report
+
+    kernels = len(results.benchmarks)
+    if kernels > _MANY:
+        note(f"predicting, coarsening and drawing {kernels} kernels")
+    write_report(results, page.path, kernels=page.kernels)
+    note(f"written: {page.path}")

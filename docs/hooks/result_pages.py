@@ -1,0 +1,136 @@
+"""The columns of results, in files and as data frames, and one result in T4, from the code that writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from coarsen.opencl_bench import shipped_results
+from coarsen.opencl_bench.exchange.frames import COLUMNS as FRAME_COLUMNS
+from coarsen.opencl_bench.exchange.t4 import t4_document
+from coarsen.opencl_bench.exchange.tables import COLUMNS as FILE_COLUMNS
+from coarsen.opencl_bench.exchange.tables import Column
+
+_SIZES = "numbers, one for each dimension of the NDRange"
+_COMMON: Mapping[str, str] = MappingProxyType(
+    {
+        "key": "SHA-256 of what identifies the row: kernel, configuration, sizes, device, versions, method",
+        "benchmark": "name of the suite, `synthetic-SEED-NUMBER`, or that of the user's file",
+        "kernel": "the kernel's name in its source",
+        "preset": "the sizes that were measured: `test`, `cpu`, `gpu`, `paper`, or a user's own",
+        "seed": "seed of the inputs",
+        "device": "the device's name, as its driver says it",
+        "vendor": "the device's vendor",
+        "platform": "the OpenCL platform's name",
+        "platform_version": "the platform's version",
+        "driver_version": "the driver's version",
+        "compute_units": "compute units (cores) that the device reports",
+        "form": "what the device was given: `opencl_c`, `spirv` or `ptx`",
+        "role": "`selection`, `comparison` or `confirmation`",
+        "invalidity": "how it ended: `correct`, or why there is no time",
+        "reason": "why it is not correct, in one line; empty where it is",
+        "oracle": "what the outputs were compared with: `reference`, `uncoarsened` or `nothing`",
+        "compile_seconds": "seconds of wall-clock time spent on compiling",
+        "measure_seconds": "seconds of wall-clock time spent on verifying and timing",
+        "timed_seconds": "seconds thereof in which the device ran the timed kernels",
+        "started_at": "when it was started: UTC, ISO 8601",
+    }
+)
+_FRAME: Mapping[str, str] = MappingProxyType(
+    {
+        **_COMMON,
+        "factor": "coarsening factor, the product over the dimensions; 1 is uncoarsened",
+        "factors": "factor of each coarsened dimension, `2,4`; empty where uncoarsened",
+        "dimension": "coarsened dimensions, `0,1`",
+        "stride": "stride of each coarsened dimension, in work-items",
+        "local_size": "local size of the launch before coarsening, in work-items: `16×16`",
+        "definitions": "values of macros, `TILE=16`",
+        "baseline_local_size": "local size of the uncoarsened launch that it is compared with",
+        "median_ns": "median duration of the whole job, in nanoseconds; NaN where it failed",
+        "baseline_median_ns": "the same of the baseline, timed in turns with it",
+        "speedup": "baseline over configuration, ratio of the medians: times as fast; NaN where it failed",
+        "low": "lower end of the 95 % bootstrap interval of `speedup`",
+        "high": "upper end of it",
+        "tie": "whether the interval holds 1: no significant difference",
+        "repetitions": "number of timed runs",
+        "cold_cache": "whether the caches were flushed before every timed run",
+    }
+)
+_FILE: Mapping[str, str] = MappingProxyType(
+    {
+        **_COMMON,
+        "ir_hash": "SHA-256 of the uncoarsened kernel's normalised IR",
+        "build_options": "OpenCL build options, without macros of the configuration",
+        "size": "the problem's extents in elements, by name",
+        "device_types": "`CPU`, `GPU`, … as OpenCL has them",
+        "versions": "versions of coarsen, LLVM, PyOpenCL (or CUDA) and of the transform",
+        "method_repetitions": "timed runs at most",
+        "method_minimum_repetitions": "timed runs at least",
+        "method_warm_up": "runs before the timed ones",
+        "method_interval_width": "relative width of the interval at which timing stops",
+        "method_level": "probability of that interval",
+        "method_timeout_multiple": "given up beyond so many times the best time so far",
+        "method_grace_seconds": "seconds until a process that doesn't end is killed",
+        "method_compile_seconds": "seconds that a compilation may take",
+        "method_cold_cache": "whether caches were flushed before every run",
+        "local_size": f"local size of the launch before coarsening, in work-items: {_SIZES}",
+        "coarsenings": "factor, dimension, stride of each coarsening; empty where uncoarsened",
+        "definitions": "values of macros, by name",
+        "baseline_local_size": "the same of the baseline; null where there is none",
+        "baseline_coarsenings": "of the baseline: empty",
+        "baseline_definitions": "values of the baseline's macros",
+        "nanoseconds": "duration of each timed run of the whole job, in nanoseconds; empty where it failed",
+        "baseline_nanoseconds": "duration of the baseline's run just before each of these",
+        "code_hash": "SHA-256 of what the device was given",
+    }
+)
+
+
+def frame_columns_in_markdown() -> str:
+    """The columns of `Results.frame()`."""
+    types = shipped_results("pocl").only(benchmarks=["sgemm"]).frame().dtypes
+    return _table((name, str(types[name]).replace("object", "str"), _FRAME[name]) for name in FRAME_COLUMNS)
+
+
+def file_columns_in_markdown() -> str:
+    """The columns of Parquet and CSV files."""
+    return _table((column.name, _type_name(column), _FILE[column.name]) for column in FILE_COLUMNS)
+
+
+def example_in_markdown() -> str:
+    """A file with one result, long lists shortened."""
+    rows = shipped_results("pocl").only(benchmarks=["sgemm"]).measurements
+    chosen = next(row for row in rows if row.nanoseconds and row.candidate.factor == 4)
+    text = json.dumps(_shortened(t4_document([chosen])), indent=2, ensure_ascii=False)
+    return f"```json\n{text}\n```"
+
+
+def _shortened(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, dict):
+        return {key: _shortened(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shortened(inner) for inner in value[:3]] + (["…"] if len(value) > 3 else [])
+    return value
+
+
+def _table(rows: Iterable[tuple[str, str, str]]) -> str:
+    lines = (f"| `{name}` | {type_} | {meaning} |" for name, type_, meaning in rows)
+    return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])
+
+
+def _type_name(column: Column) -> str:
+    """A type of Arrow in words."""
+    if pa.types.is_list(column.type):
+        inner = "lists of three" if pa.types.is_list(column.type.value_type) else ""
+        return f"list of {inner or _plain(column.type.value_type)}"
+    if pa.types.is_map(column.type):
+        return f"map of text to {_plain(column.type.item_type)}"
+    return _plain(column.type)
+
+
+def _plain(type_: pa.DataType) -> str:
+    return {"string": "text", "int64": "integer", "double": "number", "bool": "true or false"}[str(type_)]

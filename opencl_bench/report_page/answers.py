@@ -1,0 +1,142 @@
+"""The work that a kernel's section needs: it is lowered once for each choice of `-D` values, in another process.
+
+KernelQuestions ─▶ find the source ─▶ lower ─▶ predictions ─▶ coarsenings to show ─▶ KernelAnswers
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.printer import module_text
+from coarsen.models.device_descriptors import known_descriptor
+from coarsen.prediction import KernelPrediction, default_model, predict_kernel
+from coarsen.runtime.targets import Target
+
+from ..benchmark import Benchmark, Definitions
+from ..kernel_source import find_measured
+from ..sweep.compile_service import build_options
+from .pairs import before_of, pairs_of
+from .questions import CodeQuestion, KernelAnswers, KernelQuestions, PredictionAnswer, PredictionQuestion
+
+# So few kernels are done before a second process has started.
+_FEW = 24
+
+CHANGED = (
+    "What is shown is not what was measured: the kernel, its inputs or the compiler have changed since, "
+    "for the normalised code is another"
+)
+
+
+@dataclass
+class KnownKernel:
+    """A kernel whose source is known, and its lowered forms, each made once."""
+
+    benchmark: Benchmark
+    lowered: dict[Definitions, Kernel] = field(default_factory=dict)
+
+    def with_values(self, definitions: Definitions) -> Kernel:
+        """The kernel with some `-D` values. Raises as `lower` does."""
+        if definitions not in self.lowered:
+            options = build_options(self.benchmark, definitions)
+            self.lowered[definitions] = lower(self.benchmark.code, self.benchmark.kernel, options)
+        return self.lowered[definitions]
+
+    def ir_hash(self, definitions: Definitions) -> str:
+        """What a measurement of it made now would have as its `ir_hash`."""
+        text, inputs = module_text(self.with_values(definitions)), self.benchmark.inputs_hash
+        return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
+
+
+def all_answers(asked: Sequence[KernelQuestions], processes: int | None = None) -> list[KernelAnswers]:
+    """The answers of each kernel, in their order.
+
+    Args:
+        asked: one entry for each kernel.
+        processes: how many work on it; as many as there are processors if None.
+    """
+    count = min(processes or len(os.sched_getaffinity(0)), len(asked) // _FEW)
+    if count < 2:
+        return list(map(answers_of, asked))
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(answers_of, asked, chunksize=8))
+
+
+def answers_of(asked: KernelQuestions) -> KernelAnswers:
+    """The answers about one kernel; what can't be found or compiled is an answer too."""
+    try:
+        known = KnownKernel(_found(asked))
+        changed = [values for values, stored in asked.ir_hashes.items() if known.ir_hash(values) != stored]
+    except InternalError:
+        raise
+    except CoarsenError as error:
+        note = f"The source can't be shown: {error}"
+        return KernelAnswers(tuple(PredictionAnswer(None, note="no source") for _ in asked.predictions), (), note)
+    predictions = tuple(_answer(known, question) for question in asked.predictions)
+    codes = [*asked.codes, *_chosen(asked.predictions, predictions)]
+    pairs = pairs_of(known.benchmark, codes, known.with_values)
+    note = CHANGED if changed else ""
+    return KernelAnswers(predictions, pairs, note) if pairs else _without_pairs(known, asked, predictions, note)
+
+
+def _found(asked: KernelQuestions) -> Benchmark:
+    try:
+        return find_measured(asked.name, asked.folder)
+    except InvalidInputError as error:
+        if asked.folder is not None:
+            raise
+        hint = "--kernels names the folder that has its description (NAME.toml)"
+        raise InvalidInputError(f"{error}; {hint}") from None
+
+
+def _without_pairs(
+    known: KnownKernel, asked: KernelQuestions, predictions: tuple[PredictionAnswer, ...], note: str
+) -> KernelAnswers:
+    """The answers of a kernel that nothing coarsens: its source alone, along the first dimension."""
+    dimension = asked.predictions[0].dimension if asked.predictions else known.benchmark.dimensions[0]
+    definitions = next(iter(asked.ir_hashes), ())
+    try:
+        original = before_of(known.benchmark, known.with_values(definitions), dimension)
+    except RefusalError as refusal:
+        return KernelAnswers(predictions, (), "; ".join(filter(None, (note, f"It can't be coarsened: {refusal}"))))
+    return KernelAnswers(predictions, (), note, original)
+
+
+def _chosen(
+    questions: Iterable[PredictionQuestion], answers: Iterable[PredictionAnswer]
+) -> Iterator[CodeQuestion]:
+    """The coarsenings that the model chose."""
+    for question, answer in zip(questions, answers, strict=True):
+        if answer.factor is not None and answer.factor in question.codes:
+            yield question.codes[answer.factor]
+
+
+def _answer(known: KnownKernel, question: PredictionQuestion) -> PredictionAnswer:
+    descriptor = known_descriptor(question.device, question.platform)
+    if descriptor is None:
+        return PredictionAnswer(None, note="the model does not know this device")
+    predict = partial(predict_kernel, model=default_model(), target=Target(descriptor))
+    try:
+        kernel = known.with_values(question.definitions)
+        return _worded(predict(kernel, dimension=question.dimension, local_size=question.local_size))
+    except RefusalError as refusal:
+        return PredictionAnswer(None, note=f"can't be coarsened: {refusal}")
+    except InternalError:
+        raise
+    except CoarsenError as error:
+        return PredictionAnswer(None, note=str(error))
+
+
+def _worded(prediction: KernelPrediction) -> PredictionAnswer:
+    notes = [f"the model abstains: {prediction.reason}"] if prediction.abstained else []
+    notes += [prediction.device_note] if prediction.device_note else []
+    expected = next((point.speedup for point in prediction.curve if point.factor == prediction.factor), None)
+    return PredictionAnswer(prediction.factor, expected, "; ".join(notes))

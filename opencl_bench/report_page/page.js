@@ -1,0 +1,182 @@
+"use strict";
+// The page reads without this. What it adds: a filter that is kept in the address, sorting, and values of a curve
+// that the keyboard reaches.
+
+const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
+const GROUPS = ["devices", "kernels"];
+
+// --- The filter ---
+
+const boxes = (group) => all("#" + group + " input:not([data-all])");
+const checked = (group) => boxes(group).filter((box) => box.checked).map((box) => box.value);
+
+function showAll() {
+  const devices = new Set(checked("devices")), kernels = new Set(checked("kernels"));
+  for (const element of all("main [data-kernel], main [data-place], main [data-places]")) {
+    const { kernel, place, places } = element.dataset;
+    const isThere = (!kernel || kernels.has(kernel)) && (!place || devices.has(place))
+      && (!places || places.split(" ").some((each) => devices.has(each)));
+    element.toggleAttribute("hidden", !isThere);
+  }
+  document.getElementById("nothing").hidden = devices.size > 0 && kernels.size > 0;
+  for (const group of GROUPS) {
+    const own = boxes(group), count = checked(group).length, whole = document.querySelector("#" + group + " [data-all]");
+    whole.checked = count === own.length;
+    whole.indeterminate = count > 0 && count < own.length;
+  }
+  document.getElementById("shown").textContent = "Shown: " + GROUPS
+    .map((group) => checked(group).length + " of " + boxes(group).length + " " + group).join(", ");
+}
+
+function keepInAddress(anchor) {
+  const parts = GROUPS.filter((group) => checked(group).length < boxes(group).length)
+    .map((group) => group + "=" + checked(group).join(","));
+  if (anchor) parts.push("at=" + anchor);
+  history.replaceState(null, "", parts.length ? "#" + parts.join("&") : location.pathname + location.search);
+}
+
+function readAddress() {
+  const text = decodeURIComponent(location.hash.slice(1));
+  if (!text.includes("=")) return text;
+  const wanted = new URLSearchParams(text);
+  for (const group of GROUPS) {
+    const chosen = wanted.has(group) ? new Set(wanted.get(group).split(",")) : null;
+    for (const box of boxes(group)) box.checked = !chosen || chosen.has(box.value);
+  }
+  return wanted.get("at") || "";
+}
+
+function goTo(anchor) {
+  const target = document.getElementById(anchor);
+  if (!target) return;
+  target.setAttribute("tabindex", "-1");
+  target.scrollIntoView();
+  target.focus({ preventScroll: true });
+}
+
+function startFilter() {
+  const form = document.getElementById("filter");
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("change", (event) => {
+    const box = event.target;
+    if (box.hasAttribute("data-all")) for (const each of boxes(box.closest("fieldset").id)) each.checked = box.checked;
+    showAll();
+    keepInAddress("");
+  });
+  if (matchMedia("(max-width: 60rem)").matches) form.querySelector("details").open = false;
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (!link) return;
+    event.preventDefault();
+    const anchor = link.getAttribute("href").slice(1);
+    goTo(anchor);
+    keepInAddress(anchor);
+  });
+  const follow = () => { const anchor = readAddress(); showAll(); goTo(anchor); };
+  addEventListener("hashchange", follow);
+  follow();
+}
+
+// --- Sorting ---
+
+function valueOf(row, column) {
+  const text = row.cells[column].dataset.value || "";
+  return text !== "" && isFinite(text) ? Number(text) : text.toLowerCase();
+}
+
+function compare(one, other) {
+  if (typeof one === "string" && typeof other === "string") return one.localeCompare(other, "en", { numeric: true });
+  if (typeof one === typeof other) return one - other;
+  return typeof one === "number" ? -1 : 1;
+}
+
+function sortBy(table, heading) {
+  const headings = all("thead th", table), column = headings.indexOf(heading), body = table.tBodies[0];
+  const rows = Array.from(body.rows), was = heading.getAttribute("aria-sort");
+  const isNumber = rows.some((row) => typeof valueOf(row, column) === "number");
+  const order = was ? (was === "ascending" ? "descending" : "ascending") : (isNumber ? "descending" : "ascending");
+  const sign = order === "ascending" ? 1 : -1;
+  rows.sort((one, other) => sign * compare(valueOf(one, column), valueOf(other, column)));
+  for (const each of headings) each.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", order);
+  body.append(...rows);
+}
+
+function startSorting() {
+  for (const table of all("table.sortable")) {
+    for (const heading of all("thead th", table)) {
+      const button = heading.querySelector("button");
+      button.disabled = false;
+      button.addEventListener("click", () => sortBy(table, heading));
+    }
+  }
+}
+
+// --- The values of a curve ---
+
+function shownSpots(plot) {
+  return all("g[data-place]:not([hidden])", plot).map((curve) => all(".spot", curve));
+}
+
+function point(plot, spot) {
+  for (const each of all(".spot.at", plot)) each.classList.remove("at");
+  if (spot) spot.classList.add("at");
+  const text = spot ? spot.querySelector("title").textContent : "Point at a value, or use the arrow keys";
+  plot.parentElement.querySelector(".readout").textContent = text;
+}
+
+const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+
+function move(plot, key) {
+  const curves = shownSpots(plot).filter((spots) => spots.length), at = plot.querySelector(".spot.at");
+  if (!curves.length) return;
+  let row = Math.max(0, curves.findIndex((spots) => spots.includes(at)));
+  let column = curves[row].indexOf(at);
+  if (key === "Home") column = 0;
+  else if (key === "End") column = curves[row].length - 1;
+  else if (column < 0) column = 0;
+  else {
+    row = (row + STEPS[key][0] + curves.length) % curves.length;
+    column = Math.min(Math.max(column + STEPS[key][1], 0), curves[row].length - 1);
+  }
+  point(plot, curves[row][column]);
+}
+
+function startCurves() {
+  for (const plot of all(".plot")) {
+    plot.tabIndex = 0;
+    plot.setAttribute("role", "group");
+    plot.setAttribute("aria-label", plot.dataset.name + ". The arrow keys read its values.");
+    plot.parentElement.querySelector(".readout").hidden = false;
+    point(plot, null);
+    plot.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { point(plot, null); return; }
+      if (!(event.key in STEPS) && event.key !== "Home" && event.key !== "End") return;
+      event.preventDefault();
+      move(plot, event.key);
+    });
+    const touched = (event) => { const spot = event.target.closest(".spot"); if (spot) point(plot, spot); };
+    plot.addEventListener("pointerover", touched);
+    plot.addEventListener("click", touched);
+  }
+}
+
+// --- The numbers as a file ---
+
+function startSaving() {
+  const button = document.getElementById("save");
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([document.getElementById("numbers").textContent], { type: "application/json" }));
+    link.download = "coarsen-report.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+}
+
+startSorting();
+startCurves();
+startSaving();
+startFilter();

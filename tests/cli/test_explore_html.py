@@ -1,0 +1,81 @@
+"""`coarsen explore --html`: what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.opencl_bench.exchange.tables import write_table
+from coarsen.opencl_bench.store.database import open_store
+from tests.opencl_bench.figures.sweeps import compared, two_devices
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A CSV file with the sweeps of two kernels on two devices."""
+    path = tmp_path / "results.csv"
+    write_table(two_devices(), path)
+    return path
+
+
+def test_from_a_file_and_from_a_store(results: Path, tmp_path: Path, run: Run) -> None:
+    store = tmp_path / "store.sqlite"
+    with open_store(str(store)) as opened:
+        opened.add_all(two_devices())
+    pages: list[str] = []
+    for words in (("--from", results), ("--store", store)):
+        path = tmp_path / f"page{len(pages)}.html"
+        outcome = run("explore", *words, "--html", path)
+        assert (outcome.code, outcome.out, outcome.err) == (0, "", f"coarsen: note: written: {path}\n")
+        pages.append(path.read_text(encoding="utf-8").replace(str(words[1]), "PLACE"))
+    assert pages[0] == pages[1]
+    assert pages[0].count('<article class="kernel"') == 2
+
+
+def test_the_filters_hold(results: Path, tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "page.html"
+    assert run("explore", "--from", results, "-d", "pocl", "-b", "sgemm", "--html", path, "-q").code == 0
+    assert "<title>coarsen: 1 kernel on 1 device</title>" in path.read_text(encoding="utf-8")
+
+
+def test_several_presets_go_into_one_page(tmp_path: Path, run: Run) -> None:
+    source, path = tmp_path / "results.csv", tmp_path / "page.html"
+    rows = [compared(factor, 100 // factor, preset=preset) for factor in (1, 2) for preset in ("test", "cpu")]
+    write_table(rows, source)
+    assert run("explore", "--from", source, "--html", path, "-q").code == 0
+    assert ", preset cpu" in path.read_text(encoding="utf-8")
+    assert run("explore", "--from", source, "--preset", "cpu", "--html", path, "-q").code == 0
+    assert ", preset cpu" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("curves", "--html", "x.html"), "--html writes a page of its own; leave out FIGURE"),
+        (("--html", "x.html", "-o", "x.svg"), "--html writes a page of its own; leave out -o"),
+        (("all", "--html", "x.html", "--show"), "--html writes a page of its own; leave out FIGURE and --show"),
+        (("--html", "x.html", "-f", "json"), "--html writes a page of its own; leave out -f json"),
+        (("--kernels", "."), "--kernels is for --html"),
+        (("--html", "x.html", "--kernels", "nowhere"), "--kernels nowhere: there is no such folder"),
+        (("--html", "/nowhere/x.html"), "/nowhere/x.html: can't be written: there is no folder /nowhere"),
+        (("--html", "/dev/null/x.html"), "/dev/null/x.html: can't be written: there is no folder /dev/null"),
+        (("--html", "/"), "/: can't be written: it is a folder"),
+        (("--html", "x.html", "-b", "gemm"), "no measurement in "),
+    ],
+)
+def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run) -> None:
+    outcome = run("explore", *words, "--from", results)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith(message)
+    assert not Path("x.html").exists()
+
+
+def test_without_the_template_engine(results: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "jinja2" else object())
+    outcome = run("explore", "--from", results, "--html", "x.html")
+    assert (outcome.code, outcome.error) == (2, "the page needs one more package: pip install 'coarsen[bench]'")

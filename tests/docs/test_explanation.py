@@ -1,0 +1,68 @@
+"""The code and the drawings of the explanation pages are what the tool and the script make today."""
+
+from __future__ import annotations
+
+import runpy
+from typing import Any
+
+import pytest
+
+import coarsen
+
+from .conftest import ROOT
+from .snippets import blocks
+
+PAGE = ROOT / "docs" / "explanation" / "how-coarsening-works.md"
+IMAGES = ROOT / "docs" / "images"
+# Which kernel of the page, coarsened how, and a line by which what came of it is found.
+PRINTED: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("row_scale", {"factor": 2}, "int x_2 = (uint)x + 1;"),
+    ("row_scale", {"factor": 2, "stride": 4}, "int x_2 = (uint)x + 4;"),
+    ("row_scale", {"factor": 2, "dim": 1}, "int y_2 = (uint)y + 1;"),
+    ("weigh", {"factor": 2, "fast_path": "never"}, "float sum_2 = 0.0f;"),
+    ("weigh", {"factor": 2}, "if (condition & condition_2) {"),
+    ("row_sums", {"factor": 2}, "if (!(condition & condition_2)) {"),
+    ("reverse", {"factor": 2, "level": "group"}, "tile_2[l] = loaded;"),
+)
+
+
+@pytest.mark.parametrize(("kernel", "options", "line"), PRINTED)
+def test_the_code_is_what_the_tool_prints(kernel: str, options: dict[str, Any], line: str) -> None:
+    texts = [block.text for block in blocks(PAGE) if block.language == "c"]
+    source = next(text for text in texts if f"kernel void {kernel}(" in text)
+    printed = next(text for text in texts if line in text and not is_line_of(line, source))
+    written = coarsen.coarsen(source, kernel=kernel, **options).opencl_c
+    assert in_order(lines_of(printed), lines_of(written))
+
+
+def test_code_that_the_tool_did_not_print_is_found() -> None:
+    assert in_order(["a", "…", "d"], ["a", "b", "c", "d"])
+    assert not in_order(["a", "c"], ["a", "b", "c", "d"])
+    assert not in_order(["a", "…", "e"], ["a", "b", "c", "d"])
+
+
+def test_drawings_are_what_the_script_draws() -> None:
+    drawings = runpy.run_path(str(IMAGES / "drawings.py"), run_name="drawings")["DRAWINGS"]
+    for name, draw in drawings.items():
+        assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == draw().svg(), name
+
+
+def is_line_of(line: str, text: str) -> bool:
+    return line in lines_of(text)
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def in_order(printed: list[str], written: list[str]) -> bool:
+    """Whether the lines stand one after the other in what was written; `…` stands for any that were left out."""
+    return any(matches(printed, written[start:]) for start in range(len(written)))
+
+
+def matches(printed: list[str], written: list[str]) -> bool:
+    if not printed:
+        return True
+    if printed[0] == "…":
+        return any(matches(printed[1:], written[skipped:]) for skipped in range(len(written) + 1))
+    return bool(written) and printed[0] == written[0] and matches(printed[1:], written[1:])

@@ -1,0 +1,107 @@
+"""The built site: nothing is missing, nothing is broken, nothing comes from another host."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from coarsen.cli.main import COMMANDS, SUBCOMMANDS, load_command
+from coarsen.codes import REFUSALS, REGION_REASONS
+from coarsen.opencl_bench.exchange import frames, tables
+
+from .conftest import ROOT
+from .pages import Page, Site, css_addresses
+from .pages import page as page_at
+
+REFERENCE = {
+    "coarsen": "coarsen",
+    "coarsen.features": "features",
+    "coarsen.models": "models",
+    "coarsen.opencl_bench": "opencl_bench",
+    "coarsen.opencl_bench.plots": "plots",
+}
+ALL_COMMANDS = [*COMMANDS, *(f"{name} {word}" for name, words in SUBCOMMANDS.items() for word in words)]
+
+
+def test_every_link_leads_somewhere(site: Site) -> None:
+    found = [(page.path.name, link) for page in site.pages() for link in page.links if not leads(site, page, link)]
+    assert found == []
+    assert sum(len(page.links) for page in site.pages()) > 1000
+
+
+def leads(site: Site, page: Page, link: str) -> bool:
+    """Whether a link's file and its anchor are there; those to other hosts are not followed."""
+    address = urlsplit(link)
+    if address.scheme in ("http", "https"):
+        return True
+    target = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
+    if not target.is_file() or not target.is_relative_to(site.folder):
+        return False
+    return not address.fragment or unquote(address.fragment) in {"__top", *page_at(target).ids}
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Site) -> None:
+    fetched = [address for page in site.pages() for address in page.fetched]
+    fetched += [address for sheet in site.style_sheets() for address in css_addresses(sheet.read_text())]
+    assert len(fetched) > 50
+    assert [address for address in fetched if re.match(r"(https?:)?//", address)] == []
+
+
+@pytest.mark.parametrize("package", REFERENCE)
+def test_every_public_name_is_explained(site: Site, package: str) -> None:
+    page = site.page(f"reference/python/{REFERENCE[package]}.html")
+    module = importlib.import_module(package)
+    assert [name for name in module.__all__ if not page.ids & places_of(package, name)] == []
+
+
+def places_of(package: str, name: str) -> set[str]:
+    """The anchors that a name may have: as it is imported, and where it is defined."""
+    found = getattr(importlib.import_module(package), name)
+    return {f"{package}.{name}", f"{getattr(found, '__module__', package)}.{name}"}
+
+
+@pytest.mark.parametrize("name", ALL_COMMANDS)
+def test_every_option_is_explained(site: Site, name: str) -> None:
+    page = site.page("reference/command-line.html")
+    command = load_command(name)
+    for words, each in [(name, command), *((f"{name} {word}", c) for word, c in subcommands(command))]:
+        anchor = f"coarsen-{words.replace(' ', '-')}"
+        options = {option for parameter in each.params for option in parameter.opts if option.startswith("--")}
+        shared = {"--verbose", "--quiet", "--debug"}
+        assert anchor in page.ids
+        assert {option for option in options - shared if anchor + option not in page.ids} == set()
+        assert all(option in page.text for option in options)
+
+
+def subcommands(command: object) -> list[tuple[str, object]]:
+    return list(getattr(command, "commands", {}).items())
+
+
+def test_every_code_is_explained(site: Site) -> None:
+    page = site.page("reference/codes.html")
+    assert {*REFUSALS, *REGION_REASONS} <= page.ids
+    for code, meaning in {**REFUSALS, **REGION_REASONS}.items():
+        assert f"{code} {meaning}" in page.text
+
+
+def test_every_column_is_explained(site: Site) -> None:
+    text = site.page("reference/results-format.html").text
+    columns = {*frames.COLUMNS, *(column.name for column in tables.COLUMNS)}
+    assert {name for name in columns if not re.search(rf"\b{name}\b", text)} == set()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_have_their_outputs(site: Site, path: Path) -> None:
+    page = site.page(f"notebooks/{path.stem}.html")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    figures = [output for output in outputs if "image/png" in output.get("data", {})]
+    printed = ["".join(output["text"]) for output in outputs if output["output_type"] == "stream"]
+    assert len(list(page.path.parent.glob(f"{path.stem}-*.png"))) == len(figures)
+    assert sum(address.startswith(f"{path.stem}-") for address in page.fetched) == len(figures)
+    assert all(" ".join(text.split()) in page.text for text in printed)
