@@ -18,14 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.feature_selection import mutual_info_classif
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.labels import component_labels
 from coarsen.models.cascade.projection import Projection
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, Array
 from coarsen.models.cascade.step_samples import all_inputs, step_target
-from coarsen.models.cascade.varimax_components import VarimaxComponents
 from coarsen.models.examples import Example
 
 from .text import listed
@@ -72,6 +70,9 @@ def shared_projection(examples: Sequence[Example]) -> Projection:
     once = {(example.kernel, example.dimension): example for example in examples}
     if len(once) < 2:
         raise InvalidInputError("components need at least two kernels")
+    # Imported late: it needs scikit-learn, which all other figures do without.
+    from coarsen.models.cascade.varimax_components import VarimaxComponents
+
     projection: Projection = VarimaxComponents().fit(all_inputs(list(once.values()))).projection_
     return projection
 
@@ -142,6 +143,9 @@ def _answers(examples: Sequence[Example], projection: Projection) -> _Answers:
 
 def _relevance(scores: Array, further: NDArray[np.bool_]) -> Array:
     """Of each component (c,), 1 at the most: the estimate can be a little larger."""
+    # Imported late: see `shared_projection`.
+    from sklearn.feature_selection import mutual_info_classif
+
     information: Array = mutual_info_classif(scores, further, n_neighbors=_NEIGHBOURS, random_state=0)
     return np.minimum(information / _entropy(further), 1.0)
 

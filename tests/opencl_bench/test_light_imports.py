@@ -1,9 +1,10 @@
-"""The drivers work where only Python, NumPy and PyOpenCL are installed."""
+"""What works where little is installed: drivers with NumPy and PyOpenCL alone, figures without training."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 # PyOpenCL's own dependencies are there wherever it is.
 INSTALLED = ("numpy", "pyopencl", "platformdirs", "pytools", "siphash24", "typing_extensions", "coarsen")
@@ -38,3 +39,28 @@ except ModuleNotFoundError:
 def test_drivers_need_numpy_and_pyopencl_only() -> None:
     result = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("17 without rich\n", "")
+
+
+WITHOUT_TRAINING = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("sklearn", "torch", "scipy"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from pathlib import Path
+from coarsen.opencl_bench import plots, shipped_results, write_report
+
+results = shipped_results("pocl").only(benchmarks=["mt"])
+plots.save(plots.draw_curves(results.frame()), Path(sys.argv[1]) / "curves.png")
+write_report(results, Path(sys.argv[1]) / "report.html")
+"""
+
+
+def test_exploring_does_without_the_packages_of_training(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_TRAINING, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("", "")
+    assert {path.name for path in tmp_path.iterdir()} == {"curves.png", "report.html"}
