@@ -3,7 +3,7 @@
     results = shipped_results("pocl")                         # or read_results(FILE), stored_results()
     results = measure_kernels(["sgemm", Path("mine.toml")], "pocl")
     results.best()                                            # a pandas frame
-    figures.draw_curves(results.frame())                      # a Matplotlib figure
+    plots.draw_curves(results.frame())                        # a Matplotlib figure
 
 Names are loaded when first used, and so are the packages that they need.
 """

@@ -9,7 +9,7 @@ missing; one that was given up, since it took more than ten times the best so fa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,20 +53,20 @@ def curves_of_results(
 
     Raises:
         InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes; no
-            device of the name.
+            device of the name, or several that count as it.
     """
     if unknown_as is not None and unknown_as not in DEVICE_DESCRIPTORS:
         raise InvalidInputError(f"no device '{unknown_as}' is known; there are {', '.join(DEVICE_DESCRIPTORS)}")
     rows, history = newest_versions(row for row in measurements if preset in (None, row.subject.preset))
     groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
-    others: set[str] = set()
+    devices: defaultdict[str | None, set[str]] = defaultdict(set)
     for row in rows:
-        descriptor = known_descriptor(row.environment.device, row.environment.platform)
-        name = descriptor.name if descriptor else unknown_as
-        if name is None:
-            others.add(f"{row.environment.device} ({row.environment.platform})")
-        elif row.role is Role.COMPARISON:
+        name = _name_of(row.environment, unknown_as)
+        devices[name].add(f"{row.environment.device} ({row.environment.platform})")
+        if name is not None and row.role is Role.COMPARISON:
             groups[row.subject.benchmark, name].append(row)
+    others = devices.pop(None, set())
+    _check_alone(unknown_as, devices)
     cases = [_case(kernel, device, found, kernels) for (kernel, device), found in groups.items()]
     found = [(case, list(_curves(case))) for case in cases]
     notes = [
@@ -75,6 +75,18 @@ def curves_of_results(
         *(_without_curve(case) for case, curves in found if not curves),
     ]
     return CurveData(tuple(curve for _, curves in found for curve in curves), {}, tuple(notes))
+
+
+def _name_of(place: Environment, unknown_as: str | None) -> str | None:
+    descriptor = known_descriptor(place.device, place.platform)
+    return descriptor.name if descriptor else unknown_as
+
+
+def _check_alone(unknown_as: str | None, devices: Mapping[str | None, Collection[str]]) -> None:
+    """Refuse to take one device's curves for another's. `devices` are what counts as each name."""
+    found = sorted(devices.get(unknown_as, ()))
+    if unknown_as is not None and len(found) > 1:
+        raise InvalidInputError(f"several devices count as {unknown_as}: {'; '.join(found)}; choose one")
 
 
 def _without_curve(case: _Case) -> str:
@@ -133,17 +145,12 @@ def _relative_speedups(case: _Case, local_size: LocalSize) -> dict[tuple[int, in
         for row in sorted(case.rows, key=lambda row: row.started_at)
         if row.candidate.local_size == local_size and row.candidate.definitions == definitions
     ]
-    baseline: float | None = None
-    values: dict[tuple[int, int], float] = {}
-    for row in wanted:
-        value = _value(row)
-        if not row.candidate.coarsenings:
-            baseline = value if row.invalidity is Invalidity.CORRECT else None
-        elif value is not None and (place := _place(row.candidate)) is not None:
-            values[place] = value
-    if baseline is None:
+    origin = next((row for row in reversed(wanted) if not row.candidate.coarsenings), None)
+    if origin is None or origin.invalidity is not Invalidity.CORRECT or (own := _value(origin)) is None:
         return None
-    return {place: _over(value, baseline) for place, value in values.items()}
+    # What an earlier run timed against another baseline does not compare.
+    values = ((_place(row.candidate), _value(row)) for row in wanted if row.baseline == origin.baseline)
+    return {place: _over(value, own) for place, value in values if place is not None and value is not None}
 
 
 def _own_definitions(benchmark: Benchmark) -> tuple[tuple[str, str], ...]:

@@ -95,6 +95,9 @@ class Results:
             uncoarsened local size), `low` and `high` (its 95 % bootstrap interval), `tie` (the interval holds 1),
             `oracle`, and how many `configurations` there are, `measured`, `excluded` by the constraints and
             `failed`.
+
+        Raises:
+            InvalidInputError: a kernel was measured on a device at several presets.
         """
         from .figures.intervals import frame_with_intervals
         from .figures.summary import best_table
@@ -109,6 +112,9 @@ class Results:
             A row for each device, with the columns `label`, `speedup` (NaN where no kernel has one), `measured`
             (kernels that the mean is of), `helped` (kernels whose best is coarsened, its interval above 1) and
             `kernels`.
+
+        Raises:
+            InvalidInputError: a kernel was measured on a device at several presets.
         """
         from .figures.summary import geometric_means
 
@@ -124,7 +130,7 @@ class Results:
 
         Raises:
             InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes; no
-                device of the name.
+                device of the name, or several that count as it.
         """
         from .measured_curves import curves_of_results
 
@@ -138,14 +144,16 @@ def read_results(*files: str | Path) -> Results:
         files: .parquet, .csv, .json (T4) or .jsonl (what running a pack wrote).
 
     Raises:
-        InvalidInputError: a file can't be read, or none has a measurement.
+        InvalidInputError: no file is named, one can't be read, or none has a measurement.
     """
+    if not files:
+        raise InvalidInputError("name at least one file of results")
     paths = [Path(file) for file in files]
     rows = {row.key: row for path in paths for row in read_file(path)}
     return _results(rows.values(), " and ".join(map(str, paths)))
 
 
-def stored_results(store: str | None = None) -> Results:
+def stored_results(store: str | Path | None = None) -> Results:
     """The measurements in a store.
 
     Args:
@@ -159,7 +167,7 @@ def stored_results(store: str | None = None) -> Results:
     from .store.database import open_existing_store
     from .store.filters import Filter
 
-    with open_existing_store(store) as opened:
+    with open_existing_store(None if store is None else str(store)) as opened:
         return _results(opened.measurements(Filter()), opened.location)
 
 
@@ -171,9 +179,11 @@ def shipped_results(*names: str) -> Results:
             the synthetic ones.
 
     Raises:
-        InvalidInputError: there is no sweep of a name; the message lists those that there are.
+        InvalidInputError: no sweep is named, or there is none of a name; the message lists those that there are.
     """
     known = shipped_files()
+    if not names:
+        raise InvalidInputError(f"name at least one sweep; there are {', '.join(known)}")
     for name in names:
         if name not in known:
             raise InvalidInputError(f"no sweep '{name}' comes with the package; there are {', '.join(known)}")

@@ -40,9 +40,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in dropped]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A running browser; fails where there is none."""
+    """A running browser; fails where there is none.
+
+    No longer than for a module: while Playwright runs, its thread counts as one with a running event loop, in
+    which neither the browser of another folder nor anything else that needs a loop can be started.
+    """
     path = find_browser()
     if path is None:
         pytest.fail(f"{REQUIRED_VARIABLE} is set, and there is no {' nor '.join(_NAMES)}")

@@ -5,10 +5,9 @@ KernelQuestions ─▶ find the source ─▶ lower ─▶ predictions ─▶ co
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,14 +15,13 @@ from functools import partial
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.printer import module_text
 from coarsen.models.device_descriptors import known_descriptor
 from coarsen.prediction import KernelPrediction, default_model, predict_kernel
 from coarsen.runtime.targets import Target
 
 from ..benchmark import Benchmark, Definitions
 from ..kernel_source import find_measured
-from ..sweep.compile_service import build_options
+from ..sweep.compile_service import build_options, ir_hash_of
 from .pairs import before_of, pairs_of
 from .questions import CodeQuestion, KernelAnswers, KernelQuestions, PredictionAnswer, PredictionQuestion
 
@@ -31,8 +29,8 @@ from .questions import CodeQuestion, KernelAnswers, KernelQuestions, PredictionA
 _FEW = 24
 
 CHANGED = (
-    "What is shown is not what was measured: the kernel, its inputs or the compiler have changed since, "
-    "for the normalised code is another"
+    "What is shown is not what was measured, at least not on every device: the kernel, its inputs or the compiler "
+    "have changed since, for the normalised code is another"
 )
 
 
@@ -50,10 +48,9 @@ class KnownKernel:
             self.lowered[definitions] = lower(self.benchmark.code, self.benchmark.kernel, options)
         return self.lowered[definitions]
 
-    def ir_hash(self, definitions: Definitions) -> str:
-        """What a measurement of it made now would have as its `ir_hash`."""
-        text, inputs = module_text(self.with_values(definitions)), self.benchmark.inputs_hash
-        return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
+    def is_what_was_measured(self, definitions: Definitions, ir_hashes: Collection[str]) -> bool:
+        """Whether a measurement made now would have each of these as its `ir_hash`. Raises as `lower` does."""
+        return {ir_hash_of(self.with_values(definitions), self.benchmark)}.issuperset(ir_hashes)
 
 
 def all_answers(asked: Sequence[KernelQuestions], processes: int | None = None) -> list[KernelAnswers]:
@@ -74,7 +71,8 @@ def answers_of(asked: KernelQuestions) -> KernelAnswers:
     """The answers about one kernel; what can't be found or compiled is an answer too."""
     try:
         known = KnownKernel(_found(asked))
-        changed = [values for values, stored in asked.ir_hashes.items() if known.ir_hash(values) != stored]
+        # Of all, so that each is compiled: what does not is shown as such.
+        same = [known.is_what_was_measured(values, stored) for values, stored in asked.ir_hashes.items()]
     except InternalError:
         raise
     except CoarsenError as error:
@@ -83,7 +81,7 @@ def answers_of(asked: KernelQuestions) -> KernelAnswers:
     predictions = tuple(_answer(known, question) for question in asked.predictions)
     codes = [*asked.codes, *_chosen(asked.predictions, predictions)]
     pairs = pairs_of(known.benchmark, codes, known.with_values)
-    note = CHANGED if changed else ""
+    note = "" if all(same) else CHANGED
     return KernelAnswers(predictions, pairs, note) if pairs else _without_pairs(known, asked, predictions, note)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from coarsen.errors import InvalidInputError
 from coarsen.transform.configuration import Configuration
 
-from ..benchmark import Benchmark
+from ..benchmark import Benchmark, Definitions
 from ..candidate import shape
 from ..environment import TRANSFORM
 from ..kernel_source import find_measured
@@ -106,11 +106,13 @@ def _known(name: str, folder: Path | None) -> Benchmark | None:
 
 
 def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
-    hashes = {row.candidate.definitions: row.subject.ir_hash for rows in kernel.rows.values() for row in rows}
+    hashes: dict[Definitions, set[str]] = {}
+    for row in (row for rows in kernel.rows.values() for row in rows if row.subject.ir_hash):
+        hashes.setdefault(row.candidate.definitions, set()).add(row.subject.ir_hash)
     return KernelQuestions(
         kernel.name,
         folder,
-        {definitions: stored for definitions, stored in hashes.items() if stored},
+        {definitions: frozenset(stored) for definitions, stored in hashes.items()},
         tuple(_predictions(kernel)),
         tuple(_best_codes(kernel)),
     )

@@ -69,7 +69,8 @@ def own_curves(benchmark: Benchmark | None, measurements: Iterable[Measurement])
         return ()
     curves: dict[int, list[Point]] = {}
     for candidate, row in sorted(rows.items(), key=lambda entry: entry[0].factor):
-        if _is_of(candidate, launch.local_size, definitions):
+        # What an earlier run timed against another baseline does not compare.
+        if _is_of(candidate, launch.local_size, definitions) and row.baseline == origin.baseline:
             curves.setdefault(candidate.coarsenings[0].dimension, []).append(_point(row, origin))
     uncoarsened = Point(1, MEASURED, _SELF, str(origin.candidate))
     return tuple(

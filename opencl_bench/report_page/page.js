@@ -36,7 +36,7 @@ function keepInAddress(anchor) {
 }
 
 function readAddress() {
-  const text = decodeURIComponent(location.hash.slice(1));
+  const text = location.hash.slice(1);
   if (!text.includes("=")) return text;
   const wanted = new URLSearchParams(text);
   for (const group of GROUPS) {

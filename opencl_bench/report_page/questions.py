@@ -70,14 +70,14 @@ class KernelQuestions:
     Args:
         name: as it stands in the results.
         folder: with descriptions of kernels; None for those of the package alone.
-        ir_hashes: what was measured, by the `-D` values.
+        ir_hashes: of what was measured, by the `-D` values; several where devices had different versions.
         predictions: launches.
         codes: coarsenings to show, in this order.
     """
 
     name: str
     folder: Path | None
-    ir_hashes: Mapping[Definitions, str]
+    ir_hashes: Mapping[Definitions, frozenset[str]]
     predictions: tuple[PredictionQuestion, ...]
     codes: tuple[CodeQuestion, ...]
 

@@ -89,9 +89,7 @@ class CompileService:
         }
 
     def _hash(self, name: str, definitions: Mapping[str, str]) -> str:
-        text = module_text(self._lowered(name, tuple(sorted(definitions.items()))))
-        inputs = self._benchmark(name).inputs_hash
-        return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
+        return ir_hash_of(self._lowered(name, tuple(sorted(definitions.items()))), self._benchmark(name))
 
     def _lower(self, name: str, definitions: Definitions) -> Kernel:
         benchmark = self._benchmark(name)
@@ -118,6 +116,12 @@ class CompileService:
                 raise InternalError("binaries are made by OpenCL devices")
             self._machines[index] = machine
         return self._machines[index].compile(code)
+
+
+def ir_hash_of(kernel: Kernel, benchmark: Benchmark) -> str:
+    """What tells versions of a kernel apart: the hash of its normalised IR, and of a user's inputs."""
+    text, inputs = module_text(kernel), benchmark.inputs_hash
+    return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
 
 
 def transforms_for(machine: Mapping[str, Any] | None) -> Transforms:

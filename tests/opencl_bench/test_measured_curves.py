@@ -114,6 +114,19 @@ def test_a_row_measured_again_counts_once() -> None:
         assert curves(rows)["sgemm", "intel", 0].speedup == pytest.approx({2: 3.0})
 
 
+def test_what_was_timed_against_another_baseline_is_left_out() -> None:
+    earlier: dict[str, Any] = {"baseline": Candidate((64, 4)), "started_at": "2020-01-01T00:00:00+00:00"}
+    found = curves([row(1.0, **earlier), row(9.0, 8, **earlier), row(0.5), row(1.0, 2)])
+    assert found["sgemm", "intel", 0].speedup == pytest.approx({2: 2.0})
+
+
+def test_only_one_device_counts_as_a_known_one() -> None:
+    rows = [row(1.0), row(1.5, 2), *(row(s, f, device="Voodoo", platform="3dfx") for f, s in ((1, 1.0), (4, 2.0)))]
+    assert curves(rows, unknown_as="h200")["sgemm", "h200", 0].speedup == pytest.approx({4: 2.0})
+    with pytest.raises(InvalidInputError, match=r"several devices count as intel: .*; Voodoo"):
+        curves(rows, unknown_as="intel")
+
+
 def test_several_presets_need_a_choice() -> None:
     rows = [row(1.0), row(1.5, 2), row(1.0, preset="paper"), row(2.0, 2, preset="paper")]
     with pytest.raises(InvalidInputError, match=r"sgemm on intel was measured at several presets.*cpu, paper"):

@@ -121,6 +121,7 @@ def test_a_store(tmp_path: Path) -> None:
     with open_store(str(place)) as store:
         store.add_all(ROWS[:1])
     assert stored_results(str(place)).measurements == ROWS[:1]
+    assert len(stored_results(place)) == 1
 
 
 def test_a_file_without_measurements(tmp_path: Path) -> None:
@@ -128,6 +129,13 @@ def test_a_file_without_measurements(tmp_path: Path) -> None:
     empty.touch()
     with pytest.raises(InvalidInputError, match=re.escape(str(empty))):
         read_results(empty)
+
+
+def test_nothing_named() -> None:
+    with pytest.raises(InvalidInputError, match=r"^name at least one file of results$"):
+        read_results()
+    with pytest.raises(InvalidInputError, match=r"^name at least one sweep; there are h200, intel, "):
+        shipped_results()
 
 
 def test_what_comes_with_the_package() -> None:

@@ -87,6 +87,13 @@ def test_a_link_to_a_kernel_keeps_the_filter(file: Path, open_page: Open) -> Non
     assert shown(page, "best") == {("sobel", POCL), ("spmv", POCL)}
 
 
+def test_an_address_that_is_none_hides_nothing(file: Path, open_page: Open) -> None:
+    page = open_page(file, DESKTOP, "#%&devices").page
+    assert page.locator("#filter").is_visible()
+    assert len(shown(page, "best")) == 6
+    assert page.locator("#shown").inner_text() == "Shown: 3 of 3 devices, 2 of 2 kernels"
+
+
 @SIZES
 def test_everything_by_keyboard_alone(file: Path, open_page: Open, viewport: ViewportSize) -> None:
     page = open_page(file, viewport, "#kernels=spmv").page

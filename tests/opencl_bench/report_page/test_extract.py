@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,17 @@ def test_other_code_and_another_kernel_are_told() -> None:
     nbody = next(place for place in report.places if place.slug == POCL_SLUG)
     assert any(remark.endswith("independent reference: nbody") for remark in nbody.remarks)
     assert any("not timed again" in remark for remark in nbody.remarks)
+
+
+@pytest.mark.parametrize("first", [CUDA_SLUG, POCL_SLUG])
+def test_a_version_that_only_one_device_had_is_told(results: Results, first: str) -> None:
+    """Whichever device comes first."""
+    spmv = results.only(benchmarks=["spmv"]).measurements
+    ordered = sorted(spmv, key=lambda row: ("H200" in row.environment.device) != (first == CUDA_SLUG))
+    old = [replace(row, subject=replace(row.subject, ir_hash="0" * 64)) for row in ordered[:3]]
+    kept = [row for row in ordered[3:] if row.environment != ordered[0].environment]
+    (kernel,) = report_of(Results((*old, *kept), "here")).kernels
+    assert kernel.source_note == CHANGED
 
 
 def test_a_kernel_that_is_not_known() -> None:

@@ -50,6 +50,13 @@ def test_over_the_same_launch_uncoarsened() -> None:
     assert (curve.best.factor, curve.points[2].reason) == (2, "it crashed")
 
 
+def test_what_was_timed_against_another_baseline_is_left_out() -> None:
+    earlier = {"baseline": Candidate((128,)), "started_at": "2020-01-01T00:00:00+00:00"}
+    (curve,) = own_curves(NBODY, [own(1, 300, **earlier), own(16, 10, **earlier), *ROWS])
+    assert [point.factor for point in curve.points] == [1, 2, 4, 8]
+    assert curve.best.factor == 2
+
+
 def test_of_an_unknown_kernel_the_baselines_launch_counts() -> None:
     (curve,) = own_curves(None, ROWS)
     assert (curve.launch.local_size, curve.launch.is_own) == ((64,), False)
