@@ -41,8 +41,15 @@ def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str |
     position = ", ".join(map(str, first))
     return (
         f"{name}: {int(wrong.sum())} of {wrong.size} elements wrong, largest error {_largest(error[wrong])}, "
-        f"first at [{position}]: {got[first]} instead of {wanted[first]}"
+        f"first at [{position}]: {got[first]} instead of {wanted[first]}{_of_tolerance(got, workload)}"
     )
+
+
+def _of_tolerance(got: Array, workload: Workload) -> str:
+    """That rounding was no excuse, where numbers are compared that are rounded."""
+    has_any = workload.relative_tolerance or workload.absolute_tolerance
+    is_exact = np.issubdtype(got.dtype, np.integer) or has_any
+    return "" if is_exact else "; no tolerance is given, so every bit has to be the same"
 
 
 def _any_wrong(got: Array, wanted: Array, workload: Workload) -> bool:

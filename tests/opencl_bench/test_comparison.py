@@ -80,3 +80,11 @@ def test_large_buffers_are_compared_to_their_ends(dtype: type[np.generic]) -> No
     got[-1, 1] = 7
     (message,) = mismatches(got, wanted)
     assert f"1 of {got.size} elements wrong, largest error 7, first at [{3 * PIECE + 4}, 1]" in message
+
+
+def test_rounded_numbers_compared_without_a_tolerance_are_said_to_be() -> None:
+    got, wanted = np.array([1.0000001]), np.array([1.0])
+    (exact,) = mismatches(got, wanted)
+    assert exact.endswith("instead of 1.0; no tolerance is given, so every bit has to be the same")
+    (near,) = mismatches(got, wanted, relative=1e-9)
+    assert near.endswith("instead of 1.0")
