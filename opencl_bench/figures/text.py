@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -9,12 +10,14 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 LABEL_SIZE = 7.5
+# Where a line may end: not in "dimension 1", nor in "95 %".
+_SPACE = re.compile(r" +(?!%|\d+\b)")
 
 
 def filled(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
-    """The text in lines that fit a width in inches, set in a size in points."""
+    """The text in lines that fit a width in inches, set in points; numbers stay with what they are of."""
     lines: list[str] = []
-    for word in text.split():
+    for word in filter(None, _SPACE.split(text.strip())):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(longer, size, weight) <= width:
             lines[-1] = longer

@@ -74,6 +74,7 @@ def test_text_is_filled_to_a_width() -> None:
     assert all(text_width(line, 8) <= 1.5 for line in lines)
     assert filled("", 1.0, 8) == []
     assert filled("incomprehensibilities", 0.1, 8) == ["incomprehensibilities"]
+    assert filled("95 % at factor 8 along 1", 0.1, 8) == ["95 %", "at", "factor 8", "along 1"]
 
 
 def test_a_page_is_no_higher_than_paper() -> None:
