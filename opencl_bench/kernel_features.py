@@ -5,11 +5,8 @@ curves ─▶ kernels × (dimension, local size) ─▶ features, in several pro
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +19,7 @@ from coarsen.models.examples import Example
 from .benchmark import LocalSize
 from .curves import Curve
 from .kernel_source import find_measured, measured_family
-
-# So few kernels are done before a second process has started.
-_FEW = 24
+from .processes import mapped
 
 # The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
 Launch = tuple[int, LocalSize | None]
@@ -54,7 +49,8 @@ def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes:
     Args:
         curves: of any kernels and devices.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        processes: how many compute features; as many as there are processors if None.
+        processes: how many compute features. None: as many as there are processors, but for a script just one;
+            one that has its work under `if __name__ == "__main__":` may say more.
 
     Raises:
         InvalidInputError: a kernel that is not known, or does not compile; the message names it.
@@ -63,7 +59,7 @@ def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes:
     for curve in curves:
         wanted[curve.kernel][_launch(curve)] = None
     asked = [KernelLaunches(name, kernels, tuple(launches)) for name, launches in wanted.items()]
-    known = dict(zip(wanted, _all_tables(asked, processes), strict=True))
+    known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
     examples = [
         _example(curve, tables)
         for curve in curves
@@ -89,14 +85,6 @@ def _example(curve: Curve, tables: Tables) -> Example:
         table=tables[0],
         mechanism=tables[1],
     )
-
-
-def _all_tables(asked: Sequence[KernelLaunches], processes: int | None) -> Iterable[Mapping[Launch, Tables | str]]:
-    count = min(processes or len(os.sched_getaffinity(0)), len(asked) // _FEW)
-    if count < 2:
-        return map(_tables, asked)
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(_tables, asked, chunksize=8))
 
 
 def _tables(asked: KernelLaunches) -> Mapping[Launch, Tables | str]:

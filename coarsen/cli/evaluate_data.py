@@ -18,6 +18,7 @@ from coarsen.opencl_bench.curve_files import read_curves
 from coarsen.opencl_bench.curve_tables import read_table
 from coarsen.opencl_bench.curves import Curve, CurveData, merged
 from coarsen.opencl_bench.kernel_features import examples_of
+from coarsen.opencl_bench.processes import processors
 from coarsen.opencl_bench.shipped import shipped_files
 
 NOTHING = "none"
@@ -66,7 +67,7 @@ def read_data(wanted: Wanted, plan: Plan, needs_training: bool) -> EvaluationDat
     note(
         f"computing the features of {counted(len({c.kernel for c in (*read.curves, *further.curves)}), 'kernel')}"
     )
-    data, more = (examples_of(found, wanted.kernels) for found in (read.curves, further.curves))
+    data, more = (examples_of(found, wanted.kernels, processors()) for found in (read.curves, further.curves))
     _say([*data.notes, *more.notes])
     return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted}, devices)
 

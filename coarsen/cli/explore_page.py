@@ -66,10 +66,11 @@ def check_page(page: Page, others: Sequence[str]) -> None:
 def write_page(results: Results, page: Page) -> None:
     """Write it. Raises InvalidInputError where the file can't be written."""
     # Imported late: it loads the template engine and the models.
+    from coarsen.opencl_bench.processes import processors
     from coarsen.opencl_bench.report_page import write_report
 
     kernels = len(results.benchmarks)
     if kernels > _MANY:
         note(f"predicting, coarsening and drawing {kernels} kernels")
-    write_report(results, page.path, kernels=page.kernels)
+    write_report(results, page.path, kernels=page.kernels, processes=processors())
     note(f"written: {page.path}")

@@ -107,6 +107,7 @@ def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example,
     from coarsen.opencl_bench.curve_files import read_curves
     from coarsen.opencl_bench.curves import merged
     from coarsen.opencl_bench.kernel_features import examples_of
+    from coarsen.opencl_bench.processes import processors
 
     data = merged([read_curves(source, None, wanted.kernels) for source in sources])
     measured = {curve.device for curve in data.curves if curve.speedup}
@@ -118,7 +119,7 @@ def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example,
         )
     curves = (*data.curves, *(curve for curve in known if curve.device not in measured))
     note(f"computing the features of {counted(len({curve.kernel for curve in curves}), 'kernel')}")
-    found = examples_of(curves, wanted.kernels)
+    found = examples_of(curves, wanted.kernels, processors())
     _say((*data.notes, *found.notes))
     return found.examples
 

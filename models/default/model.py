@@ -25,6 +25,9 @@ from .step_errors import StepErrors
 
 NAME = DEFAULT
 
+# Digits behind the point of a distance; more would be noise.
+_MOST_DIGITS = 6
+
 
 @dataclass(frozen=True)
 class DefaultModel:
@@ -127,10 +130,19 @@ class DefaultModel:
 
     def _reason(self, point: Array, distance: float) -> str:
         strange = ", ".join(name.replace("_", " ") for name in self.neighbourhood.strangest(point))
+        told, limit = _told_apart(distance, self.neighbourhood.limit)
         return (
-            f"the nearest training kernel is at a distance of {distance:.2f}, more than "
-            f"{self.neighbourhood.limit:.2f}; it differs most in: {strange}"
+            f"the nearest training kernel is at a distance of {told}, more than {limit}; "
+            f"it differs most in: {strange}"
         )
+
+
+def _told_apart(first: float, second: float) -> tuple[str, str]:
+    """Both numbers with two digits behind the point, or as many more as it takes to see which is larger."""
+    digits = 2
+    while digits < _MOST_DIGITS and f"{first:.{digits}f}" == f"{second:.{digits}f}":
+        digits += 1
+    return f"{first:.{digits}f}", f"{second:.{digits}f}"
 
 
 def possible_factors(mechanism: MechanismTable) -> tuple[int, ...]:

@@ -34,7 +34,8 @@ class Plan:
         dimension: of the NDRange, along which is predicted; what is learned from may be along any.
         devices: that are predicted for, all if none is named; what is learned from may be on any.
         unseen: whether nothing of the data is learned from, the further training data alone.
-        processes: how many fit at once.
+        processes: how many fit at once; of a script, more than one only where its work stands under
+            `if __name__ == "__main__":`, since each process that starts runs its file.
         published: the factors that others predicted, by kernel and device.
     """
 

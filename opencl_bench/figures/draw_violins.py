@@ -24,6 +24,7 @@ _HALF_WIDTH = 0.42
 _PANEL_HEIGHT = 2.3
 _LEAST_WIDTH = 1.6  # for the name of a device
 _POINTS = "Each point is one configuration of the kernel{outline}."
+_FASTER = "Faster: the whole 95 % interval lies above 1."
 _ALL_OUTLINED = "; the outline shows how densely they lie"
 _SOME_OUTLINED = _ALL_OUTLINED + f", where there are at least {SMALLEST_VIOLIN} different ones"
 _EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.6}
@@ -58,7 +59,8 @@ def _figure(points: pd.DataFrame, counts: pd.DataFrame, remarks: Remarks) -> Fig
     # More kernels than about twenty need more than a page.
     width = max(min(PAGE_WIDTH, columns * (2.6 + 0.4 * len(kernels))), 0.3 * len(kernels))
     height = _PANEL_HEIGHT * lines + 0.9
-    note = joined(_POINTS.format(outline=_outline(points)), remarks.best, remarks.sizes)
+    faster = _FASTER if points["low"].notna().any() else ""
+    note = joined(_POINTS.format(outline=_outline(points)), faster, remarks.best, remarks.sizes)
     sheet = page(width, height, violins_finding(points), note, _legend(bool(counts["failed"].any())))
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
     for axes, device in zip(panels, devices, strict=False):

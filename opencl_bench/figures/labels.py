@@ -15,7 +15,7 @@ PLATFORMS = MappingProxyType(
         "portable computing language": "PoCL",
         "intel(r) opencl": "Intel",
         "intel(r) opencl graphics": "Intel graphics",
-        "nvidia cuda": "CUDA",
+        "nvidia cuda": "OpenCL",  # what it calls itself is misread as CUDA kernels
         "nvidia cuda driver": "PTX",
         "amd accelerated parallel processing": "AMD APP",
         "oclgrind": "Oclgrind",

@@ -173,7 +173,7 @@ def _check_presets(rows: pd.DataFrame) -> None:
         own = rows[(rows["label"] == label) & (rows["benchmark"] == benchmark)]
         raise InvalidInputError(
             f"{benchmark} was measured on {label} at several presets, which don't compare; "
-            f"choose one: {', '.join(names_of(own, 'preset'))}"
+            f"choose one with --preset (preset= in Python): {', '.join(names_of(own, 'preset'))}"
         )
 
 

@@ -5,10 +5,7 @@ KernelQuestions ─▶ find the source ─▶ lower ─▶ predictions ─▶ co
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,12 +18,10 @@ from coarsen.runtime.targets import Target
 
 from ..benchmark import Benchmark, Definitions
 from ..kernel_source import find_measured
+from ..processes import mapped
 from ..sweep.compile_service import build_options, ir_hash_of
 from .pairs import before_of, pairs_of
 from .questions import CodeQuestion, KernelAnswers, KernelQuestions, PredictionAnswer, PredictionQuestion
-
-# So few kernels are done before a second process has started.
-_FEW = 24
 
 CHANGED = (
     "What is shown is not what was measured, at least not on every device: the kernel, its inputs or the compiler "
@@ -58,13 +53,9 @@ def all_answers(asked: Sequence[KernelQuestions], processes: int | None = None) 
 
     Args:
         asked: one entry for each kernel.
-        processes: how many work on it; as many as there are processors if None.
+        processes: how many work on it; see `processes.mapped`.
     """
-    count = min(processes or len(os.sched_getaffinity(0)), len(asked) // _FEW)
-    if count < 2:
-        return list(map(answers_of, asked))
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(answers_of, asked, chunksize=8))
+    return mapped(answers_of, asked, processes)
 
 
 def answers_of(asked: KernelQuestions) -> KernelAnswers:

@@ -51,17 +51,18 @@ class _KernelData:
         return {place: sweep.kernels[self.name] for place, sweep in self.sweeps.items()}
 
 
-def report_of(results: Results, kernels: Path | None = None) -> Report:
+def report_of(results: Results, kernels: Path | None = None, processes: int | None = None) -> Report:
     """All that the page says of some measurements.
 
     Args:
         results: of any kernels, devices and presets; what is of several presets is kept apart.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+        processes: how many predict and coarsen; see `processes.mapped`.
     """
     sweeps = sweeps_of(results.measurements)
     places = places_of(sweeps)
     data = [_data(name, sweeps, places, kernels) for name in sorted(results.benchmarks, key=_natural)]
-    answers = all_answers([_questions(kernel, kernels) for kernel in data])
+    answers = all_answers([_questions(kernel, kernels) for kernel in data], processes)
     own_slugs = slugs(kernel.name for kernel in data)
     started = sorted(row.started_at for row in results.measurements)
     return Report(

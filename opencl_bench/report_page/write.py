@@ -11,7 +11,9 @@ from .extract import report_of
 from .page import page_of
 
 
-def write_report(results: Results, path: str | Path, *, kernels: str | Path | None = None) -> None:
+def write_report(
+    results: Results, path: str | Path, *, kernels: str | Path | None = None, processes: int | None = None
+) -> None:
     """Write measurements as one self-contained HTML page, which a browser shows without any network.
 
     It has the best configuration of each kernel on each device, speed-up curves with intervals, what the default
@@ -23,9 +25,11 @@ def write_report(results: Results, path: str | Path, *, kernels: str | Path | No
         path: the file, written in one step in place of one that may be there.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's; without it their
             source is not known.
+        processes: how many predict and coarsen. None: as many as there are processors, but for a script just one;
+            one that has its work under `if __name__ == "__main__":` may say more.
 
     Raises:
         InvalidInputError: the file can't be written.
     """
-    report = report_of(results, None if kernels is None else Path(kernels))
+    report = report_of(results, None if kernels is None else Path(kernels), processes)
     replace_file(page_of(report).encode(), Path(path))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.types import AddressSpace
 
 from .check_signature import declared_type, kind_of
 from .element_types import ElementType
@@ -40,7 +41,7 @@ integer_tolerance = 0
 global_size = {global_size}  # CHECK
 local_size = {local_size}
 # What a sweep tries:
-local_sizes = {local_sizes}
+local_sizes = {local_sizes}{check_local_sizes}
 # What the kernel asks of local sizes and macros; where it does not hold, nothing is measured:
 # conditions = ["local_size_0 == TILE", "local_size_1 <= 16"]
 
@@ -83,11 +84,18 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         global_size=_array(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
+        check_local_sizes="  # CHECK: is the kernel's local memory large enough?" if _may_outgrow(kernel) else "",
         tunables=_tunables(tunables),
         sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
     )
     entries = (_argument(entry, kinds[entry.name], launch, uses[entry.name]) for entry in kernel.arguments)
     return head + "".join(entries)
+
+
+def _may_outgrow(kernel: Kernel) -> bool:
+    """Whether a larger work-group may be too large for local memory whose size the kernel fixes."""
+    is_local = (variable.address_space == AddressSpace.LOCAL for variable in kernel.globals.values())
+    return kernel.required_work_group_size is None and any(is_local)
 
 
 def _tunables(values: Mapping[str, str]) -> str:
@@ -106,7 +114,7 @@ def _kind(kernel: Kernel, parameter: Argument) -> str:
     if kind is None or (kind == "scalar" and declared_type(parameter) is None):
         raise InvalidInputError(
             f"the kernel '{kernel.name}': its parameter '{parameter.name}' is of type {parameter.type_name}, "
-            "which a benchmark can't have"
+            "which a benchmark can't have; time it in a program of your own, with coarsen.Program"
         )
     return kind
 

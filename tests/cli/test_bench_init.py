@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,20 @@ def test_a_demanded_work_group_is_kept(tmp_path: Path) -> None:
     assert all(preset.size["n"] % 12 == 0 for preset in read.presets.values())
 
 
+def test_local_sizes_are_to_be_checked_where_the_kernel_fixes_its_local_memory(tmp_path: Path) -> None:
+    kernel = tmp_path / "tile.cl"
+    kernel.write_text(
+        "kernel void tile(global int *o) { local int t[128]; int l = get_local_id(0); t[l] = l;"
+        "barrier(CLK_LOCAL_MEM_FENCE); o[l] = t[127 - l]; }\n"
+    )
+    initialised(kernel)
+    mark = re.compile(r"^local_sizes = .*# CHECK: is the kernel's local memory large enough", re.MULTILINE)
+    assert mark.search(kernel.with_suffix(".toml").read_text())
+    kernel.write_text("kernel void tile(global int *o) { o[get_global_id(0)] = 1; }\n")
+    initialised(kernel, force=True)
+    assert not mark.search(kernel.with_suffix(".toml").read_text())
+
+
 def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     kernel = tmp_path / "one.cl"
     kernel.write_text("kernel void one(global int *o) { o[get_global_id(0)] = 1; }\n")
@@ -142,7 +157,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     [
         (
             "global int *o, read_only image2d_t picture",
-            "'picture' is of type image2d_t, which a benchmark can't have",
+            "'picture' is of type image2d_t, which a benchmark can't have; time it in a program of your own",
         ),
         ("global int *o, struct pair { int a, b; } p", "'p' is of type struct pair, which a benchmark can't have"),
         ("global const int *o", "the kernel 'k' has no buffer that it may write"),

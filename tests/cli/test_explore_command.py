@@ -162,7 +162,8 @@ def test_several_presets_need_a_choice(tmp_path: Path, run: Run) -> None:
     outcome = run("explore", "--from", path)
     assert outcome.code == 2
     assert outcome.error == (
-        "sgemm was measured on Intel Xeon (Intel) at several presets, which don't compare; choose one: cpu, test"
+        "sgemm was measured on Intel Xeon (Intel) at several presets, which don't compare; "
+        "choose one with --preset (preset= in Python): cpu, test"
     )
     assert run("explore", "--from", path, "--preset", "cpu").code == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 
@@ -114,6 +115,17 @@ def test_it_stays_at_one_far_from_all_it_knows(fitted: Fitted) -> None:
     assert predicted.factor == 1
     assert "instructions" in predicted.reason
     assert "\n" not in predicted.reason
+
+
+def test_a_distance_that_is_barely_too_large_is_told_from_the_limit(fitted: Fitted) -> None:
+    random = np.random.default_rng(1)
+    kernel = made_up_kernel(0, random, size=500.0)
+    device = DEVICE_DESCRIPTORS["intel"]
+    distance = fitted.model.predict(kernel.table, kernel.mechanism, device).nearest[0].distance
+    barely = replace(fitted.model.neighbourhood, limit=distance - 0.0003)
+    reason = replace(fitted.model, neighbourhood=barely).predict(kernel.table, kernel.mechanism, device).reason
+    told, limit = (float(number) for number in re.findall(r"\d+\.\d+", reason)[:2])
+    assert told > limit
 
 
 def test_it_seldom_abstains_among_kernels_like_those_it_knows(asked: Asked) -> None:

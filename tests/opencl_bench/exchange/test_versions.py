@@ -32,6 +32,13 @@ def test_another_transform_makes_another_version() -> None:
     assert newest_versions([old, later]) == ([later], 1)
 
 
+def test_transforms_are_not_mixed_among_macro_values() -> None:
+    tiled = Candidate((16, 16), (), (("TILE", "8"),))
+    old, other = (some_measurement(started_at=EARLY, candidate=each) for each in (Candidate((16, 16)), tiled))
+    later = some_measurement(started_at=LATE, versions=(*old.environment.versions, (TRANSFORM, "2")))
+    assert newest_versions([old, other, later]) == ([later], 2)
+
+
 def test_what_stands_beside_each_other_is_kept() -> None:
     changes = (
         {"device": "another"},

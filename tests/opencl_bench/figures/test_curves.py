@@ -235,7 +235,7 @@ def test_a_page_holds_the_whole_suite() -> None:
     width, height = figure.get_size_inches()
     assert width <= 6.71 and height <= 10.11
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        *("AMD EPYC (Intel)", "AMD EPYC (PoCL)", "NVIDIA H200 (CUDA)", "some configurations failed"),
+        *("AMD EPYC (Intel)", "AMD EPYC (PoCL)", "NVIDIA H200 (OpenCL)", "some configurations failed"),
     ]
 
 

@@ -31,7 +31,7 @@ def test_short_devices(name: str, short: str) -> None:
     [
         ("Portable Computing Language", "PoCL"),
         ("Intel(R) OpenCL", "Intel"),
-        ("NVIDIA CUDA", "CUDA"),
+        ("NVIDIA CUDA", "OpenCL"),
         ("rusticl", "rusticl"),
     ],
 )
@@ -42,7 +42,7 @@ def test_short_platforms(name: str, short: str) -> None:
 def test_devices_are_told_apart_by_their_platforms() -> None:
     rows = frame_of(row("mt", **place) for place in (POCL, INTEL, NVIDIA, POCL))
     assert list(device_labels(rows)) == [
-        *("AMD EPYC (PoCL)", "AMD EPYC (Intel)", "NVIDIA H200 (CUDA)", "AMD EPYC (PoCL)"),
+        *("AMD EPYC (PoCL)", "AMD EPYC (Intel)", "NVIDIA H200 (OpenCL)", "AMD EPYC (PoCL)"),
     ]
 
 
@@ -65,4 +65,4 @@ def test_what_differs_is_named_only_where_it_must_be(
 ) -> None:
     places = [POCL | {column: value} for value in values]
     rows = frame_of(row("mt", **place) for place in (*places, NVIDIA))
-    assert list(device_labels(rows)) == [*labels, "NVIDIA H200 (CUDA)"]
+    assert list(device_labels(rows)) == [*labels, "NVIDIA H200 (OpenCL)"]

@@ -49,7 +49,7 @@ def test_devices_of_different_sizes_stand_side_by_side(
 ) -> None:
     text = written(draw(four_devices))
     assert (
-        "Problem sizes differ: preset gpu on NVIDIA H200 (CUDA) and NVIDIA H200 (PTX); "
+        "Problem sizes differ: preset gpu on NVIDIA H200 (OpenCL) and NVIDIA H200 (PTX); "
         "preset test on AMD EPYC (Intel) and AMD EPYC (PoCL)."
     ) in text
     assert ("What is lost may be lost to the sizes as well." in text) == (draw is draw_portability)
@@ -106,7 +106,7 @@ def test_cells_are_square(places: tuple[dict[str, str], ...]) -> None:
             [row("mt", 2, 2.0), row("mt", 2, None, **POCL), row("mt", 2, 0.5, **NVIDIA)],
             "device",
             "Coarsening makes mt 2.00 times as fast on AMD EPYC (Intel) at factor 2, and does not help it on "
-            "NVIDIA H200 (CUDA); mt has no result on AMD EPYC (PoCL)",
+            "NVIDIA H200 (OpenCL); mt has no result on AMD EPYC (PoCL)",
         ),
         ([row("mt", 2, None)], "device", "mt has no result on AMD EPYC (Intel)"),
         (

@@ -60,7 +60,8 @@ def test_the_same_configuration_on_two_devices_is_two_rows() -> None:
         ([row("mt", role="selection")], "none of the measurements compares a configuration with the baseline yet"),
         (
             [row("mt", preset="test"), row("mt", preset="cpu"), row("sgemm")],
-            "mt was measured on AMD EPYC (Intel) at several presets, which don't compare; choose one: cpu, test",
+            "mt was measured on AMD EPYC (Intel) at several presets, which don't compare; "
+            "choose one with --preset (preset= in Python): cpu, test",
         ),
     ],
 )

@@ -86,6 +86,15 @@ def test_what_is_drawn() -> None:
     assert drawn(intel, "one") == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_the_note_says_what_faster_means_where_there_are_intervals(known: bool) -> None:
+    frame = frame_of(FEW)
+    if not known:
+        frame[["low", "high"]] = np.nan
+    said = "".join(text.get_text() for text in draw_violins(frame).texts)
+    assert ("Faster: the whole 95 % interval lies above 1." in said.replace("\n", " ")) is known
+
+
 def test_every_point_of_the_whole_suite_is_shown() -> None:
     frame = sweep_frame((POCL, INTEL))
     figure = draw_violins(frame)

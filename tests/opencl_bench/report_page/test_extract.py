@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import coarsen
-from coarsen.opencl_bench import Results, find_benchmark
+from coarsen.opencl_bench import Results, find_benchmark, processes
 from coarsen.opencl_bench.measurement import Invalidity, Oracle, Role
 from coarsen.opencl_bench.report_page.answers import CHANGED
 from coarsen.opencl_bench.report_page.content import EXCLUDED, FAILED, MEASURED, Report
@@ -21,13 +21,13 @@ from tests.opencl_bench.figures.sweeps import compared, two_devices
 
 from .conftest import section_of
 
-POCL_SLUG, CUDA_SLUG, PTX_SLUG = "amd-epyc-pocl", "nvidia-h200-cuda", "nvidia-h200-ptx"
+POCL_SLUG, OPENCL_SLUG, PTX_SLUG = "amd-epyc-pocl", "nvidia-h200-opencl", "nvidia-h200-ptx"
 
 
 def test_devices_at_their_own_presets(report: Report, results: Results) -> None:
     assert [(place.slug, place.preset) for place in report.places] == [
         (POCL_SLUG, "cpu"),
-        (CUDA_SLUG, "gpu"),
+        (OPENCL_SLUG, "gpu"),
         (PTX_SLUG, "gpu"),
     ]
     assert report.rows == len(results) == sum(sum(place.endings.values()) for place in report.places)
@@ -35,6 +35,11 @@ def test_devices_at_their_own_presets(report: Report, results: Results) -> None:
         own = [row for row in results.measurements if row.subject.preset == place.preset]
         assert Counter(row.invalidity.value for row in own)["correct"] >= place.endings["correct"] > 0
     assert {place.measured for place in report.places} == {1, 2}  # sobel has no PTX form
+
+
+def test_in_several_processes_the_same(report: Report, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "FEW", 1)
+    assert report_of(results, processes=2) == report
 
 
 def test_the_best_are_those_of_the_results(report: Report, results: Results) -> None:
@@ -65,7 +70,7 @@ def test_choices_are_the_models_and_their_speedups_the_measured_ones(report: Rep
 
 def test_choices_along_each_dimension(report: Report) -> None:
     found = {(choice.place, choice.dimension) for choice in section_of(report, "sobel").choices}
-    assert found == {(POCL_SLUG, 0), (POCL_SLUG, 1), (CUDA_SLUG, 0), (CUDA_SLUG, 1)}
+    assert found == {(POCL_SLUG, 0), (POCL_SLUG, 1), (OPENCL_SLUG, 0), (OPENCL_SLUG, 1)}
     assert all("abstains" in choice.note and choice.factor == 1 for choice in section_of(report, "sobel").choices)
 
 
@@ -127,11 +132,11 @@ def test_other_code_and_another_kernel_are_told() -> None:
     assert any("not timed again" in remark for remark in nbody.remarks)
 
 
-@pytest.mark.parametrize("first", [CUDA_SLUG, POCL_SLUG])
+@pytest.mark.parametrize("first", [OPENCL_SLUG, POCL_SLUG])
 def test_a_version_that_only_one_device_had_is_told(results: Results, first: str) -> None:
     """Whichever device comes first."""
     spmv = results.only(benchmarks=["spmv"]).measurements
-    ordered = sorted(spmv, key=lambda row: ("H200" in row.environment.device) != (first == CUDA_SLUG))
+    ordered = sorted(spmv, key=lambda row: ("H200" in row.environment.device) != (first == OPENCL_SLUG))
     old = [replace(row, subject=replace(row.subject, ir_hash="0" * 64)) for row in ordered[:3]]
     kept = [row for row in ordered[3:] if row.environment != ordered[0].environment]
     (kernel,) = report_of(Results((*old, *kept), "here")).kernels

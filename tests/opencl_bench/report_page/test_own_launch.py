@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from coarsen.opencl_bench import find_benchmark
@@ -51,7 +53,7 @@ def test_over_the_same_launch_uncoarsened() -> None:
 
 
 def test_what_was_timed_against_another_baseline_is_left_out() -> None:
-    earlier = {"baseline": Candidate((128,)), "started_at": "2020-01-01T00:00:00+00:00"}
+    earlier: dict[str, Any] = {"baseline": Candidate((128,)), "started_at": "2020-01-01T00:00:00+00:00"}
     (curve,) = own_curves(NBODY, [own(1, 300, **earlier), own(16, 10, **earlier), *ROWS])
     assert [point.factor for point in curve.points] == [1, 2, 4, 8]
     assert curve.best.factor == 2
