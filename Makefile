@@ -28,6 +28,7 @@ lint: $(VENV)/.test-installed
 # The documentation as pages, in build/site; a broken link is an error.
 docs: $(VENV)/.test-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html"
 
 # The same at http://127.0.0.1:8000, built anew when a page changes.
 docs-serve: $(VENV)/.test-installed
@@ -47,9 +48,11 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.demo-installed: $(VENV)/.created pyproject.toml
-	$(BIN)/pip install --quiet --editable '.[cpu]'
+	@echo "installing into $(VENV), some minutes"
+	$(BIN)/pip install -qq --editable '.[cpu]'
 	touch $@
 
 $(VENV)/.test-installed: $(VENV)/.created pyproject.toml
-	$(BIN)/pip install --quiet --editable '.[test]'
+	@echo "installing into $(VENV), some minutes"
+	$(BIN)/pip install -qq --editable '.[test]'
 	touch $@

@@ -19,6 +19,7 @@ from typing import Any
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 _TABLE = re.compile(r"<table[^>]*>")
+_BRACKET = re.compile(r"[\[\]]")
 _LINK = re.compile(r"\]\((?P<target>[^)\s#]+)")
 
 
@@ -64,7 +65,7 @@ def _output(output: Mapping[str, Any], page: NotebookPage) -> Iterator[str]:
         return
     data = output.get("data", {})
     if "image/png" in data:
-        yield _figure(data, page)
+        yield _figure(output, page)
     elif "text/html" in data:
         yield f'<div class="output">\n{_unstyled("".join(data["text/html"]))}\n</div>'
     elif "text/markdown" in data:
@@ -78,11 +79,13 @@ def _unstyled(html: str) -> str:
     return _TABLE.sub("<table>", _STYLE.sub("", html)).strip()
 
 
-def _figure(data: Mapping[str, Any], page: NotebookPage) -> str:
-    name = f"{page.name}-{len(page.figures) + 1}.png"
-    page.figures[name] = base64.b64decode("".join(data["image/png"]))
+def _figure(output: Mapping[str, Any], page: NotebookPage) -> str:
+    number = len(page.figures) + 1
+    name = f"{page.name}-{number}.png"
+    page.figures[name] = base64.b64decode("".join(output["data"]["image/png"]))
+    finding = output.get("metadata", {}).get("image/png", {}).get("alt", f"Figure {number} of this notebook")
     # A link to itself: on a phone a figure is to be had in its own size.
-    return f"[![Figure {len(page.figures)} of this notebook]({name}){{ .figure }}]({name})"
+    return f"[![{_BRACKET.sub('', finding)}]({name}){{ .figure }}]({name})"
 
 
 def _text(text: str | list[str]) -> str:

@@ -148,8 +148,10 @@ function startCurves() {
     plot.tabIndex = 0;
     plot.setAttribute("role", "group");
     plot.setAttribute("aria-label", plot.dataset.name + ". The arrow keys read its values.");
-    plot.parentElement.querySelector(".readout").hidden = false;
-    point(plot, null);
+    const readout = plot.parentElement.querySelector(".readout");
+    readout.hidden = false;
+    // Not before the reader is there: a screen reader would announce every chart of the page.
+    plot.addEventListener("focusin", () => readout.setAttribute("aria-live", "polite"), { once: true });
     plot.addEventListener("keydown", (event) => {
       if (event.key === "Escape") { point(plot, null); return; }
       if (!(event.key in STEPS) && event.key !== "Home" && event.key !== "End") return;
