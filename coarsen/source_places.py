@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from coarsen.errors import SourcePosition
-from coarsen.ir.kernel import Block, Kernel
+from coarsen.ir.kernel import Block, Instruction, Kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class SourcePlaces:
 
     def __init__(self, lowered: Kernel) -> None:
         self._values = {i.name: i.position for i in lowered.instructions() if i.name and i.position}
+        self._own = {i.name: place for i in lowered.instructions() if i.name and (place := _own_place(i))}
         self._branches = {b.name: b.terminator.position for b in lowered.blocks if b.terminator.position}
 
     def of_branch(self, block: Block) -> SourcePosition | None:
@@ -43,14 +44,22 @@ class SourcePlaces:
         )
 
     def lines(self, blocks: Iterable[Block]) -> Lines | None:
-        """The lines of the kernel's own file that blocks have instructions from; None where there are none."""
+        """The lines of the kernel itself that blocks have instructions from; None where there are none.
+
+        What was inlined counts as the line of its call. Lines of other files than the kernel's don't count.
+        """
         places = [
-            instruction.position or _found(instruction.name, self._values)
+            _own_place(instruction) or _found(instruction.name, self._own)
             for block in blocks
             for instruction in block.instructions
         ]
         numbers = [place.line for place in places if place is not None and not place.file]
         return Lines(min(numbers), max(numbers)) if numbers else None
+
+
+def _own_place(instruction: Instruction) -> SourcePosition | None:
+    """The place in the kernel: of the call, for what was inlined."""
+    return instruction.call_position or instruction.position
 
 
 def _found(name: str, known: Mapping[str, SourcePosition]) -> SourcePosition | None:

@@ -32,6 +32,14 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
         raise InvalidInputError(f"the kernel '{name}' is {where} in the suite, so it has no features") from None
 
 
+def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
+    """What `find_measured` finds; None where it finds nothing or a mistake."""
+    try:
+        return find_measured(name, kernels)
+    except InvalidInputError:
+        return None
+
+
 def measured_family(name: str) -> str:
     """The name that related kernels share: versions of one algorithm, synthetic kernels of one structure."""
     return synthetic_family(name) if name.startswith("synthetic-") else family_of(name)

@@ -139,7 +139,7 @@ def _table_row(result: SweepResult) -> list[str]:
     if best is None:
         return [*what, "", "none", result.problem or "no configuration ran", "", str(failed)]
     baseline = _baseline(best.baseline) if best.baseline else ""
-    verified = verified_against(best.oracle)
+    verified = verified_against(best.oracle, coarsened=bool(best.candidate.coarsenings))
     return [*what, baseline, str(best.candidate), str(speedup_of(best)), verified, str(failed)]
 
 

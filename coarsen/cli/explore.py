@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,10 +47,10 @@ def explore(
     preset: Preset = None,
     output: Output = None,
     show: Show = False,
-    by: By = CurveOf.DEVICE,
-    choice: Choice = Taken.BEST,
-    against: Against = OtherAxis.LOCAL_SIZE,
-    file_type: Type = FileType.SVG,
+    by: By = None,
+    choice: Choice = None,
+    against: Against = None,
+    file_type: Type = None,
     html: Html = None,
     kernels: Kernels = None,
     output_format: OutputFormat = Format.TABLE,
@@ -67,11 +68,15 @@ def explore(
     if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
     page = page_asked_for(html, kernels)
-    if page is None:
-        _check_output(figure, output, show, output_format)
+    look = {"--by": by, "--choice": choice, "--against": against, "--type": file_type}
+    of_figures = _given({"-o": output, "--show": show, **look})
+    if page is not None:
+        as_json = {"-f json": output_format is Format.JSON}
+        check_page(page, [*_given({"FIGURE": figure}), *of_figures, *_given(as_json)])
+    elif figure is None:
+        _check_table(of_figures)
     else:
-        others = {"FIGURE": figure, "-o": output, "--show": show, "-f json": output_format is Format.JSON}
-        check_page(page, [option for option, value in others.items() if value])
+        _check_output(figure, output, show, output_format)
     from coarsen.cli.explore_data import Wanted, chosen_results
 
     wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
@@ -84,11 +89,12 @@ def explore(
         return
     from coarsen.cli.explore_figures import look_of, request_of
 
-    request = request_of(results.measurements, figure.value, look_of(by.value, choice.value, against.value))
+    look_asked_for = look_of(by or CurveOf.DEVICE, choice or Taken.BEST, against or OtherAxis.LOCAL_SIZE)
+    request = request_of(results.measurements, figure.value, look_asked_for)
     if output_format is Format.JSON:
         _print_numbers(request)
     if output is not None or show:
-        _draw(request, output, file_type.value, show)
+        _draw(request, output, file_type or FileType.SVG, show)
 
 
 def _check_packages() -> None:
@@ -98,18 +104,27 @@ def _check_packages() -> None:
         raise InvalidInputError("exploring needs more packages: pip install 'coarsen[bench]'")
 
 
-def _check_output(figure: FigureName | None, output: Path | None, show: bool, output_format: Format) -> None:
+def _given(options: Mapping[str, object]) -> list[str]:
+    """The names of those that have a value."""
+    return [option for option, value in options.items() if value]
+
+
+def _check_table(of_figures: Sequence[str]) -> None:
+    """Raises InvalidInputError where there are options that only a figure has."""
+    if of_figures:
+        verb = "is" if len(of_figures) == 1 else "are"
+        names = ", ".join(FigureName)
+        raise InvalidInputError(f"{' and '.join(of_figures)} {verb} for a figure; name one of {names}")
+
+
+def _check_output(figure: FigureName, output: Path | None, show: bool, output_format: Format) -> None:
     """Find out before anything is read. Raises InvalidInputError."""
     from coarsen.opencl_bench.figures.files import file_type as type_of
 
-    if figure is None:
-        if output is not None or show:
-            names = ", ".join(FigureName)
-            raise InvalidInputError(f"{'-o' if output else '--show'} is for a figure; name one of {names}")
-    elif output is None and not show and output_format is Format.TABLE:
+    if output is None and not show and output_format is Format.TABLE:
         where = "FOLDER" if figure is FigureName.ALL else "FILE"
         raise InvalidInputError(f"where shall the figure go? -o {where} writes it, --show opens a window")
-    elif figure is FigureName.ALL and output is not None:
+    if figure is FigureName.ALL and output is not None:
         _make_folder(output)
     elif output is not None:
         type_of(output)

@@ -80,16 +80,26 @@ Output = Annotated[
     ),
 ]
 Show = Annotated[bool, typer.Option("--show", help="Open a window with the figure.")]
-By = Annotated[CurveOf, typer.Option("--by", help="What a curve is of; all but device are of one device.")]
+# How the figures look: what is left out is None, so that it can be told from what was asked for.
+By = Annotated[
+    CurveOf | None,
+    typer.Option("--by", help="What a curve is of; all but device are of one device.  [default: device]"),
+]
 Choice = Annotated[
-    Taken,
+    Taken | None,
     typer.Option(
         "--choice",
-        help="What the curves take at each factor: the best, or the best with the baseline's local size.",
+        help="What the curves take at each factor: the best, or the best with the baseline's local size.  "
+        "[default: best]",
     ),
 ]
-Against = Annotated[OtherAxis, typer.Option("--against", help="The other axis of the Hinton diagram.")]
-Type = Annotated[FileType, typer.Option("--type", help="The type of the files that all writes.")]
+Against = Annotated[
+    OtherAxis | None,
+    typer.Option("--against", help="The other axis of the Hinton diagram.  [default: local-size]"),
+]
+Type = Annotated[
+    FileType | None, typer.Option("--type", help="The type of the files that all writes.  [default: svg]")
+]
 Html = Annotated[
     Path | None,
     typer.Option(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # So many kernels take longer than a reader waits without a word.
 _MANY = 30
+# More names are of no use in a note.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def check_page(page: Page, others: Sequence[str]) -> None:
 def write_page(results: Results, page: Page) -> None:
     """Write it. Raises InvalidInputError where the file can't be written."""
     # Imported late: it loads the template engine and the models.
+    from coarsen.opencl_bench.kernel_source import known_kernel
     from coarsen.opencl_bench.processes import processors
     from coarsen.opencl_bench.report_page import write_report
 
@@ -73,4 +76,15 @@ def write_page(results: Results, page: Page) -> None:
     if kernels > _MANY:
         note(f"predicting, coarsening and drawing {kernels} kernels")
     write_report(results, page.path, kernels=page.kernels, processes=processors())
+    unknown = [name for name in results.benchmarks if known_kernel(name, page.kernels) is None]
+    if unknown:
+        note(_without_source(unknown, page))
     note(f"written: {page.path}")
+
+
+def _without_source(names: Sequence[str], page: Page) -> str:
+    """What the page lacks of kernels that are neither the suite's nor described, and what mends it."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    remedy = "--kernels FOLDER names the folder with descriptions (NAME.toml)"
+    why = remedy if page.kernels is None else "it says why"
+    return f"the page has neither source nor predictions of {', '.join(names[:_NAMED])}{more}; {why}"

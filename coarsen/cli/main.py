@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -45,6 +46,7 @@ COMMANDS = MappingProxyType(
 SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack")})
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_BRACES = re.compile(r"^\{(.+)\}")
 _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_settings": _CONTEXT}
 
 
@@ -80,6 +82,14 @@ class LazyCommands(TyperGroup):
         return name, load_command(name) if name else None, rest
 
 
+class PlainUsage(TyperCommand):
+    """A command whose usage names what is required without the braces that some versions of typer put there."""
+
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The words of the usage."""
+        return [_BRACES.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
+
 def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no public type)
     """Import a command's module and make a command of its function, with the options that all have."""
     module = importlib.import_module(f"coarsen.cli.{name.replace(' ', '_')}")
@@ -94,7 +104,7 @@ def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no pu
 
 def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
     application = typer.Typer(**_PLAIN)
-    application.command(name, context_settings=_CONTEXT)(function)
+    application.command(name, cls=PlainUsage, context_settings=_CONTEXT)(function)
     return typer.main.get_command(application)
 
 
@@ -103,7 +113,7 @@ def _group_of(group: Group) -> Any:  # noqa: ANN401
     settings: Any = {"invoke_without_command": True, "help": group.description}
     application.callback(context_settings=_CONTEXT, **settings)(_help_of_group)
     for name, function in group.commands.items():
-        application.command(name, context_settings=_CONTEXT)(function)
+        application.command(name, cls=PlainUsage, context_settings=_CONTEXT)(function)
     return typer.main.get_command(application)
 
 

@@ -18,7 +18,7 @@ The rest is there unless the kernel is refused:
         outside             instructions, uniform, shared, work of what stands outside of divergent regions
         regions             a list in the order of the code, of
             file, line, column  of the branch that begins it; null where that isn't known
-            first_line, last_line   of its code in the kernel's own file, or null
+            first_line, last_line   of its code in the kernel itself, an inlined call's where it stands, or null
             block               the name of the block, in LLVM IR, whose branch begins it
             treatment           "copies", "fast path" or "lock-step"
             reason              null, or why not more: code (of `coarsen.codes.REGION_REASONS`), sentence

@@ -100,7 +100,8 @@ def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
     yield "outcome", measurement.invalidity.value
     yield "reason", measurement.reason
     if measurement.invalidity is Invalidity.CORRECT:
-        yield "verified against", verified_against(measurement.oracle)
+        coarsened = bool(measurement.candidate.coarsenings)
+        yield "verified against", verified_against(measurement.oracle, coarsened=coarsened)
         yield "time", _times(measurement.nanoseconds)
         yield "time of the baseline", _times(measurement.baseline_nanoseconds)
         yield "speed-up", str(speedup_of(measurement) or "")

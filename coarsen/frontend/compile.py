@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,18 @@ _FIXED_OPTIONS = (
     # Optimisable IR that no pass has touched, with names and source positions.
     *("-O2", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names", "-g", "-cl-kernel-arg-info"),
     *("-fno-color-diagnostics", "-fno-caret-diagnostics"),
+)
+# What OpenCL C 2.0 brought, as clang says that it does not know it.
+_NEWER = re.compile(
+    r"error: (?:use of undeclared identifier|unknown type name|implicit declaration of function) '(?:"
+    r"work_group_(?:barrier|all|any|broadcast|(?:reduce|scan_inclusive|scan_exclusive)_(?:add|min|max))|"
+    r"get_enqueued_local_size|get_(?:global|local)_linear_id|to_(?:global|local|private)|get_fence|ctz|"
+    r"atomic_(?:\w+_explicit|u?int|u?long|float|double|flag|init|load|store|exchange|compare_exchange_\w+|fetch_\w+|"
+    r"flag_\w+|work_item_fence)|memory_(?:order|scope)\w*|pipe|(?:read|write)_pipe|reserve_id_t)'"
+    r"|error: OpenCL C version 1\.2 does not support the 'generic' type qualifier"
+)
+_NEWER_HINT = (
+    "this is compiled as OpenCL C 1.2, the default; --cl-std CL2.0 (-cl-std=CL2.0 in Python) may be meant"
 )
 
 
@@ -42,9 +55,9 @@ def compile_opencl_c(source: Source, options: BuildOptions) -> str:
     result = clang.run([*arguments, *options.clang_options, "-"], source.text)
     diagnostics = result.stderr.replace("<stdin>", str(source.path or "<source>")).strip()
     if result.returncode != 0:
-        raise InvalidInputError(
-            _errors_of(diagnostics) or f"{clang.command[0]} stopped with status {result.returncode}"
-        )
+        errors = _errors_of(diagnostics) or f"{clang.command[0]} stopped with status {result.returncode}"
+        is_newer = options.standard == BuildOptions().standard and _NEWER.search(errors)
+        raise InvalidInputError(f"{errors}\n{_NEWER_HINT}" if is_newer else errors)
     if diagnostics:
         _log.info("%s", diagnostics)
     return result.stdout

@@ -47,6 +47,7 @@ class Instruction:
 
     `text` is LLVM's line without indentation and without debug information; `incoming` names a phi's blocks, in
     the order of its operands; `targets` names the blocks that a terminator may go to, in LLVM's textual order.
+    `position` is where it was written; where that is an inlined function, `call_position` is the kernel's call.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Instruction:
     incoming: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     position: SourcePosition | None = None
+    call_position: SourcePosition | None = None
 
     @property
     def callee(self) -> str:

@@ -47,6 +47,11 @@ class Metadata:
         is_main = file in (self._main_file, "<stdin>")
         return SourcePosition(int(fields["line"]), max(int(fields.get("column", 0)), 1), "" if is_main else file)
 
+    def call_position(self, node: str) -> SourcePosition | None:
+        """The place of the outermost call that brought a `DILocation` in by inlining; None where none did."""
+        call = self._fields(node).get("inlinedAt", "").lstrip("!")
+        return (self.call_position(call) or self.position(call)) if call else None
+
     def without_debug(self, kept_text: str, attributes: str = "") -> str:
         """The definitions that `kept_text` and the named nodes still reach, debug information left out."""
         named = {key: body for key, body in self._nodes.items() if not key.isdigit() and key != "llvm.dbg.cu"}

@@ -155,6 +155,7 @@ class _Reader:
             incoming=tuple(_INCOMING.findall(line)) if opcode == "phi" else (),
             targets=targets,
             position=self._metadata.position(node) if node else None,
+            call_position=self._metadata.call_position(node) if node else None,
         )
 
     def _plain_operands(self, opcode: str, text: str, targets: tuple[str, ...]) -> tuple[Value, ...]:

@@ -82,11 +82,12 @@ def _filled(table: pd.DataFrame) -> pd.DataFrame:
     return filled.astype(dict.fromkeys(whole, "int64")).reset_index(drop=True)
 
 
-def verified_against(oracle: str) -> str:
-    """What the results were compared with, for a reader."""
+def verified_against(oracle: str, *, coarsened: bool) -> str:
+    """What the results of a configuration, coarsened or not, were compared with, for a reader."""
     words = {
         Oracle.REFERENCE.value: "reference",
         Oracle.UNCOARSENED.value: "uncoarsened kernel",
-        Oracle.NOTHING.value: "not verified",
+        # Where there is no reference, the uncoarsened kernel itself is what others are compared with.
+        Oracle.NOTHING.value: "not verified" if coarsened else "is the original",
     }
     return words.get(oracle, "")

@@ -44,7 +44,8 @@ class Place:
 class Best:
     """The best configuration of a kernel at a place; `speedup` is None where nothing has one.
 
-    `is_confirmed` says that it was timed once more, in a new process, and that this is that number.
+    `oracle` is what its results were compared with: "nothing" where it is not coarsened, and others were compared
+    with it. `is_confirmed` says that it was timed once more, in a new process, and that this is that number.
     """
 
     place: str
@@ -52,6 +53,7 @@ class Best:
     configuration: str
     speedup: Speedup | None
     oracle: str
+    is_coarsened: bool
     is_confirmed: bool
     measured: int
     excluded: int

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coarsen.errors import InvalidInputError
 from coarsen.transform.configuration import Configuration
 
-from ..benchmark import Benchmark, Definitions
+from ..benchmark import Definitions
 from ..candidate import shape
 from ..environment import TRANSFORM
-from ..kernel_source import find_measured
+from ..kernel_source import known_kernel
 from ..measure import Speedup
 from ..measurement import Measurement, Role
 from ..results import Results
@@ -93,17 +92,10 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: Path | None) -> _KernelData:
-    benchmark = _known(name, folder)
+    benchmark = known_kernel(name, folder)
     own = {place.slug: sweep for place, sweep in zip(places, sweeps, strict=True) if name in sweep.kernels}
     curves = {slug: own_curves(benchmark, sweep.kernels[name]) for slug, sweep in own.items()}
     return _KernelData(name, own, {place.slug: place.name for place in places}, curves)
-
-
-def _known(name: str, folder: Path | None) -> Benchmark | None:
-    try:
-        return find_measured(name, folder)
-    except InvalidInputError:
-        return None
 
 
 def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
@@ -217,6 +209,7 @@ def _best(place: str, row: Any, sweep: Sweep) -> Best:  # noqa: ANN401 (a row of
         configuration=row.configuration,
         speedup=gain,
         oracle=row.oracle,
+        is_coarsened=int(row.factor) > 1,
         is_confirmed=Role.CONFIRMATION in roles,
         measured=int(row.measured),
         excluded=int(row.excluded),

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from coarsen.distribution import __version__
 
 from ..figures.summary import verified_against
-from .content import FailureGroup, Report
+from ..measurement import Oracle
+from .content import Best, FailureGroup, Report
 from .drawing import drawn
 from .failures import ENDINGS
 from .summaries import choice_summaries
@@ -86,7 +87,7 @@ def _templates() -> Environment:
         "short": _short,
         "state": state_word,
         "tie": is_tie,
-        "verified": verified_against,
+        "verified": _verified,
     }
     return environment
 
@@ -153,6 +154,14 @@ def _short(text: str) -> str:
     """What comes before a colon, or the first words."""
     head = text.partition(":")[0]
     return head if len(head) <= _SHORT else f"{head[:_SHORT].rsplit(' ', 1)[0]} …"
+
+
+def _verified(best: Best) -> str:
+    """What is to be known of a best configuration's verification; nothing where it was against the reference."""
+    if best.oracle == Oracle.REFERENCE.value:
+        return ""
+    words = verified_against(best.oracle, coarsened=best.is_coarsened)
+    return f"verified against the {words}" if best.oracle == Oracle.UNCOARSENED.value else words
 
 
 def _configurations(groups: Sequence[FailureGroup]) -> int:

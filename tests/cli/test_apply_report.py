@@ -112,6 +112,19 @@ def test_each_coarsening_has_its_report(run: Run) -> None:
     assert lines[0] == lines[1] == {16}
 
 
+@pytest.mark.parametrize("place", ["above", "below", "header"])
+def test_lines_are_the_kernels_own_where_a_helper_is_inlined(place: str, folder: Path, run: Run) -> None:
+    helper = "float half_of(float x)\n{\n    return x / 2;\n}\n"
+    (folder / "helper.h").write_text(helper)
+    before = {"above": helper, "below": "float half_of(float x);\n", "header": '#include "helper.h"\n'}[place]
+    kernel = REGIONS.replace("values[i] * factor", "half_of(values[i])")
+    text = f"{before}{kernel}{helper if place == 'below' else ''}"
+    found = report(run, written(folder, "helped.cl", text), "--factor", 4)["coarsenings"][0]["regions"]
+    first, second = ((region["first_line"], region["last_line"]) for region in found)
+    above = before.count("\n")
+    assert (first, second) == ((above + 6, above + 9), (above + 11, above + 11))
+
+
 def test_factor_1_has_nothing_to_report(folder: Path, run: Run) -> None:
     assert report(run, "regions.cl", "--factor", 1)["coarsenings"] == []
     assert run("apply", "regions.cl", "--factor", 1, "--report").out == "kernel regions: not coarsened\n"

@@ -195,6 +195,12 @@ def test_an_empty_store(tmp_path: Path, run: Run) -> None:
     [
         (("-o", "x.svg"), "-o is for a figure; name one of curves, violins, hinton, portability, all"),
         (("--show",), "--show is for a figure; name one of curves, violins, hinton, portability, all"),
+        (("--by", "device"), "--by is for a figure; name one of curves, violins, hinton, portability, all"),
+        (
+            ("--choice", "best", "--type", "svg", "-f", "json"),
+            "--choice and --type are for a figure; name one of ",
+        ),
+        (("--against", "stride", "--show"), "--show and --against are for a figure; name one of "),
         (("curves",), "where shall the figure go? -o FILE writes it, --show opens a window"),
         (("all",), "where shall the figure go? -o FOLDER writes it, --show opens a window"),
         (("curves", "-o", "x.gif"), "x.gif: a figure's file ends in .png, .svg or .pdf"),

@@ -37,6 +37,25 @@ def test_from_a_file_and_from_a_store(results: Path, tmp_path: Path, run: Run) -
     assert pages[0].count('<article class="kernel"') == 2
 
 
+def test_kernels_without_a_source_are_named(tmp_path: Path, run: Run) -> None:
+    source, path = tmp_path / "results.csv", tmp_path / "page.html"
+    names = ["sgemm", *(f"mine{number}" for number in range(5))]
+    write_table([compared(1, 100, benchmark=name) for name in names], source)
+    written = f"coarsen: note: written: {path}"
+    few = ("explore", "--from", source, "-b", "sgemm", "-b", "mine0", "-b", "mine1", "--html", path)
+    assert run(*few).err.splitlines() == [
+        "coarsen: note: the page has neither source nor predictions of mine0, mine1; --kernels FOLDER names the "
+        "folder with descriptions (NAME.toml)",
+        written,
+    ]
+    assert " of mine0, mine1, mine2 and 2 more; " in run("explore", "--from", source, "--html", path).err
+    assert run(*few, "-q").err == ""
+    assert run(*few, "--kernels", tmp_path).err.splitlines() == [
+        "coarsen: note: the page has neither source nor predictions of mine0, mine1; it says why",
+        written,
+    ]
+
+
 def test_the_filters_hold(results: Path, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "page.html"
     assert run("explore", "--from", results, "-d", "pocl", "-b", "sgemm", "--html", path, "-q").code == 0
@@ -59,6 +78,11 @@ def test_several_presets_go_into_one_page(tmp_path: Path, run: Run) -> None:
         (("curves", "--html", "x.html"), "--html writes a page of its own; leave out FIGURE"),
         (("--html", "x.html", "-o", "x.svg"), "--html writes a page of its own; leave out -o"),
         (("all", "--html", "x.html", "--show"), "--html writes a page of its own; leave out FIGURE and --show"),
+        (("--html", "x.html", "--by", "device"), "--html writes a page of its own; leave out --by"),
+        (
+            ("--html", "x.html", "--choice", "best", "--against", "stride", "--type", "svg"),
+            "--html writes a page of its own; leave out --choice and --against and --type",
+        ),
         (("--html", "x.html", "-f", "json"), "--html writes a page of its own; leave out -f json"),
         (("--kernels", "."), "--kernels is for --html"),
         (("--html", "x.html", "--kernels", "nowhere"), "--kernels nowhere: there is no such folder"),

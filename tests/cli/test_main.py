@@ -99,6 +99,19 @@ def test_the_options_of_each_command(command: str, options: tuple[str, ...], run
     assert [option for option in options if option not in text] == []
 
 
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        *(("apply", "KERNEL.cl"), ("features", "KERNEL.cl"), ("bench init", "KERNEL.cl"), ("predict", "KERNEL")),
+        *(("results show", "KEY"), ("results import", "FILE..."), ("results merge", "OTHER-STORE")),
+        *(("bench", "[KERNEL]..."), ("explore", "[FIGURE]"), ("devices", "")),
+    ],
+)
+def test_the_usage_shows_what_is_required_plainly(command: str, arguments: str, run: Run) -> None:
+    usage = run(*command.split(), "--help").out.splitlines()[0]
+    assert usage == f"Usage: coarsen {command} [OPTIONS] {arguments}".rstrip()
+
+
 def test_version(run: Run) -> None:
     outcome = run("--version")
     assert (outcome.code, outcome.out) == (0, f"coarsen {version('coarsen')}\n")

@@ -76,6 +76,7 @@ def test_every_option_is_explained(site: Site, name: str) -> None:
         assert anchor in page.ids
         assert {option for option in options - shared if anchor + option not in page.ids} == set()
         assert all(option in page.text for option in options)
+    assert not re.search(r"coarsen [\w ]+ \[OPTIONS\] \{", page.text)
 
 
 def subcommands(command: object) -> list[tuple[str, object]]:

@@ -71,6 +71,35 @@ def test_syntax_error_in_text() -> None:
     assert message_of("kernel void store() {\n  missing = 1;\n}").startswith("<source>:2:3: error: ")
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "a[0] = work_group_reduce_add(a[1]);",
+        "a[0] = get_enqueued_local_size(0) + get_global_linear_id() + ctz(4);",
+        "atomic_fetch_add_explicit((global atomic_int *)a, 1, memory_order_relaxed, memory_scope_device);",
+        "work_group_barrier(CLK_LOCAL_MEM_FENCE);",
+        "generic int *p = a; p[0] = 1;",
+    ],
+)
+def test_what_a_newer_standard_has_is_hinted_at(statement: str) -> None:
+    source = f"kernel void k(global int *a) {{ {statement} }}"
+    first, *_, last = message_of(source).splitlines()
+    assert first.startswith("<source>:1:")
+    assert last.startswith("this is compiled as OpenCL C 1.2, the default; --cl-std CL2.0 ")
+    assert lower(source, options="-cl-std=CL2.0").name == "k"
+
+
+@pytest.mark.parametrize("name", ["work_groups", "atomic_ad", "get_globl_id", "pipes"])
+def test_a_misspelt_name_is_no_newer_standards(name: str) -> None:
+    assert "1.2" not in message_of(f"kernel void k(global int *a) {{ a[0] = {name}; }}")
+
+
+def test_who_chose_a_standard_needs_no_hint() -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        lower("kernel void k(global int *a) { a[0] = work_group_any(1); }", options="-cl-std=CL1.1")
+    assert "\n" not in str(caught.value)
+
+
 def test_error_in_included_file(tmp_path: Path) -> None:
     file(tmp_path, "helper.h", "\nint helper(int n) { return m; }\n")
     path = file(tmp_path, "kernel.cl", f'#include "helper.h"\n{KERNEL}')

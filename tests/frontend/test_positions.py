@@ -61,6 +61,14 @@ def test_both_calls_of_a_helper_keep_its_place() -> None:
     assert [i.position for i in products] == [SourcePosition(2, 11)] * 2
 
 
+def test_the_call_that_was_inlined_is_known_too() -> None:
+    kernel = lower(f"int third(int x) {{ return x / 3; }}\n{SOURCE.replace('x * 2', 'third(x) * 2')}")
+    for opcode, position in (("sdiv", SourcePosition(1, 29)), ("mul", SourcePosition(3, 21))):
+        inlined = only(kernel, opcode)
+        assert (inlined.position, inlined.call_position) == (position, SourcePosition(9, 16))
+    assert only(kernel, "store").call_position is None
+
+
 def test_no_debug_information_no_position() -> None:
     kernel = lower(
         "define spir_kernel void @k(ptr addrspace(1) %a) { store i32 1, ptr addrspace(1) %a\nret void }"

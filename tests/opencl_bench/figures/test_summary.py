@@ -76,8 +76,12 @@ def test_geometric_means() -> None:
 
 
 @pytest.mark.parametrize(
-    ("oracle", "words"),
-    [("reference", "reference"), ("uncoarsened", "uncoarsened kernel"), ("nothing", "not verified"), ("", "")],
+    ("oracle", "coarsened", "words"),
+    [
+        *(("reference", True, "reference"), ("reference", False, "reference")),
+        *(("uncoarsened", True, "uncoarsened kernel"), ("", False, "")),
+        *(("nothing", True, "not verified"), ("nothing", False, "is the original")),
+    ],
 )
-def test_what_it_was_verified_against(oracle: str, words: str) -> None:
-    assert verified_against(oracle) == words
+def test_what_it_was_verified_against(oracle: str, coarsened: bool, words: str) -> None:
+    assert verified_against(oracle, coarsened=coarsened) == words

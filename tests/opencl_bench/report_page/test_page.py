@@ -15,6 +15,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
+from coarsen.opencl_bench.measurement import Oracle
 from coarsen.opencl_bench.report_page.content import Report
 from coarsen.opencl_bench.report_page.extract import report_of
 from coarsen.opencl_bench.report_page.page import page_of
@@ -118,6 +119,22 @@ def test_names_and_reasons_are_text(nasty: str, seen: Seen) -> None:
     numbers = json.loads(next(text for tag, text in found.raw if tag == "script"))
     assert numbers["kernels"][0]["name"] == NASTY
     assert nasty.count("onerror=") > 3  # it is shown, as text
+
+
+@pytest.mark.parametrize(
+    ("percent", "oracle", "tag"),
+    [
+        (150, Oracle.NOTHING, "is the original"),
+        (50, Oracle.NOTHING, "not verified"),
+        (50, Oracle.UNCOARSENED, "verified against the uncoarsened kernel"),
+        (50, Oracle.REFERENCE, None),
+    ],
+)
+def test_what_the_best_was_verified_against(percent: int, oracle: Oracle, tag: str | None) -> None:
+    rows = [compared(1, 100, oracle=oracle), compared(2, percent, oracle=oracle)]
+    table = page_of(report_of(Results(tuple(rows), "here"))).partition('id="best"')[2].partition("</table>")[0]
+    tags = {"is the original", "not verified", "verified against the uncoarsened kernel", "reference"}
+    assert {each for each in tags if each in table} == ({tag} if tag else set())
 
 
 def test_slugs_differ_and_need_no_escaping() -> None:
