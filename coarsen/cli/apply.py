@@ -53,6 +53,9 @@ from coarsen.transform.transforms import Transforms, Use
 # Where lines part does not depend on how many work-items are merged.
 _ANY_FACTOR = 2
 
+# What a program that says nothing is built as by every implementation.
+_DEFAULT_STANDARD = "-cl-std=CL1.2"
+
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
     {
         Form.CL: lambda coarsened: coarsened.opencl_c,
@@ -142,6 +145,8 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
         note(with_file(assumption, request.file))
     for added in described_arguments(coarsened.kernel):
         note(f"pass for the added argument {added.name}: {added.sentence}")
+    if emit is Form.CL and coarsened.opencl_c_standard != _DEFAULT_STANDARD:
+        note(f"build it with {coarsened.opencl_c_standard}")
     write_result(content, output)
 
 

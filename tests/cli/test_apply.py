@@ -108,6 +108,19 @@ def test_build_options_reach_the_front_end(tmp_path: Path, run: Run) -> None:
     assert "add i32" in outcome.out and ", 41" in outcome.out
 
 
+def test_a_standard_that_the_source_needs_is_noted(tmp_path: Path, run: Run) -> None:
+    kernel = tmp_path / "either.cl"
+    kernel.write_text(
+        """kernel void either(global int *out, local int *tile, int which) {
+            int *from = which ? (int *)out : (int *)tile;
+            out[get_global_id(0)] = from[get_global_id(0)];
+        }"""
+    )
+    outcome = run("apply", kernel, "--factor", 2, "--cl-std", "CL2.0", "-o", tmp_path / "coarsened.cl")
+    assert (outcome.code, outcome.err) == (0, "coarsen: note: build it with -cl-std=CL2.0\n")
+    assert run("apply", kernel, "--factor", 2, "--cl-std", "CL2.0", "--emit", "ll").err == ""
+
+
 def test_assumptions_are_noted(halves: Path, run: Run) -> None:
     outcome = run("apply", halves, "--factor", 2)
     assert outcome.code == 0
