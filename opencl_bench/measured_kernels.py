@@ -37,8 +37,8 @@ def measure_kernels(
 ) -> Results:
     """Measure kernels on a device: every configuration of a space, verified, against the best uncoarsened one.
 
-    Each is compiled and run in a process of its own kind, which may crash or hang without harm. A configuration
-    that fails is a row with its reason. Where one of several kernels can't be measured at all, its error is raised
+    Each is compiled and run in processes that may crash or hang without harm. A configuration that fails is a row
+    with its reason. Where one of several kernels can't be measured at all, its error is raised
     when the others are done; only a `store` keeps their rows then.
 
     Args:
