@@ -200,12 +200,14 @@ class Report:
     """The whole page.
 
     Args:
-        origin: where the measurements are from.
+        origin: the names of the files or the store that the measurements are from, without their folders.
+        devices: how many there are; one may be several places.
         first, last: when the first and the last of them were made, UTC, ISO 8601.
         outdated: rows of earlier versions of the kernels, which were left out.
     """
 
     origin: str
+    devices: int
     first: str
     last: str
     outdated: int

@@ -65,7 +65,8 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
     own_slugs = slugs(kernel.name for kernel in data)
     started = sorted(row.started_at for row in results.measurements)
     return Report(
-        origin=results.place,
+        origin=_without_folders(results.place),
+        devices=len({row.environment.device for row in results.measurements}),
         first=started[0],
         last=started[-1],
         outdated=len(results.earlier),
@@ -75,6 +76,12 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
         ),
         remarks=tuple(_remarks(results)),
     )
+
+
+def _without_folders(place: str) -> str:
+    """Files by their names alone: whoever is sent the page need not know the sender's folders."""
+    parts = place.split(" and ")
+    return " and ".join(part if "://" in part else Path(part).name for part in parts)
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:

@@ -104,8 +104,9 @@ def _policy(style: str, script: str) -> str:
 
 
 def _counts(report: Report) -> str:
-    kernels, devices = len(report.kernels), len(report.places)
-    return f"{kernels} kernel{'' if kernels == 1 else 's'} on {devices} device{'' if devices == 1 else 's'}"
+    kernels, devices, places = len(report.kernels), report.devices, len(report.places)
+    ways = f" in {places} ways" if places > devices else ""
+    return f"{kernels} kernel{'' if kernels == 1 else 's'} on {devices} device{'' if devices == 1 else 's'}{ways}"
 
 
 def _lead(report: Report) -> str:

@@ -32,7 +32,9 @@ def test_from_a_file_and_from_a_store(results: Path, tmp_path: Path, run: Run) -
         path = tmp_path / f"page{len(pages)}.html"
         outcome = run("explore", *words, "--html", path)
         assert (outcome.code, outcome.out, outcome.err) == (0, "", f"coarsen: note: written: {path}\n")
-        pages.append(path.read_text(encoding="utf-8").replace(str(words[1]), "PLACE"))
+        html = path.read_text(encoding="utf-8")
+        assert str(tmp_path) not in html
+        pages.append(html.replace(words[1].name, "PLACE"))
     assert pages[0] == pages[1]
     assert pages[0].count('<article class="kernel"') == 2
 

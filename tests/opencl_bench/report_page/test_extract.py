@@ -37,6 +37,14 @@ def test_devices_at_their_own_presets(report: Report, results: Results) -> None:
     assert {place.measured for place in report.places} == {1, 2}  # sobel has no PTX form
 
 
+def test_the_page_names_no_folders_of_its_maker(report: Report) -> None:
+    assert report.origin == "pocl.parquet and h200.parquet"
+
+
+def test_a_device_that_is_given_two_forms_of_code_is_one_device(report: Report) -> None:
+    assert (report.devices, len(report.places)) == (2, 3)
+
+
 def test_in_several_processes_the_same(report: Report, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "FEW", 1)
     assert report_of(results, processes=2) == report
