@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 
@@ -99,13 +100,19 @@ def bootstrap_interval(
         raise InvalidInputError(f"samples must come in pairs, not {len(baseline)} and {len(candidate)}")
     if not 0 < level < 1:
         raise InvalidInputError(f"the level of an interval lies between 0 and 1, not {level}")
+    tail = (1 - level) / 2
+    low, high = np.quantile(resampled_ratios(baseline, candidate, seed), (tail, 1 - tail))
+    return float(low), float(high)
+
+
+def resampled_ratios(baseline: Sequence[float], candidate: Sequence[float], seed: int) -> NDArray[np.float64]:
+    """Bootstrap values of median(baseline) / median(candidate), (`RESAMPLES`,); see `bootstrap_interval`."""
     count = len(baseline)
     chosen = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
     numerator = np.median(np.asarray(baseline, np.float64)[chosen], axis=1)
     denominator = np.median(np.asarray(candidate, np.float64)[chosen], axis=1)
-    tail = (1 - level) / 2
-    low, high = np.quantile(numerator / denominator, (tail, 1 - tail))
-    return float(low), float(high)
+    ratios: NDArray[np.float64] = numerator / denominator
+    return ratios
 
 
 def speedup(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0) -> Speedup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -105,10 +104,10 @@ def _draw(report: Report, folder: Path) -> None:
 def _plan(methods: list[str] | None, devices: list[str] | None, seeds: int, dimension: int, unseen: bool) -> Plan:
     from coarsen.models.evaluation.entrants import entrant
     from coarsen.models.evaluation.evaluation import Plan
+    from coarsen.opencl_bench.processes import processors
 
     names = tuple(entrant(name).name for name in methods or DEFAULT_METHODS)
-    along, processors = checked_dimension(dimension), len(os.sched_getaffinity(0))
-    return Plan(names, seeds, along, tuple(devices or ()), unseen, processors)
+    return Plan(names, seeds, checked_dimension(dimension), tuple(devices or ()), unseen, processors())
 
 
 def _check_packages(plan: Plan) -> None:

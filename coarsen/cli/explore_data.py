@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coarsen.cli.messages import note
+from coarsen.cli.history import say_left_out
 from coarsen.opencl_bench.results import Results, read_results, stored_results
 
 
@@ -32,7 +32,5 @@ def chosen_results(store: str | None, files: Sequence[Path], wanted: Wanted) -> 
     """
     everything = read_results(*files) if files else stored_results(store)
     chosen = everything.only(devices=wanted.devices, benchmarks=wanted.benchmarks, preset=wanted.preset)
-    if chosen.earlier:
-        others = len(chosen.earlier)
-        note(f"{others} row{'' if others == 1 else 's'} of earlier versions of a kernel left out")
+    say_left_out(len(chosen.earlier))
     return chosen

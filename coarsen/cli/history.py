@@ -12,6 +12,11 @@ from coarsen.opencl_bench.measurement import Measurement
 def without_history(measurements: Iterable[Measurement]) -> list[Measurement]:
     """The rows of each kernel's newest version; says how many others there are."""
     rows, others = newest_versions(measurements)
+    say_left_out(others)
+    return rows
+
+
+def say_left_out(others: int) -> None:
+    """Say how many rows of earlier versions are not shown, if there are any."""
     if others:
         note(f"{others} row{'' if others == 1 else 's'} of earlier versions of a kernel left out")
-    return rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,9 +127,10 @@ def _fit(examples: Sequence[Example], seed: int) -> tuple[Fitted, tuple[Outcome,
     # Imported late: they load scikit-learn.
     from coarsen.models.default.out_of_bag import out_of_bag_outcomes
     from coarsen.models.default.training import train
+    from coarsen.opencl_bench.processes import processors
 
     note(f"fitting the forest on {counted(sum(bool(example.speedup) for example in examples), 'curve')}")
-    fitted = train(examples, seed, threads=len(os.sched_getaffinity(0)))
+    fitted = train(examples, seed, threads=processors())
     return fitted, out_of_bag_outcomes(fitted)
 
 

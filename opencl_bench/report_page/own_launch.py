@@ -13,12 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..benchmark import Benchmark, Definitions, LocalSize
 from ..candidate import Candidate
 from ..exchange.summaries import speedup_of
-from ..measure import RESAMPLES, Speedup
+from ..measure import Speedup, median, resampled_ratios
 from ..measurement import Invalidity, Measurement, Role
 from .content import EXCLUDED, FAILED, MEASURED, Point
 
@@ -121,21 +120,9 @@ def relative_speedup(row: Measurement, origin: Measurement) -> Speedup:
     Args:
         row: a measurement with times; `origin` another.
     """
-    own, other = _ratio(row), _ratio(origin)
+    times, others = ((each.baseline_nanoseconds, each.nanoseconds) for each in (row, origin))
+    own, other = (median(baseline) / median(runs) for baseline, runs in (times, others))
     level = row.method.level
-    resampled = _resampled(row, seed=0) / _resampled(origin, seed=1)
+    resampled = resampled_ratios(*times, seed=0) / resampled_ratios(*others, seed=1)
     low, high = np.quantile(resampled, ((1 - level) / 2, (1 + level) / 2))
     return Speedup(own / other, float(low), float(high))
-
-
-def _ratio(row: Measurement) -> float:
-    return float(np.median(row.baseline_nanoseconds) / np.median(row.nanoseconds))
-
-
-def _resampled(row: Measurement, seed: int) -> NDArray[np.float64]:
-    """Bootstrap values of a measurement's speed-up, pairs of neighbouring runs being drawn together, (r,)."""
-    count = len(row.nanoseconds)
-    drawn = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
-    baseline, own = (np.asarray(times, np.float64) for times in (row.baseline_nanoseconds, row.nanoseconds))
-    ratios: NDArray[np.float64] = np.median(baseline[drawn], axis=1) / np.median(own[drawn], axis=1)
-    return ratios
