@@ -152,6 +152,11 @@ class Benchmark:
         """The kernel's OpenCL C source."""
         return self.source_text or self.kernel_file.read_text(encoding="utf-8")
 
+    @property
+    def own_definitions(self) -> Definitions:
+        """The default values of the `-D` macros that can be tuned, in the order of their names."""
+        return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
+
     def content_hash(self, preset: str) -> str:
         """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
         size = sorted(self.preset(preset).size.items())

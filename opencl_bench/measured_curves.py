@@ -139,7 +139,7 @@ def _own_local_size(case: _Case) -> LocalSize:
 
 def _relative_speedups(case: _Case, local_size: LocalSize) -> dict[tuple[int, int], float] | None:
     """The speed-ups by dimension and factor over the uncoarsened launch; None where that has none."""
-    definitions = _own_definitions(case.benchmark)
+    definitions = case.benchmark.own_definitions
     wanted = [
         row
         for row in sorted(case.rows, key=lambda row: row.started_at)
@@ -151,10 +151,6 @@ def _relative_speedups(case: _Case, local_size: LocalSize) -> dict[tuple[int, in
     # What an earlier run timed against another baseline does not compare.
     values = ((_place(row.candidate), _value(row)) for row in wanted if row.baseline == origin.baseline)
     return {place: _over(value, own) for place, value in values if place is not None and value is not None}
-
-
-def _own_definitions(benchmark: Benchmark) -> tuple[tuple[str, str], ...]:
-    return tuple((name, values[0]) for name, values in sorted(benchmark.tunables.items()))
 
 
 def _value(row: Measurement) -> float | None:

@@ -87,7 +87,7 @@ def _described(wanted: Wanted, benchmark: Benchmark, name: str | Path) -> Descri
             f"{wanted.word}: its description says which kernel it is and how it is built; leave out -k, -D, -I, "
             "--cl-std and --build-option"
         )
-    defaults = [f"-D{macro}={values[0]}" for macro, values in sorted(benchmark.tunables.items())]
+    defaults = [f"-D{macro}={value}" for macro, value in benchmark.own_definitions]
     options = [*benchmark.build_options, *defaults]
     local_size = benchmark.preset(wanted.preset).local_size
     path = benchmark.code if isinstance(benchmark.code, Path) else Path(wanted.word)

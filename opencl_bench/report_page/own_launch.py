@@ -101,7 +101,7 @@ def _own_launch(benchmark: Benchmark | None, rows: Sequence[Measurement]) -> Own
 
 def _own_definitions(benchmark: Benchmark | None, candidates: Sequence[Candidate]) -> Definitions:
     measured = dict.fromkeys(candidate.definitions for candidate in candidates)
-    own = tuple((name, values[0]) for name, values in sorted(benchmark.tunables.items())) if benchmark else ()
+    own = benchmark.own_definitions if benchmark else ()
     return own if own in measured else next(iter(measured))
 
 
