@@ -36,7 +36,7 @@ docs-serve: $(VENV)/.test-installed
 
 # How long coarsening takes, against clang in the same run.
 benchmark: $(VENV)/.test-installed
-	$(BIN)/python -m coarsen.opencl_bench.compile_time
+	$(BIN)/python -m coarsen.opencl_bench.studies.compile_time
 
 clean:
 	rm -rf $(VENV) build *.egg-info

@@ -5,14 +5,13 @@
     coarsen.predict(source, device="tahiti").factor
     print(coarsen.explain(source, kernel="sgemm"))
 
-Names are loaded when first used: neither PyOpenCL nor LLVM nor any model is loaded before something needs it.
-What does happen here is that the OpenCL loader is told of the drivers that pip packages carry, since it looks
-for drivers once per process, and PyOpenCL may ask it before this package does.
+Names are loaded when first used: neither PyOpenCL nor LLVM nor any model is loaded before something needs it, and
+the import changes nothing outside of Python. A program that wants the drivers that pip packages carry calls
+`discover_devices` before its first OpenCL query: the OpenCL loader looks for drivers once per process.
 """
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 from coarsen.errors import (
@@ -25,20 +24,19 @@ from coarsen.errors import (
     VerificationError,
 )
 from coarsen.lazy_names import lazy_names
-from coarsen.runtime.vendors import prepare_loader
 
 if TYPE_CHECKING:
     from coarsen.api import CoarsenedKernel, coarsen, explain, predict
+    from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
+    from coarsen.devices.health import Health, check_health
+    from coarsen.devices.selection import find_device
+    from coarsen.devices.targets import Target, target_of
     from coarsen.distribution import __version__
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import lower
-    from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
-    from coarsen.runtime.health import Health, check_health
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
     from coarsen.runtime.program import Program
-    from coarsen.runtime.selection import find_device
-    from coarsen.runtime.targets import Target, target_of
-    from coarsen.transform.configuration import Coarsening
+    from coarsen.variant.coarsening import Coarsening
 
 __all__ = [
     "CoarsenError",
@@ -70,27 +68,23 @@ __all__ = [
 
 _MODULE_OF = {
     "CoarsenedKernel": "coarsen.api",
-    "Coarsening": "coarsen.transform.configuration",
-    "DeviceDescription": "coarsen.runtime.devices",
+    "Coarsening": "coarsen.variant.coarsening",
+    "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",
-    "Health": "coarsen.runtime.health",
+    "Health": "coarsen.devices.health",
     "Program": "coarsen.runtime.program",
-    "Target": "coarsen.runtime.targets",
+    "Target": "coarsen.devices.targets",
     "__version__": "coarsen.distribution",
-    "check_health": "coarsen.runtime.health",
+    "check_health": "coarsen.devices.health",
     "coarsen": "coarsen.api",
-    "discover_devices": "coarsen.runtime.devices",
+    "discover_devices": "coarsen.devices.discovery",
     "enqueue_nd_range_kernel": "coarsen.runtime.kernel",
     "explain": "coarsen.api",
-    "find_device": "coarsen.runtime.selection",
+    "find_device": "coarsen.devices.selection",
     "lower": "coarsen.frontend.lower",
-    "open_device": "coarsen.runtime.devices",
+    "open_device": "coarsen.devices.discovery",
     "predict": "coarsen.api",
-    "target_of": "coarsen.runtime.targets",
+    "target_of": "coarsen.devices.targets",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)
-
-# A folder that can't be written must not stand in the way of an import; discovering devices meets it again.
-with contextlib.suppress(OSError):
-    prepare_loader()

@@ -18,8 +18,8 @@ from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.lower import lower, opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
-from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration_of
-from coarsen.transform.transforms import DeviceKind, Transforms, UseName, use_named
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
+from coarsen.variant.transforms import DeviceKind, Transforms, UseName, use_named
 
 if TYPE_CHECKING:
     from coarsen.models import Prediction

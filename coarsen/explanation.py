@@ -20,7 +20,7 @@ from coarsen.analysis.builtins import is_barrier
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.transform.coarsen import Analysed, analyse
-from coarsen.transform.configuration import Level
+from coarsen.variant.coarsening import Level
 
 LEGEND = (
     (".", "uniform: stands once"),

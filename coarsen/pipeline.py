@@ -20,12 +20,12 @@ from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
 from coarsen.transform.clean_up import clean_up
 from coarsen.transform.coarsen import added_arguments, analyse, coarsened_assembly
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
 from coarsen.transform.guard import guard_argument, guarded_assembly, guards_of
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
-from coarsen.transform.transforms import DEFAULT, Transforms
 from coarsen.transform.wide_accesses import WideAccesses, widen
+from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from coarsen.variant.transforms import DEFAULT, Transforms
 
 STAGES = ("lower", "guard", "analyse", "replicate", "normalise", "widen", "write")
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.devices.targets import Target, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.features import feature_table, feature_tables
 from coarsen.ir.kernel import Kernel
@@ -20,7 +21,6 @@ from coarsen.models import CascadeModel, Prediction, available_models, load_mode
 from coarsen.models.default import CurvePrediction, DefaultModel, has_default, load_default
 from coarsen.models.default.joint import AVERSION
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
-from coarsen.runtime.targets import Target, target_of
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from coarsen.features.work import block_weights
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
 from coarsen.ir.kernel import Kernel
 from coarsen.source_places import Lines, SourcePlaces
-from coarsen.transform.configuration import Coarsening, Configuration
 from coarsen.transform.region_plan import PlannedRegion, Reason, RegionPlan, Treatment
 from coarsen.transform.wide_accesses import WideAccesses
+from coarsen.variant.coarsening import Coarsening, Configuration
 
 
 @dataclass(frozen=True, slots=True)

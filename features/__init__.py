@@ -1,12 +1,12 @@
 """The static features of a kernel, at any coarsening factor, as the predictors take them."""
 
-from .extract import extract, feature_table
-from .feature_table import FACTORS, FeatureTable, relative_delta
-from .feature_values import FeatureDescription
-from .feature_vector import FEATURE_SET_VERSION, FEATURES, Features
-from .mechanism import feature_tables, mechanism_table
-from .mechanism_table import MechanismTable
-from .mechanism_vector import MECHANISM_FEATURE_SET_VERSION, MECHANISM_FEATURES, MechanismFeatures
+from coarsen.features.extract import extract, feature_table
+from coarsen.features.feature_table import FACTORS, FeatureTable, relative_delta
+from coarsen.features.feature_values import FeatureDescription
+from coarsen.features.feature_vector import FEATURE_SET_VERSION, FEATURES, Features
+from coarsen.features.mechanism import feature_tables, mechanism_table
+from coarsen.features.mechanism_table import MechanismTable
+from coarsen.features.mechanism_vector import MECHANISM_FEATURE_SET_VERSION, MECHANISM_FEATURES, MechanismFeatures
 
 __all__ = [
     "FACTORS",

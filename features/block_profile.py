@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.features.instruction_kinds import Kind, is_memory_access, kinds_of
+from coarsen.features.parallelism import DependenceDepth, dependence_depth, is_operation
 from coarsen.ir.kernel import Instruction
-
-from .instruction_kinds import Kind, is_memory_access, kinds_of
-from .parallelism import DependenceDepth, dependence_depth, is_operation
 
 Counts = Counter[Kind]
 IsDivergent = Callable[[Instruction], bool]

@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from coarsen.errors import InvalidInputError
+from coarsen.features.block_profile import Counts
+from coarsen.features.feature_table import FACTORS, FeatureTable
+from coarsen.features.feature_vector import Features
+from coarsen.features.instruction_kinds import Kind
+from coarsen.features.replication import BlockCopies, replicated_blocks
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analyse
-
-from .block_profile import Counts
-from .feature_table import FACTORS, FeatureTable
-from .feature_vector import Features
-from .instruction_kinds import Kind
-from .replication import BlockCopies, replicated_blocks
 
 
 def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:

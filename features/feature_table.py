@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .feature_values import RowsByFactor
-from .feature_vector import Features
+from coarsen.features.feature_values import RowsByFactor
+from coarsen.features.feature_vector import Features
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 """The factors that features are computed at, and that the predictors choose from: 1, 2, 4, 8, 16, 32."""

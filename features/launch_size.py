@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Kernel, ValueKind
-from coarsen.transform.configuration import DIMENSIONS
+from coarsen.variant.coarsening import DIMENSIONS
 
 _LINEAR_IDS = frozenset({"get_global_linear_id", "get_local_linear_id"})
 _IDENTIFYING = frozenset({"get_global_id", "get_local_id", "get_group_id"})

@@ -14,22 +14,21 @@ from functools import cached_property
 
 from coarsen.analysis.affine import access_patterns
 from coarsen.analysis.index_forms import IndexForms
+from coarsen.features.access_features import AccessFeatures, access_features, counted_accesses
+from coarsen.features.extract import checked_factors, features_at
+from coarsen.features.feature_table import FACTORS, FeatureTable
+from coarsen.features.instruction_kinds import Kind
+from coarsen.features.launch_size import LocalSize, is_assumed, launch_size, used_dimensions
+from coarsen.features.mechanism_table import MechanismTable
+from coarsen.features.mechanism_vector import MechanismFeatures
+from coarsen.features.register_pressure import RegisterPressure
+from coarsen.features.replication import BlockCopies, replicated_blocks
+from coarsen.features.weighted_work import WeightedWork, region_groups, weighted_work
+from coarsen.features.work import block_weights
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.transform.coarsen import Analysed, analyse
-
-from .access_features import AccessFeatures, access_features, counted_accesses
-from .extract import checked_factors, features_at
-from .feature_table import FACTORS, FeatureTable
-from .instruction_kinds import Kind
-from .launch_size import LocalSize, is_assumed, launch_size, used_dimensions
-from .mechanism_table import MechanismTable
-from .mechanism_vector import MechanismFeatures
-from .register_pressure import RegisterPressure
-from .replication import BlockCopies, replicated_blocks
-from .weighted_work import WeightedWork, region_groups, weighted_work
-from .work import block_weights
 
 
 def mechanism_table(

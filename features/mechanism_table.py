@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .feature_values import RowsByFactor
-from .mechanism_vector import MechanismFeatures
+from coarsen.features.feature_values import RowsByFactor
+from coarsen.features.mechanism_vector import MechanismFeatures
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .feature_values import FeatureValues, described
+from coarsen.features.feature_values import FeatureValues, described
 
 # Goes up whenever a value changes for any kernel: a model is valid for one version only.
 MECHANISM_FEATURE_SET_VERSION = 1

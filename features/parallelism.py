@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.features.instruction_kinds import is_memory_access
 from coarsen.ir.kernel import Instruction
-
-from .instruction_kinds import is_memory_access
 
 _CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
 

@@ -25,13 +25,12 @@ from itertools import pairwise
 
 from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
+from coarsen.features.value_sizes import array_words, value_words
 from coarsen.ir.kernel import Instruction
 from coarsen.transform.coarsen import Analysed
-from coarsen.transform.configuration import Coarsening
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
-
-from .value_sizes import array_words, value_words
+from coarsen.variant.coarsening import Coarsening
 
 
 def maximum_live_words(analysed: Analysed, factor: int) -> int:

@@ -21,13 +21,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.analysis.regions import Region
+from coarsen.features.block_profile import BlockProfile, Counts, block_profile
+from coarsen.features.instruction_kinds import Kind, kinds_of
+from coarsen.features.rewritten_ids import RewrittenIds, rewrite_ids
 from coarsen.ir.kernel import Block, Instruction
 from coarsen.transform.coarsen import Analysed
-from coarsen.transform.configuration import Coarsening
-
-from .block_profile import BlockProfile, Counts, block_profile
-from .instruction_kinds import Kind, kinds_of
-from .rewritten_ids import RewrittenIds, rewrite_ids
+from coarsen.variant.coarsening import Coarsening
 
 
 @dataclass(frozen=True, slots=True)

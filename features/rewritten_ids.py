@@ -19,9 +19,9 @@ from functools import cached_property
 from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType
-from coarsen.transform.configuration import Coarsening
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
+from coarsen.variant.coarsening import Coarsening
 
 _IDS = frozenset({"get_global_id", "get_local_id"})
 _LINE = re.compile(r"%(?P<name>\S+) = (?P<opcode>\w+) (?P<rest>.*)")

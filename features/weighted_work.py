@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.features.block_profile import Counts
+from coarsen.features.instruction_kinds import Kind
+from coarsen.features.replication import BlockCopies
 from coarsen.transform.coarsen import Analysed
-
-from .block_profile import Counts
-from .instruction_kinds import Kind
-from .replication import BlockCopies
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 from coarsen.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .best_factors import PUBLISHED
-    from .cascade.model import CascadeModel, Contribution, Prediction, Step
-    from .cascade.storage import available_models, load_model
-    from .default.model import DefaultModel
-    from .default.prediction import CurvePrediction, FactorPrediction, Influence
-    from .default.storage import load_default
-    from .default.training_to_folder import train_default
-    from .device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
-    from .evaluation.calibration import Calibration, calibrations
-    from .evaluation.entrants import ENTRANTS, Entrant
-    from .evaluation.evaluation import Evaluation, Plan, evaluate
-    from .evaluation.method import Choice
-    from .evaluation.outcome import Outcome
-    from .evaluation.scores import HitScore, SpeedupScore
-    from .examples import Example
+    from coarsen.models.best_factors import PUBLISHED
+    from coarsen.models.cascade.model import CascadeModel, Contribution, Prediction, Step
+    from coarsen.models.cascade.storage import available_models, load_model
+    from coarsen.models.default.model import DefaultModel
+    from coarsen.models.default.prediction import CurvePrediction, FactorPrediction, Influence
+    from coarsen.models.default.storage import load_default
+    from coarsen.models.default.training_to_folder import train_default
+    from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
+    from coarsen.models.evaluation.calibration import Calibration, calibrations
+    from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
+    from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+    from coarsen.models.evaluation.method import Choice
+    from coarsen.models.evaluation.outcome import Outcome
+    from coarsen.models.evaluation.scores import HitScore, SpeedupScore
+    from coarsen.models.examples import Example
 
 __all__ = [
     "DEVICE_DESCRIPTORS",

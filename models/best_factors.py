@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from .device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 
 PUBLISHED = Path(__file__).parent / "data" / "pact14_best_factors.csv"
 """The file with table 5 of Magni, Dubach and O'Boyle (PACT 2014) for `read_curves`: best and predicted factors."""

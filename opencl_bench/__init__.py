@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from coarsen.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .benchmark import Benchmark
-    from .curve_files import read_curves
-    from .curves import Curve, CurveData
-    from .kernel_features import Examples, examples_of
-    from .measured_kernels import measure_kernels
-    from .measurement import Measurement, Method
-    from .report_page.write import write_report
-    from .results import Results, read_results, shipped_results, stored_results
-    from .suite import SUITE, find_benchmark
-    from .sweep_plan import Space
+    from coarsen.opencl_bench.records.measurement import Measurement, Method
+    from coarsen.opencl_bench.reporting.page.write import write_report
+    from coarsen.opencl_bench.results.curve_files import read_curves
+    from coarsen.opencl_bench.results.curves import Curve, CurveData
+    from coarsen.opencl_bench.results.examples import Examples, examples_of
+    from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
+    from coarsen.opencl_bench.sweep.measure_kernels import measure_kernels
+    from coarsen.opencl_bench.sweep.plan import Space
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark
+    from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 
 __all__ = [
     "SUITE",
@@ -47,23 +47,23 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "SUITE": "suite",
-    "Benchmark": "benchmark",
-    "Curve": "curves",
-    "CurveData": "curves",
-    "Examples": "kernel_features",
-    "Measurement": "measurement",
-    "Method": "measurement",
-    "Results": "results",
-    "Space": "sweep_plan",
-    "examples_of": "kernel_features",
-    "find_benchmark": "suite",
-    "measure_kernels": "measured_kernels",
-    "read_curves": "curve_files",
-    "read_results": "results",
-    "shipped_results": "results",
-    "stored_results": "results",
-    "write_report": "report_page.write",
+    "SUITE": "workloads.lookup",
+    "Benchmark": "workloads.benchmark",
+    "Curve": "results.curves",
+    "CurveData": "results.curves",
+    "Examples": "results.examples",
+    "Measurement": "records.measurement",
+    "Method": "records.measurement",
+    "Results": "results.results",
+    "Space": "sweep.plan",
+    "examples_of": "results.examples",
+    "find_benchmark": "workloads.lookup",
+    "measure_kernels": "sweep.measure_kernels",
+    "read_curves": "results.curve_files",
+    "read_results": "results.results",
+    "shipped_results": "results.results",
+    "stored_results": "results.results",
+    "write_report": "reporting.page.write",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})

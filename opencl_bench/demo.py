@@ -18,18 +18,17 @@ from rich.table import Table
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
 from coarsen.api import CoarsenedKernel, predict
+from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.errors import CoarsenError
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.measure.coarsened import coarsened_kernels, devices_to_measure, expected_outputs, verify
+from coarsen.opencl_bench.measure.speedup import measure, median, speedup
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.devices import DeviceDescription, open_device
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
-
-from .benchmark import Benchmark
-from .coarsened import coarsened_kernels, devices_to_measure, expected_outputs, verify
-from .measure import measure, median, speedup
-from .suite import benchmark
+from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 
 KERNEL = "sgemm"
 ABSENT_DEVICE = "tahiti"

@@ -12,31 +12,31 @@ them.
 
 from __future__ import annotations
 
-from .figures.best_factors import best_factor_shares
-from .figures.calibration import calibration_points
-from .figures.curve_rows import curve_frame
-from .figures.curves import curve_points
-from .figures.draw_best_factors import draw_best_factors
-from .figures.draw_calibration import draw_calibration
-from .figures.draw_curves import draw_curves
-from .figures.draw_growth import draw_growth
-from .figures.draw_hinton import draw_hinton
-from .figures.draw_loadings import draw_loadings
-from .figures.draw_portability import draw_portability
-from .figures.draw_predictions import draw_predictions
-from .figures.draw_relevance import draw_relevance
-from .figures.draw_violins import draw_violins
-from .figures.files import rendered, save
-from .figures.growth import growth_table
-from .figures.hinton import top_shares
-from .figures.loadings import loading_table
-from .figures.portability import transfers
-from .figures.predictions import choice_table, factor_table, markdown
-from .figures.relevance import relevance_table, shared_projection
-from .figures.scores import hit_table, score_table
-from .figures.summary import best_table, geometric_means
-from .figures.violins import violin_points
-from .figures.window import show
+from coarsen.opencl_bench.reporting.figures.draw_best_factors import draw_best_factors
+from coarsen.opencl_bench.reporting.figures.draw_calibration import draw_calibration
+from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.figures.draw_growth import draw_growth
+from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
+from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
+from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
+from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
+from coarsen.opencl_bench.reporting.figures.draw_relevance import draw_relevance
+from coarsen.opencl_bench.reporting.figures.draw_violins import draw_violins
+from coarsen.opencl_bench.reporting.figures.files import rendered, save
+from coarsen.opencl_bench.reporting.figures.window import show
+from coarsen.opencl_bench.reporting.numbers.best_factors import best_factor_shares
+from coarsen.opencl_bench.reporting.numbers.calibration import calibration_points
+from coarsen.opencl_bench.reporting.numbers.curve_rows import curve_frame
+from coarsen.opencl_bench.reporting.numbers.curves import curve_points
+from coarsen.opencl_bench.reporting.numbers.growth import growth_table
+from coarsen.opencl_bench.reporting.numbers.hinton import top_shares
+from coarsen.opencl_bench.reporting.numbers.loadings import loading_table
+from coarsen.opencl_bench.reporting.numbers.portability import transfers
+from coarsen.opencl_bench.reporting.numbers.predictions import choice_table, factor_table, markdown
+from coarsen.opencl_bench.reporting.numbers.relevance import relevance_table, shared_projection
+from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
+from coarsen.opencl_bench.reporting.numbers.violins import violin_points
+from coarsen.opencl_bench.results.best import best_table, geometric_means
 
 __all__ = [
     "best_factor_shares",

@@ -14,13 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from coarsen.errors import CoarsenError
-
-from .exchange.lines import LineFile
-from .measurement import QUICK, Method
-from .pack.reading import Pack
-from .pack.running import RunRequest, run_pack
-from .pack.target import CudaTarget, OpenClTarget, Target
-from .session import KEPT_BYTES
+from coarsen.opencl_bench.measure.session import KEPT_BYTES
+from coarsen.opencl_bench.records.measurement import QUICK, Method
+from coarsen.opencl_bench.results.exchange.lines import LineFile
+from coarsen.opencl_bench.sweep.pack.reading import Pack
+from coarsen.opencl_bench.sweep.pack.running import RunRequest, run_pack
+from coarsen.opencl_bench.sweep.pack.target import CudaTarget, OpenClTarget, Target
 
 GIBIBYTE = 1 << 30
 BAD_INPUT = 2

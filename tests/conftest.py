@@ -18,9 +18,9 @@ from pathlib import Path
 import pyopencl
 import pytest
 
+from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
+from coarsen.devices.health import check_health
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
-from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
-from coarsen.runtime.health import check_health
 
 REQUIRED_VARIABLE = "COARSEN_REQUIRED_DEVICES"
 

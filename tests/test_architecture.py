@@ -3,108 +3,136 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
+import networkx
 import pytest
 
 import coarsen
 
 ROOT = Path(__file__).parent.parent
-BASE = {"errors"}
-LINE = {"ir", "frontend", "analysis", "transform", "backend"}
-MAY_IMPORT = {
+BASE = {"errors", "files", "lazy_names", "distribution", "processes"}
+COMPILER = {"ir", "frontend", "analysis", "variant", "transform", "backend"}
+# A part may import those parts alone. Of opencl_bench each folder is a part; its own modules are the outermost.
+MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
-    "files": BASE,
+    "distribution": set(),
+    "lazy_names": set(),
+    "processes": set(),
+    "files": {"errors"},
+    "codes": {"errors"},
     "ir": BASE,
     "frontend": BASE | {"ir"},
     "analysis": BASE | {"ir"},
-    "transform": BASE | {"ir", "analysis"},
+    "variant": BASE,
+    "transform": BASE | {"ir", "analysis", "variant"},
     "backend": BASE | {"ir", "analysis"},
-    "features": BASE | {"ir", "analysis", "transform"},
-    "models": BASE | {"files", "features", "lazy_names"},
-    "pipeline": BASE | {"ir", "frontend", "transform"},
-    "explanation": BASE | {"ir", "analysis", "transform"},
-    "codes": BASE,
-    "distribution": set(),
-    "lazy_names": set(),
     "source_places": BASE | {"ir"},
-    "report": BASE | {"ir", "analysis", "features", "transform", "source_places"},
-    "prediction": BASE | {"ir", "features", "models", "runtime"},
-    "api": BASE | LINE | {"pipeline", "explanation", "features", "models", "prediction"},
-    "runtime": BASE | LINE | {"pipeline", "features", "models", "api"},
-    "opencl_bench": BASE
-    | LINE
-    | {
-        "files",
-        "distribution",
-        "lazy_names",
-        "pipeline",
-        "explanation",
-        "prediction",
-        "report",
-        "features",
-        "models",
-        "api",
-        "runtime",
-    },
-    "__init__": BASE | LINE | {"api", "distribution", "explanation", "lazy_names", "runtime", "models"},
-    "__main__": {"cli"},
-    "cli": BASE
-    | LINE
-    | {
-        "files",
-        "pipeline",
-        "explanation",
-        "report",
-        "source_places",
-        "prediction",
-        "api",
-        "features",
-        "models",
-        "runtime",
-        "opencl_bench",
-    },
+    "pipeline": BASE | {"ir", "frontend", "transform", "variant"},
+    "explanation": BASE | {"ir", "analysis", "transform", "variant"},
+    "features": BASE | {"ir", "analysis", "transform", "variant"},
+    "report": BASE | {"ir", "analysis", "features", "transform", "source_places", "variant"},
+    "models": BASE | {"features"},
+    "devices": BASE | {"models"},
+    "prediction": BASE | {"ir", "features", "models", "devices"},
+    "api": BASE | COMPILER | {"pipeline", "explanation", "features", "models", "prediction"},
+    "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},
 }
-FOLDERS = {"features": ROOT / "features", "models": ROOT / "models", "opencl_bench": ROOT / "opencl_bench"}
+LIBRARY = {*MAY_IMPORT} - {"codes"}
+ROOMS = ("workloads", "records", "measure", "results", "search", "sweep", "tuning", "reporting", "studies")
+for number, room in enumerate(ROOMS):
+    above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
+    MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | above
+MAY_IMPORT["opencl_bench"] = LIBRARY | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
+MAY_IMPORT["__init__"] = LIBRARY
+MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench"}
+MAY_IMPORT["__main__"] = {"cli"}
+
+FOLDERS = {
+    "coarsen": ROOT / "coarsen",
+    "coarsen.features": ROOT / "features",
+    "coarsen.models": ROOT / "models",
+    "coarsen.opencl_bench": ROOT / "opencl_bench",
+}
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    """Each source file with the part of the package that it belongs to."""
-    for path in (ROOT / "coarsen").rglob("*.py"):
-        relative = path.relative_to(ROOT / "coarsen")
-        yield relative.parts[0].removesuffix(".py"), path
-    for part, folder in FOLDERS.items():
-        for path in folder.rglob("*.py"):
-            yield part, path
+def module_files() -> dict[str, Path]:
+    """Each module with its file."""
+    return {
+        ".".join((package, *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__"): path
+        for package, folder in FOLDERS.items()
+        for path in folder.rglob("*.py")
+    }
 
 
-def imported_parts(part: str, path: Path) -> Iterator[str]:
-    """The parts of the package that a file imports, also inside functions and for type checking."""
-    for node in ast.walk(ast.parse(path.read_text())):
+MODULES = module_files()
+
+
+def part_of(module: str) -> str:
+    """The part of the package that a module belongs to."""
+    names = module.split(".")[1:]
+    if not names:
+        return "__init__"
+    return ".".join(names[:2]) if names[0] == "opencl_bench" and len(names) > 1 and is_room(names[1]) else names[0]
+
+
+def is_room(name: str) -> bool:
+    return (ROOT / "opencl_bench" / name).is_dir()
+
+
+def imported_modules(module: str) -> set[str]:
+    """The modules of the package that a module imports, also inside functions and for type checking."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = (
-                [f"coarsen.{alias.name}" for alias in node.names] if node.module == "coarsen" else [node.module]
-            )
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        for name in names:
-            if name.startswith("coarsen."):
-                yield name.split(".")[1]
+        found |= {known_module(name) for name in names if name.partition(".")[0] == "coarsen"}
+    return found - {module}
 
 
-@pytest.mark.parametrize(
-    ("part", "path"), [pytest.param(part, path, id=str(path.relative_to(ROOT))) for part, path in modules()]
-)
-def test_import_direction(part: str, path: Path) -> None:
-    assert part in MAY_IMPORT, f"{path} belongs to no part of the design"
-    wrong = set(imported_parts(part, path)) - MAY_IMPORT[part] - {part}
-    assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
+def known_module(name: str) -> str:
+    """The module that a name is, or is in."""
+    while name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def without_public_names(modules: set[str]) -> set[str]:
+    """All but the packages whose names are loaded when first used: what they import is loaded by whoever asks."""
+    return modules - {"coarsen", "coarsen.features", "coarsen.models", "coarsen.opencl_bench"}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_import_direction(module: str) -> None:
+    part = part_of(module)
+    assert part in MAY_IMPORT, f"{module} belongs to no part of the design"
+    wrong = {part_of(imported) for imported in imported_modules(module)} - MAY_IMPORT[part] - {part}
+    assert not wrong, f"{module} imports {', '.join(sorted(wrong))}"
+
+
+def test_the_table_of_parts_has_no_cycle() -> None:
+    table = networkx.DiGraph([(part, other) for part, others in MAY_IMPORT.items() for other in others])
+    assert networkx.is_directed_acyclic_graph(table), networkx.find_cycle(table)
+
+
+def test_every_part_is_there() -> None:
+    assert {part_of(module) for module in MODULES} == set(MAY_IMPORT)
+
+
+def test_modules_do_not_import_each_other() -> None:
+    graph = networkx.DiGraph()
+    for module in without_public_names(set(MODULES)):
+        graph.add_edges_from((module, imported) for imported in without_public_names(imported_modules(module)))
+    assert networkx.is_directed_acyclic_graph(graph), networkx.find_cycle(graph)
 
 
 def loaded_by(code: str) -> set[str]:
@@ -116,6 +144,13 @@ def loaded_by(code: str) -> set[str]:
 
 def test_importing_the_package_is_light() -> None:
     assert not loaded_by("import coarsen")
+
+
+def test_importing_the_package_changes_nothing(tmp_path: Path) -> None:
+    code = "import os\nbefore = dict(os.environ)\nimport coarsen\nassert dict(os.environ) == before"
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], env=home, check=True)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,38 @@
-"""What `pyproject.toml` installs is all that the code folders hold."""
+"""The installed packages hold all that the code folders hold, the studies apart."""
 
 from __future__ import annotations
 
+import os
 import tomllib
+from distutils.core import run_setup
+from distutils.dist import Distribution
 from pathlib import Path
 
 import pytest
+import setuptools  # noqa: F401 (brings distutils where Python has none)
 
 from coarsen.models.default import storage
 from coarsen.models.default.model import NAME
 
 ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-FOLDERS = {ROOT / folder: package for package, folder in SETUPTOOLS["package-dir"].items()}
 PATTERNS = SETUPTOOLS["package-data"]["*"]
+
+
+def distribution() -> Distribution:
+    """What `setup.py` asks setuptools for."""
+    before = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        return run_setup("setup.py", stop_after="init")
+    finally:
+        os.chdir(before)
+
+
+DISTRIBUTION = distribution()
+PACKAGES = set(DISTRIBUTION.packages or ())
+FOLDERS = {ROOT / folder: package for package, folder in SETUPTOOLS["package-dir"].items()}
+STUDIES = "coarsen.opencl_bench.studies"
 # Neither code nor data: what people read, with its figures, and what tools leave behind outside hidden folders.
 NOT_INSTALLED = {".md", ".svg", ".pyc"}
 
@@ -32,11 +51,11 @@ def files(suffix: str = "") -> list[Path]:
 def test_every_package_is_installed() -> None:
     folders = {path.parent for path in files("__init__.py")}
     assert len(folders) > len(FOLDERS)
-    assert {package_of(folder) for folder in folders} <= set(SETUPTOOLS["packages"])
+    assert {package_of(folder) for folder in folders} - PACKAGES == {STUDIES}
 
 
 def test_no_module_is_outside_of_a_package() -> None:
-    assert {package_of(path.parent) for path in files(".py")} <= set(SETUPTOOLS["packages"])
+    assert {package_of(path.parent) for path in files(".py")} - PACKAGES == {STUDIES}
 
 
 def test_every_data_file_is_installed() -> None:
@@ -45,7 +64,7 @@ def test_every_data_file_is_installed() -> None:
         path
         for root, package in FOLDERS.items()
         for folder in (root, *(below for below in root.rglob("*") if below.is_dir()))
-        if ".".join((package, *folder.relative_to(root).parts)) in SETUPTOOLS["packages"]
+        if ".".join((package, *folder.relative_to(root).parts)) in PACKAGES
         for pattern in PATTERNS
         for path in folder.glob(pattern)
     }

@@ -12,15 +12,14 @@ import pytest
 
 import coarsen
 from coarsen import prediction
+from coarsen.devices.discovery import DeviceDescription, open_device
+from coarsen.devices.selection import find_device
+from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.default import DefaultModel
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import KernelPrediction
-from coarsen.runtime.devices import DeviceDescription, open_device
-from coarsen.runtime.selection import find_device
-from coarsen.runtime.targets import target_of
-
-from .cli.small_model import store_small_model
+from tests.cli.small_model import store_small_model
 
 SGEMM = SUITE["sgemm"].kernel_file
 SCALE = """

@@ -47,8 +47,8 @@ from coarsen.cli.output import Format, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.transform.configuration import Level, configuration_of
-from coarsen.transform.transforms import Transforms, Use
+from coarsen.variant.coarsening import Level, configuration_of
+from coarsen.variant.transforms import Transforms, Use
 
 # Where lines part does not depend on how many work-items are merged.
 _ANY_FACTOR = 2

@@ -10,8 +10,8 @@ import typer
 
 from coarsen.cli.options import whole_number
 from coarsen.cli.output import Format
-from coarsen.transform.configuration import Level
-from coarsen.transform.transforms import DeviceKind, Use
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import DeviceKind, Use
 
 
 class Form(enum.StrEnum):

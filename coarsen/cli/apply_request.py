@@ -12,8 +12,8 @@ from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
 from coarsen.pipeline import Observer
-from coarsen.transform.configuration import Level
-from coarsen.transform.transforms import DeviceKind, Transforms
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import DeviceKind, Transforms
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Request:
         if self.device is None:
             return self.given
         # Imported late: most calls name no device.
-        from coarsen.runtime.targets import target_of
+        from coarsen.devices.targets import target_of
 
         is_gpu = target_of(self.device).descriptor.is_gpu
         return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)

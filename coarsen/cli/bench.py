@@ -46,10 +46,10 @@ from coarsen.errors import InvalidInputError, VerificationError
 
 if TYPE_CHECKING:
     from coarsen.cli.bench_progress import Tally
-    from coarsen.opencl_bench.benchmark import Benchmark
-    from coarsen.opencl_bench.store.database import Store
+    from coarsen.opencl_bench.results.store.database import Store
+    from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import SweepResult
-    from coarsen.opencl_bench.sweep_plan import SweepPlan
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 INTERRUPTED = 130
 NAMED_WRONG_RESULTS = 5
@@ -102,7 +102,7 @@ def bench(
     _check_packages(scheduler)
     checked_export(output)
     from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of
-    from coarsen.opencl_bench.sweep_plan import SweepPlan
+    from coarsen.opencl_bench.sweep.plan import SweepPlan
 
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
     wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
@@ -128,9 +128,9 @@ def _check_packages(scheduler: str | None) -> None:
 
 def _measure(job: Job, output_format: Format) -> list[SweepResult]:
     """Do the sweeps and print the report."""
-    from coarsen.cli.bench_progress import watching
     from coarsen.cli.bench_report import print_report, print_report_as_json
-    from coarsen.opencl_bench.store.database import open_store
+    from coarsen.cli.bench_watch import watching
+    from coarsen.opencl_bench.results.store.database import open_store
 
     start = time.perf_counter()
     with open_store(job.store_url) as store:
@@ -166,7 +166,7 @@ def _export(results: Sequence[SweepResult], path: Path | None) -> None:
     """Write the rows of all sweeps to a file, in the format that its name says."""
     if path is None:
         return
-    from coarsen.opencl_bench.exchange.files import write_results
+    from coarsen.opencl_bench.results.exchange.files import write_results
 
     write_results([row for result in results for row in result.rows], path)
 

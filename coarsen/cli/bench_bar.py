@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from coarsen.cli.bench_progress import Clock, Tally, duration, result_line, rows_per_minute
+from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
-from coarsen.opencl_bench.sweep_plan import SweepPlan
 
 REFRESHES_PER_SECOND = 4
 

@@ -66,7 +66,7 @@ def init(
     folders = [f"-I{_from_file(folder, path)}" for folder in include or ()]
     options = [*others, *folders, f"-cl-std={standard}", *(build_option or ())]
     # Imported late: it loads NumPy, which a mistaken command can do without.
-    from coarsen.opencl_bench.user_kernels.template import template
+    from coarsen.opencl_bench.workloads.described.template import template
 
     write_result(template(lowered, _relative(kernel_file, path), options, tunables), path)
     print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.messages import note
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.benchmark import Benchmark
-from coarsen.opencl_bench.space import DeviceLimits, limits_of
-from coarsen.opencl_bench.suite import SUITE, find_benchmark
+from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
-from coarsen.opencl_bench.sweep_plan import SweepPlan
-from coarsen.opencl_bench.synthetic import synthetic_names
-from coarsen.opencl_bench.user_kernels.check_signature import check_kernel_of
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.runtime.selection import find_device, find_working_device
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 
 # Of a device that only a worker sees: whatever is asked for is taken to fit.
 _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)

@@ -15,9 +15,9 @@ from coarsen.cli.local_size import local_size_of
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.benchmark import Benchmark, LocalSize
-    from coarsen.opencl_bench.measurement import Method
-    from coarsen.opencl_bench.sweep_plan import Space
+    from coarsen.opencl_bench.records.measurement import Method
+    from coarsen.opencl_bench.sweep.plan import Space
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 
 
 class CodeForm(enum.StrEnum):
@@ -170,7 +170,7 @@ class WantedSpace:
         Raises:
             InvalidInputError: none fits; no such preset.
         """
-        from coarsen.opencl_bench.sweep_plan import DEFAULT_FACTORS, DEFAULT_STRIDES, Space
+        from coarsen.opencl_bench.sweep.plan import DEFAULT_FACTORS, DEFAULT_STRIDES, Space
 
         return Space(
             self.factors or DEFAULT_FACTORS,
@@ -198,7 +198,7 @@ class WantedSpace:
 
 def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_multiple: float | None) -> Method:
     """The method that the options ask for. Raises InvalidInputError for a multiple that isn't above 1."""
-    from coarsen.opencl_bench.measurement import QUICK, Method
+    from coarsen.opencl_bench.records.measurement import QUICK, Method
 
     method = replace(QUICK if quick else Method(), cold_cache=cold_cache)
     if repetitions is not None:
@@ -251,7 +251,7 @@ def checked_export(path: Path | None) -> Path | None:
     if path is None:
         return None
     # Imported late: it loads PyArrow.
-    from coarsen.opencl_bench.exchange.files import WRITERS
+    from coarsen.opencl_bench.results.exchange.files import WRITERS
 
     if path.suffix not in WRITERS:
         raise InvalidInputError(f"{path}: the name must end with one of {', '.join(WRITERS)}")

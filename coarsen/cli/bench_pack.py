@@ -31,7 +31,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.pack.writing import PackSummary
+    from coarsen.opencl_bench.sweep.pack.writing import PackSummary
 
 KIBIBYTE = 1 << 10
 
@@ -91,7 +91,7 @@ def pack(
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
     from coarsen.cli.bench_inputs import benchmarks_of
-    from coarsen.opencl_bench.pack.writing import USUAL_LIMITS, PackRequest, write_pack
+    from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackRequest, write_pack
 
     wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)

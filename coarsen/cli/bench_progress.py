@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from coarsen.cli.messages import NOTE, note
+from coarsen.cli.messages import note
 from coarsen.cli.output import counted
-from coarsen.opencl_bench.measurement import Invalidity
+from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.candidate import Candidate
-    from coarsen.opencl_bench.measurement import Measurement
-    from coarsen.opencl_bench.sweep_plan import SweepPlan
+    from coarsen.opencl_bench.records.candidate import Candidate
+    from coarsen.opencl_bench.records.measurement import Measurement
+    from coarsen.opencl_bench.sweep.plan import SweepPlan
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -123,22 +120,6 @@ class PlainLines(Tally):
         if now - self._said >= SECONDS_BETWEEN_LINES:
             self._said = now
             note(progress_line(self))
-
-
-@contextmanager
-def watching(expected: Mapping[SweepPlan, int]) -> Iterator[Tally]:
-    """Show the progress of sweeps with so many rows each on standard error while the context lasts."""
-    quiet = not logging.getLogger("coarsen").isEnabledFor(NOTE)
-    if quiet:
-        yield Tally(expected)
-    elif not sys.stderr.isatty():
-        yield PlainLines(expected)
-    else:
-        # Imported late: only a terminal needs it.
-        from coarsen.cli.bench_bar import bar
-
-        with bar(expected) as tally:
-            yield tally
 
 
 def progress_line(tally: Tally) -> str:

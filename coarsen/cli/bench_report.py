@@ -10,10 +10,10 @@ from typing import Any
 
 from coarsen.cli.bench_progress import duration
 from coarsen.cli.output import counted, print_json, print_line, print_table
-from coarsen.opencl_bench.candidate import Candidate, shape
-from coarsen.opencl_bench.exchange.frames import best_rows, frame, geometric_mean, speedup_of
-from coarsen.opencl_bench.figures.summary import verified_against
-from coarsen.opencl_bench.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.records.candidate import Candidate, shape
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.results.best import verified_against
+from coarsen.opencl_bench.results.frames import best_rows, frame, geometric_mean, speedup_of
 from coarsen.opencl_bench.sweep.several import SweepResult
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")

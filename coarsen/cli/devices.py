@@ -10,10 +10,10 @@ import typer
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat
 from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.devices.discovery import HOW_TO_GET_A_DEVICE, DeviceDescription, discover
+from coarsen.devices.health import Health, check_health
 from coarsen.errors import DeviceError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
-from coarsen.runtime.devices import HOW_TO_GET_A_DEVICE, DeviceDescription, discover
-from coarsen.runtime.health import Health, check_health
 
 NoCheck = Annotated[bool, typer.Option("--no-check", help="List the devices without running a kernel on each.")]
 

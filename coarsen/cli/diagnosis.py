@@ -115,7 +115,7 @@ def _pyopencl() -> str:
 
 
 def _loader() -> str:
-    from coarsen.runtime.devices import discover_devices
+    from coarsen.devices.discovery import discover_devices
 
     discover_devices()
     match = _LOADER.search(Path("/proc/self/maps").read_text(errors="replace"))
@@ -125,7 +125,7 @@ def _loader() -> str:
 
 
 def _drivers() -> Iterator[Finding]:
-    from coarsen.runtime.vendors import missing_drivers, prepare_loader
+    from coarsen.devices.drivers import missing_drivers, prepare_loader
 
     try:
         setup = prepare_loader()
@@ -142,7 +142,7 @@ def _drivers() -> Iterator[Finding]:
 
 
 def _devices() -> str:
-    from coarsen.runtime.selection import find_working_device
+    from coarsen.devices.selection import find_working_device
 
     return str(find_working_device())
 

@@ -104,7 +104,7 @@ def _draw(report: Report, folder: Path) -> None:
 def _plan(methods: list[str] | None, devices: list[str] | None, seeds: int, dimension: int, unseen: bool) -> Plan:
     from coarsen.models.evaluation.entrants import entrant
     from coarsen.models.evaluation.evaluation import Plan
-    from coarsen.opencl_bench.processes import processors
+    from coarsen.processes import processors
 
     names = tuple(entrant(name).name for name in methods or DEFAULT_METHODS)
     return Plan(names, seeds, checked_dimension(dimension), tuple(devices or ()), unseen, processors())

@@ -35,7 +35,7 @@ from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.cli.explore_figures import Request
-    from coarsen.opencl_bench.results import Results
+    from coarsen.opencl_bench.results.results import Results
 
 
 def explore(
@@ -119,7 +119,7 @@ def _check_table(of_figures: Sequence[str]) -> None:
 
 def _check_output(figure: FigureName, output: Path | None, show: bool, output_format: Format) -> None:
     """Find out before anything is read. Raises InvalidInputError."""
-    from coarsen.opencl_bench.figures.files import file_type as type_of
+    from coarsen.opencl_bench.reporting.figures.files import file_type as type_of
 
     if output is None and not show and output_format is Format.TABLE:
         where = "FOLDER" if figure is FigureName.ALL else "FILE"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.history import say_left_out
-from coarsen.opencl_bench.results import Results, read_results, stored_results
+from coarsen.opencl_bench.results.results import Results, read_results, stored_results
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import plots
-from coarsen.opencl_bench.figures.curves import By, Choice
-from coarsen.opencl_bench.figures.hinton import Against
-from coarsen.opencl_bench.figures.intervals import frame_with_intervals
-from coarsen.opencl_bench.figures.rows import comparisons
-from coarsen.opencl_bench.measurement import Measurement
+from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.opencl_bench.reporting.numbers.curves import By, Choice
+from coarsen.opencl_bench.reporting.numbers.hinton import Against
+from coarsen.opencl_bench.results.intervals import frame_with_intervals
+from coarsen.opencl_bench.results.rows import comparisons
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.results import Results
+    from coarsen.opencl_bench.results.results import Results
 
 
 # So many kernels take longer than a reader waits without a word.
@@ -68,9 +68,9 @@ def check_page(page: Page, others: Sequence[str]) -> None:
 def write_page(results: Results, page: Page) -> None:
     """Write it. Raises InvalidInputError where the file can't be written."""
     # Imported late: it loads the template engine and the models.
-    from coarsen.opencl_bench.kernel_source import known_kernel
-    from coarsen.opencl_bench.processes import processors
-    from coarsen.opencl_bench.report_page import write_report
+    from coarsen.opencl_bench.reporting.page import write_report
+    from coarsen.opencl_bench.workloads.kernel_source import known_kernel
+    from coarsen.processes import processors
 
     kernels = len(results.benchmarks)
     if kernels > _MANY:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from coarsen.cli.output import counted, print_json, print_line, print_table
-from coarsen.opencl_bench.figures.summary import geometric_means, verified_against
-from coarsen.opencl_bench.measure import Speedup
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.results.best import geometric_means, verified_against
 
 HEADINGS = (
     *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),

@@ -14,7 +14,7 @@ from coarsen.features.register_pressure import maximum_live_words
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.configuration import Coarsening
+from coarsen.variant.coarsening import Coarsening
 
 RegistersOn = Annotated[
     str | None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from coarsen.cli.messages import note
-from coarsen.opencl_bench.exchange.versions import newest_versions
-from coarsen.opencl_bench.measurement import Measurement
+from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.opencl_bench.results.versions import newest_versions
 
 
 def without_history(measurements: Iterable[Measurement]) -> list[Measurement]:

@@ -15,13 +15,13 @@ from coarsen.cli.folders import existing_folder
 from coarsen.cli.messages import note
 from coarsen.cli.options import DeviceName, OutputFormat
 from coarsen.cli.output import Format, console, print_json, print_line, print_table
+from coarsen.devices.targets import target_of
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURES
 from coarsen.models.cascade.labels import component_labels, input_names
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.projection import Projection
 from coarsen.prediction import cascade_of
-from coarsen.runtime.targets import target_of
 
 # Smaller loadings are left out of the table, so that the others can be seen.
 _SHOWN = 0.3
@@ -62,7 +62,7 @@ def _check_figure(output: Path | None) -> None:
         return
     if any(importlib.util.find_spec(package) is None for package in ("matplotlib", "pandas")):
         raise InvalidInputError("drawing needs more packages: pip install 'coarsen[bench]'")
-    from coarsen.opencl_bench.figures.files import file_type
+    from coarsen.opencl_bench.reporting.figures.files import file_type
 
     file_type(output)
 
@@ -115,8 +115,8 @@ def _print_loadings(projection: Projection) -> None:
 
 def _draw(projection: Projection, path: Path) -> None:
     # Imported late: it loads Matplotlib.
-    from coarsen.opencl_bench.figures.draw_loadings import draw_loadings
-    from coarsen.opencl_bench.figures.files import save
+    from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
+    from coarsen.opencl_bench.reporting.figures.files import save
 
     save(draw_loadings(projection), path)
     note(f"written: {path}")

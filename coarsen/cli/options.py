@@ -14,7 +14,7 @@ import typer
 from coarsen.cli.messages import Settings, set_level
 from coarsen.cli.output import Format
 from coarsen.errors import InvalidInputError
-from coarsen.transform.configuration import Coarsening
+from coarsen.variant.coarsening import Coarsening
 
 
 def _set_verbose(value: bool) -> bool:

@@ -35,6 +35,7 @@ from coarsen.cli.predict_options import (
     Models,
     PredictedDevice,
 )
+from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import InvalidInputError
 from coarsen.prediction import (
     KernelPrediction,
@@ -43,7 +44,6 @@ from coarsen.prediction import (
     predict_by_cascade,
     predict_kernel,
 )
-from coarsen.runtime.targets import Target, installed_device, target_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.devices.targets import Target
 from coarsen.models.default import FactorPrediction, Influence
 from coarsen.prediction import KernelPrediction
-from coarsen.runtime.targets import Target
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.measured_factors import MeasuredFactor, MeasuredFactors
+    from coarsen.opencl_bench.tuning.measured_factors import MeasuredFactor, MeasuredFactors
 
 _CHOSEN = "◀ chosen"
 # Effects on the log speed-up below this are printed as a factor of 1.00.

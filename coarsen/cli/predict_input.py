@@ -16,7 +16,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.benchmark import Benchmark
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 LocalSize = tuple[int, ...]
 
@@ -61,7 +61,7 @@ def read_input(wanted: Wanted) -> KernelInput:
     if path.suffix != ".toml" and (path.suffix or path.exists()):
         return KernelInput(lower_file(path, wanted.kernel, wanted.options), path)
     # Imported late: a plain kernel does without the suite.
-    from coarsen.opencl_bench.suite import find_benchmark
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
     name = path.resolve() if path.suffix == ".toml" else wanted.word
     return _described(wanted, find_benchmark(name), name).input

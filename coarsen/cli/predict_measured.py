@@ -6,15 +6,15 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coarsen.cli.bench_progress import watching
+from coarsen.cli.bench_watch import watching
 from coarsen.cli.predict_input import DescribedInput
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.opencl_bench.measured_factors import MeasuredFactors, measure_factors, plan_of_factors
-from coarsen.opencl_bench.space import limits_of
-from coarsen.opencl_bench.store.database import open_store
+from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
+from coarsen.opencl_bench.tuning.measured_factors import MeasuredFactors, measure_factors, plan_of_factors
 from coarsen.prediction import KernelPrediction
-from coarsen.runtime.devices import DeviceDescription
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,9 @@ from coarsen.cli.output import Format, counted, print_json, print_line
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.measurement import Measurement
-    from coarsen.opencl_bench.store.database import Store
+    from coarsen.opencl_bench.records.measurement import Measurement
+    from coarsen.opencl_bench.results.store.database import Store
 
-# Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
-KEY_DIGITS = 12
 NAMED_KEYS = 4
 NEEDED_PACKAGES = ("sqlalchemy", "alembic", "pandas", "pyarrow")
 
@@ -74,7 +72,7 @@ def ls(
     with _existing(store) as opened:
         from coarsen.cli.history import without_history
         from coarsen.cli.results_text import print_summaries, summaries_as_data
-        from coarsen.opencl_bench.exchange.summaries import summaries
+        from coarsen.opencl_bench.results.summaries import summaries
 
         found = summaries(without_history(_rows(opened, benchmark, device, preset)))
         if output_format is Format.JSON:
@@ -90,7 +88,7 @@ def show(key: KeyPrefix, store: StoreUrl = None, output_format: OutputFormat = F
     """
     with _existing(store) as opened:
         from coarsen.cli.results_text import print_measurement
-        from coarsen.opencl_bench.measurement_json import measurement_to_json
+        from coarsen.opencl_bench.records.measurement_json import measurement_to_json
 
         row = _row_called(opened, key)
         if output_format is Format.JSON:
@@ -113,7 +111,7 @@ def export(
     Example: coarsen results export results.parquet --benchmark sgemm
     """
     with _existing(store) as opened:
-        from coarsen.opencl_bench.exchange.files import write_results
+        from coarsen.opencl_bench.results.exchange.files import write_results
 
         rows = list(_rows(opened, benchmark, device, preset))
         if not rows:
@@ -130,8 +128,8 @@ def import_(files: ImportFiles, store: StoreUrl = None) -> None:
     Example: coarsen results import results.jsonl --store measurements.sqlite
     """
     _check_packages()
-    from coarsen.opencl_bench.exchange.files import read_results
-    from coarsen.opencl_bench.store.database import open_store
+    from coarsen.opencl_bench.results.exchange.files import read_results
+    from coarsen.opencl_bench.results.store.database import open_store
 
     read = [(file, read_results(file)) for file in files]
     with open_store(store) as opened:
@@ -148,7 +146,7 @@ def merge(other: OtherStore, store: StoreUrl = None) -> None:
     Example: coarsen results merge other.sqlite
     """
     with _existing(other) as source:
-        from coarsen.opencl_bench.store.database import open_store
+        from coarsen.opencl_bench.results.store.database import open_store
 
         with open_store(store) as opened:
             if opened.location == source.location:
@@ -173,20 +171,20 @@ def _check_packages() -> None:
 def _existing(text: str | None) -> Store:
     _check_packages()
     # Imported late: it loads SQLAlchemy, which may not be installed.
-    from coarsen.opencl_bench.store.database import open_existing_store
+    from coarsen.opencl_bench.results.store.database import open_existing_store
 
     return open_existing_store(text)
 
 
 def _rows(store: Store, benchmark: str | None, device: str | None, preset: str | None) -> Iterator[Measurement]:
-    from coarsen.opencl_bench.store.filters import Filter
+    from coarsen.opencl_bench.results.store.filters import Filter
 
     return store.measurements(Filter(benchmark=benchmark, device=device, preset=preset))
 
 
 def _row_called(store: Store, prefix: str) -> Measurement:
     """The one row whose key begins so. Raises InvalidInputError where there is none, or more than one."""
-    from coarsen.opencl_bench.store.filters import Filter
+    from coarsen.opencl_bench.results.store.filters import Filter
 
     chosen = Filter(key_prefix=prefix)
     count = store.count(chosen)
@@ -194,6 +192,8 @@ def _row_called(store: Store, prefix: str) -> Measurement:
         raise InvalidInputError(f"no row's key begins with '{prefix}' in {store.location}")
     found = [row for row, _ in zip(store.measurements(chosen), range(NAMED_KEYS), strict=False)]
     if count > 1:
+        from coarsen.cli.results_text import KEY_DIGITS
+
         names = ", ".join(row.key[: max(KEY_DIGITS, len(prefix) + 4)] for row in found)
         more = f" and {count - len(found)} more" if count > len(found) else ""
         raise InvalidInputError(f"the keys of {count} rows begin with '{prefix}': {names}{more}")

@@ -7,11 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.cli.results import KEY_DIGITS
-from coarsen.opencl_bench.exchange.summaries import Summary, speedup_of
-from coarsen.opencl_bench.measure import Speedup, median
-from coarsen.opencl_bench.measurement import Environment, Invalidity, Measurement, Method, Subject
+from coarsen.opencl_bench.measure.speedup import Speedup, median
+from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
+from coarsen.opencl_bench.results.summaries import Summary, speedup_of
 
+# Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
+KEY_DIGITS = 12
 MILLISECONDS = 1e-6  # in a nanosecond
 
 
@@ -95,7 +96,7 @@ def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
 
 def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
     # Imported late: it loads pandas, which a list of what is there does without.
-    from coarsen.opencl_bench.figures.summary import verified_against
+    from coarsen.opencl_bench.results.best import verified_against
 
     yield "outcome", measurement.invalidity.value
     yield "reason", measurement.reason

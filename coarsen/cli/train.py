@@ -108,9 +108,9 @@ def _check_libraries() -> None:
 def _examples(device: str) -> tuple[tuple[Example, ...], dict[str, int]]:
     """The kernels of the published table on a device, and the factors that its authors predicted."""
     # Imported late: only training needs the suite.
-    from coarsen.opencl_bench.curve_files import read_curves
-    from coarsen.opencl_bench.curves import on_devices
-    from coarsen.opencl_bench.kernel_features import examples_of
+    from coarsen.opencl_bench.results.curve_files import read_curves
+    from coarsen.opencl_bench.results.curves import on_devices
+    from coarsen.opencl_bench.results.examples import examples_of
 
     table = read_curves(str(PUBLISHED))
     return examples_of(on_devices(table.curves, [device])).examples, table.predicted_on(device)

@@ -103,10 +103,10 @@ def _without_cases(found: object) -> object:
 
 def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example, ...]:
     # Imported late: only training and evaluation need the suite.
-    from coarsen.opencl_bench.curve_files import read_curves
-    from coarsen.opencl_bench.curves import merged
-    from coarsen.opencl_bench.kernel_features import examples_of
-    from coarsen.opencl_bench.processes import processors
+    from coarsen.opencl_bench.results.curve_files import read_curves
+    from coarsen.opencl_bench.results.curves import merged
+    from coarsen.opencl_bench.results.examples import examples_of
+    from coarsen.processes import processors
 
     data = merged([read_curves(source, None, wanted.kernels) for source in sources])
     measured = {curve.device for curve in data.curves if curve.speedup}
@@ -127,7 +127,7 @@ def _fit(examples: Sequence[Example], seed: int) -> tuple[Fitted, tuple[Outcome,
     # Imported late: they load scikit-learn.
     from coarsen.models.default.out_of_bag import out_of_bag_outcomes
     from coarsen.models.default.training import train
-    from coarsen.opencl_bench.processes import processors
+    from coarsen.processes import processors
 
     note(f"fitting the forest on {counted(sum(bool(example.speedup) for example in examples), 'curve')}")
     fitted = train(examples, seed, threads=processors())

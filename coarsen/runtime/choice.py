@@ -23,7 +23,7 @@ from coarsen.runtime.local_memory import merges_groups, within_local_memory
 from coarsen.runtime.plan import CoarseningPlan, Variant
 from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.runtime.variants import Variants
-from coarsen.transform.configuration import Configuration
+from coarsen.variant.coarsening import Configuration
 
 # Of how many launches it is remembered how they are carried out.
 _MOST_KNOWN = 4096

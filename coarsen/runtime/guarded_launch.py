@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.open_local_size import local_size_of_original
 from coarsen.runtime.sizes import LaunchLimits, Sizes, has_work
-from coarsen.transform.configuration import Configuration, Level
+from coarsen.variant.coarsening import Configuration, Level
 
 # Work-groups of fewer work-items than this many are not made for the sake of idle ones; a power of two.
 _LANES = 16

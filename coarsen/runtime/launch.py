@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from coarsen.runtime.open_local_size import local_size_of_coarsened, local_size_of_original
 from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
-from coarsen.transform.configuration import Coarsening, Configuration, Level
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import pyopencl
 
 from coarsen.ir.kernel import AddedArgument
-from coarsen.transform.configuration import Configuration, Level
+from coarsen.variant.coarsening import Configuration, Level
 
 
 def within_local_memory(wanted: Configuration, group_bytes: int, available: int) -> Configuration:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from coarsen.runtime.sizes import LaunchLimits, Sizes
-from coarsen.transform.configuration import Coarsening, Configuration, Level
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 # Larger work-groups gain nothing any more.
 PREFERRED_WORK_GROUP_SIZE = 256

@@ -15,16 +15,16 @@ from typing import Literal
 
 import pyopencl
 
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import describe_device
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import describe_device
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.local_memory import merges_groups
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
-from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
-from coarsen.transform.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 
 _log = logging.getLogger("coarsen")
 

@@ -21,8 +21,8 @@ from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
-from coarsen.transform.configuration import Level, configuration_of
-from coarsen.transform.transforms import Transforms, UseName, use_named
+from coarsen.variant.coarsening import Level, configuration_of
+from coarsen.variant.transforms import Transforms, UseName, use_named
 
 _log = logging.getLogger("coarsen")
 

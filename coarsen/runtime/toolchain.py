@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from coarsen.ir.kernel import AddedArgument
-from coarsen.transform.transforms import UseName
+from coarsen.variant.transforms import UseName
 
 
 class CoarsenedKernel(Protocol):

@@ -17,7 +17,6 @@ from coarsen.analysis.regions import Region, divergent_regions
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.ir.printer import assemble
 from coarsen.transform.added_arguments import with_arguments
-from coarsen.transform.configuration import Coarsening, Level
 from coarsen.transform.group_ids import GroupIdRewriter
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.local_copies import local_copies, local_memory_arguments
@@ -25,6 +24,7 @@ from coarsen.transform.names import NameSupply
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.replicate import Replicator
 from coarsen.transform.work_group_size import divide_required_size
+from coarsen.variant.coarsening import Coarsening, Level
 
 
 @dataclass(frozen=True)

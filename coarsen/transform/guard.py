@@ -28,9 +28,9 @@ from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.ir.kernel import AddedArgument, Argument, Block, Instruction, Kernel, ValueKind
 from coarsen.ir.printer import assemble, rename
 from coarsen.transform.added_arguments import SIZE_TYPE, global_size_argument, with_arguments
-from coarsen.transform.configuration import Configuration, Level
 from coarsen.transform.names import NameSupply
 from coarsen.transform.query_lines import QueryLines, declarations
+from coarsen.variant.coarsening import Configuration, Level
 
 _REQUIRED = re.compile(r" !reqd_work_group_size !\d+")
 

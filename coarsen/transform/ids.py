@@ -33,9 +33,9 @@ from coarsen.analysis.uses import Use, uses_of_values
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.printer import rename
 from coarsen.ir.types import IntegerType
-from coarsen.transform.configuration import Coarsening
 from coarsen.transform.names import NameSupply
 from coarsen.transform.query_lines import call_of, declarations, size_type
+from coarsen.variant.coarsening import Coarsening
 
 _PARTS = {
     "get_global_linear_id": ("get_global_id", "get_global_size"),

@@ -26,7 +26,7 @@ from coarsen.transform.agreed_branches import (
 )
 from coarsen.transform.alone import Entry
 from coarsen.transform.likely_agreement import is_agreement_likely, side_of_one
-from coarsen.transform.transforms import Use
+from coarsen.variant.transforms import Use
 
 _SHORT = 20
 

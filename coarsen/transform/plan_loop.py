@@ -29,7 +29,7 @@ from coarsen.transform.agreed_branches import (
 )
 from coarsen.transform.alone import Entry
 from coarsen.transform.likely_agreement import is_agreement_likely
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
 
 def loop_of_region(flow: ControlFlow, region: Region) -> Loop | None:

@@ -14,7 +14,7 @@ from coarsen.transform.alone import Entry
 from coarsen.transform.plan_guard import guard_branches
 from coarsen.transform.plan_loop import loop_branches, loop_of_region
 from coarsen.transform.region_plan import PlannedRegion, Reason, RegionPlan, Treatment
-from coarsen.transform.transforms import Transforms, Use
+from coarsen.variant.transforms import Transforms, Use
 
 
 def plan_regions(divergence: Divergence, regions: tuple[Region, ...], transforms: Transforms) -> RegionPlan:

@@ -10,7 +10,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.transform.alone import Entry
-from coarsen.transform.transforms import Transforms
+from coarsen.variant.transforms import Transforms
 
 
 class Treatment(enum.StrEnum):

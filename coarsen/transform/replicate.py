@@ -37,8 +37,8 @@ from coarsen.transform.names import NameSupply
 from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.sequence import CopiesInSequence
 from coarsen.transform.slow_path import SlowPath, Surroundings, slow_path
-from coarsen.transform.transforms import DeviceKind
 from coarsen.transform.written import Names, WrittenBlock, phi_line, spelling
+from coarsen.variant.transforms import DeviceKind
 
 
 class Replicator:

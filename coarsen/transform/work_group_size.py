@@ -11,7 +11,7 @@ import re
 
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.configuration import Coarsening
+from coarsen.variant.coarsening import Coarsening
 
 _HINT = re.compile(r" !work_group_size_hint !\d+")
 _REQUIRED = re.compile(r"!reqd_work_group_size !\d+")

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from coarsen.opencl_bench import shipped_results
-from coarsen.opencl_bench.exchange.frames import COLUMNS as FRAME_COLUMNS
-from coarsen.opencl_bench.exchange.t4 import t4_document
-from coarsen.opencl_bench.exchange.tables import COLUMNS as FILE_COLUMNS
-from coarsen.opencl_bench.exchange.tables import Column
+from coarsen.opencl_bench.results.exchange.t4 import t4_document
+from coarsen.opencl_bench.results.exchange.tables import COLUMNS as FILE_COLUMNS
+from coarsen.opencl_bench.results.exchange.tables import Column
+from coarsen.opencl_bench.results.frames import COLUMNS as FRAME_COLUMNS
 
 _SIZES = "numbers, one for each dimension of the NDRange"
 _COMMON: Mapping[str, str] = MappingProxyType(

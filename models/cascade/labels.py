@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from coarsen.features import FEATURES
-
-from .step_inputs import Array
+from coarsen.models.cascade.step_inputs import Array
 
 # The second input of a component is always named, the third where it loads at least this strongly.
 _STRONG = 0.5

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..evaluation.method import Choice, Fit
-from ..examples import Example
-from .model import CascadeModel
-from .training import FEWEST_EXAMPLES, fit_cascades
+from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascades
+from coarsen.models.evaluation.method import Choice, Fit
+from coarsen.models.examples import Example
 
 # A device and a dimension.
 Place = tuple[str, int]

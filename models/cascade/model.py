@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coarsen.features import FEATURES, FeatureTable
-
-from .network import StepModel
-from .projection import Projection
-from .step_inputs import Array, inputs_of_feature, step_inputs
+from coarsen.models.cascade.network import StepModel
+from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.step_inputs import Array, inputs_of_feature, step_inputs
 
 THRESHOLD = 0.5
 

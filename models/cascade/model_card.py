@@ -9,18 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
-
-from ..best_factors import CITATION, DEVICES
-from ..evaluation.evaluation import Evaluation
-from ..evaluation.scores import HitScore
-from .labels import component_labels
-from .model import CascadeModel
-from .network import StepModel
-from .network_training import NetworkSettings
-from .storage import FORMAT_VERSION
-from .trained import TrainedModel, chosen_factors
-from .training import FEWEST_EXAMPLES
-from .varimax_components import VARIANCE
+from coarsen.models.best_factors import CITATION, DEVICES
+from coarsen.models.cascade.labels import component_labels
+from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.network import StepModel
+from coarsen.models.cascade.network_training import NetworkSettings
+from coarsen.models.cascade.storage import FORMAT_VERSION
+from coarsen.models.cascade.trained import TrainedModel, chosen_factors
+from coarsen.models.cascade.training import FEWEST_EXAMPLES
+from coarsen.models.cascade.varimax_components import VARIANCE
+from coarsen.models.evaluation.evaluation import Evaluation
+from coarsen.models.evaluation.scores import HitScore
 
 # When the method was last changed; not when a model was made, which would make two trainings differ.
 _METHOD_DATE = "2026-11-20"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .step_inputs import Array
+from coarsen.models.cascade.step_inputs import Array
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .network import Network
-from .rounding import on_grid
-from .step_inputs import Array
+from coarsen.models.cascade.network import Network
+from coarsen.models.cascade.rounding import on_grid
+from coarsen.models.cascade.step_inputs import Array
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .step_inputs import Array
+from coarsen.models.cascade.step_inputs import Array
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .step_inputs import Array
+from coarsen.models.cascade.step_inputs import Array
 
 GRID = 2.0**-12
 _SIGNIFICANT_BITS = 24

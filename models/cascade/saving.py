@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..model_files import write_model
-from .model import CascadeModel
-from .model_card import model_card
-from .network import Network
-from .step_inputs import Array
-from .storage import SHIPPED, network_names, projection_names
-from .trained import TrainedModel
+from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.model_card import model_card
+from coarsen.models.cascade.network import Network
+from coarsen.models.cascade.step_inputs import Array
+from coarsen.models.cascade.storage import SHIPPED, network_names, projection_names
+from coarsen.models.cascade.trained import TrainedModel
+from coarsen.models.model_files import write_model
 
 
 def save_model(trained: TrainedModel, folder: Path = SHIPPED) -> tuple[Path, Path]:

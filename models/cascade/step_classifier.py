@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .network_training import NetworkSettings, Problem, train_networks
-from .step_inputs import Array
-from .varimax_components import VarimaxComponents
+from coarsen.models.cascade.network_training import NetworkSettings, Problem, train_networks
+from coarsen.models.cascade.step_inputs import Array
+from coarsen.models.cascade.varimax_components import VarimaxComponents
 
 
 class CascadeStepClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

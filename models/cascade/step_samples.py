@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..examples import Example
-from .step_inputs import INPUT_COUNT, STEP_FACTORS, Array, step_inputs
+from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS, Array, step_inputs
+from coarsen.models.examples import Example
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,19 @@ import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURE_SET_VERSION, FEATURES
-
-from ..model_files import DEFAULT, Tensors, check_features, check_format, model_names, read_card, read_tensors
-from .model import CascadeModel
-from .network import Network, StepModel
-from .projection import Projection
-from .step_inputs import INPUT_COUNT, STEP_FACTORS
+from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.network import Network, StepModel
+from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
+from coarsen.models.model_files import (
+    DEFAULT,
+    Tensors,
+    check_features,
+    check_format,
+    model_names,
+    read_card,
+    read_tensors,
+)
 
 SHIPPED = Path(__file__).parent.parent / "data"
 FORMAT_VERSION = 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..evaluation.evaluation import Evaluation, Plan, evaluate
-from ..examples import Example
-from .model import CascadeModel
-from .training import fit_cascade
+from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.training import fit_cascade
+from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.examples import Example
 
 # The cascade, and what to compare it with.
 METHODS = ("cascade", "unique", "never", "published")

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from sklearn.frozen import FrozenEstimator
 
 from coarsen.errors import InvalidInputError
-
-from ..evaluation.method import Fit
-from ..examples import Example
-from .model import CascadeModel
-from .network import StepModel
-from .step_classifier import CascadeStepClassifier, StepFit, fit_together
-from .step_inputs import STEP_FACTORS
-from .step_samples import StepSamples, all_inputs, step_samples
-from .varimax_components import VarimaxComponents
+from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.network import StepModel
+from coarsen.models.cascade.step_classifier import CascadeStepClassifier, StepFit, fit_together
+from coarsen.models.cascade.step_inputs import STEP_FACTORS
+from coarsen.models.cascade.step_samples import StepSamples, all_inputs, step_samples
+from coarsen.models.cascade.varimax_components import VarimaxComponents
+from coarsen.models.evaluation.method import Fit
+from coarsen.models.examples import Example
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
 FEWEST_EXAMPLES = 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .step_inputs import Array
+from coarsen.models.cascade.step_inputs import Array
 
 _ITERATIONS = 1000
 _TOLERANCE = 1e-12

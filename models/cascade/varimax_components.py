@@ -20,10 +20,10 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .projection import Projection
-from .rounding import on_grid, significant
-from .step_inputs import Array
-from .varimax import varimax_rotation
+from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.rounding import on_grid, significant
+from coarsen.models.cascade.step_inputs import Array
+from coarsen.models.cascade.varimax import varimax_rotation
 
 VARIANCE = 0.95
 

@@ -3,9 +3,9 @@
 Prediction needs NumPy alone; `training`, `forest` and `method` need scikit-learn, and are not imported from here.
 """
 
-from .model import DefaultModel
-from .prediction import CurvePrediction, FactorPrediction, Influence
-from .storage import has_default, load_default, save_default
+from coarsen.models.default.model import DefaultModel
+from coarsen.models.default.prediction import CurvePrediction, FactorPrediction, Influence
+from coarsen.models.default.storage import has_default, load_default, save_default
 
 __all__ = [
     "CurvePrediction",

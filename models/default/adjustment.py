@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .inputs import Array
-from .joint import CurveDistribution
+from coarsen.models.default.inputs import Array
+from coarsen.models.default.joint import CurveDistribution
 
 SCALES = tuple(np.arange(0.0, 2.0 + 1e-9, 0.125).tolist())
 SLOPES = tuple(np.arange(-0.4, 0.4 + 1e-9, 0.04).round(9).tolist())

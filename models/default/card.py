@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, MECHANISM_FEATURE_SET_VERSION
-
-from ..model_files import Card
-from .inputs import FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES
-from .joint import AVERSION
-from .model import NAME, DefaultModel
+from coarsen.models.default.inputs import FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES
+from coarsen.models.default.joint import AVERSION
+from coarsen.models.default.model import NAME, DefaultModel
+from coarsen.models.model_files import Card
 
 FORMAT_VERSION = 1
 _METHOD = (

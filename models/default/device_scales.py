@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..device_descriptors import DeviceDescriptor
-from .inputs import Array
+from coarsen.models.default.inputs import Array
+from coarsen.models.device_descriptors import DeviceDescriptor
 
 Kind = Literal["gpu", "cpu"]
 KINDS: tuple[Kind, ...] = ("gpu", "cpu")

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..device_descriptors import DeviceDescriptor
-from .device_scales import DeviceScales, fit_device_scales
-from .inputs import COARSENED, Array
-from .joint import CurveDistribution
-from .quantiles import weighted_quantiles
+from coarsen.models.default.device_scales import DeviceScales, fit_device_scales
+from coarsen.models.default.inputs import COARSENED, Array
+from coarsen.models.default.joint import CurveDistribution
+from coarsen.models.default.quantiles import weighted_quantiles
+from coarsen.models.device_descriptors import DeviceDescriptor
 
 INTERVAL = (0.1, 0.9)
 _RATIOS = np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 141)])

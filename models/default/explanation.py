@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from coarsen.features import FeatureTable, MechanismTable
-
-from .inference import FlatForest
-from .inputs import COLUMNS_OF_FEATURE, Array, Rows
-from .prediction import Influence
+from coarsen.models.default.inference import FlatForest
+from coarsen.models.default.inputs import COLUMNS_OF_FEATURE, Array, Rows
+from coarsen.models.default.prediction import Influence
 
 
 def feature_effects(forest: FlatForest, row: Rows, medians: Rows) -> Array:

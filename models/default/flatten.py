@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .inference import LEAF, FlatForest
+from coarsen.models.default.inference import LEAF, FlatForest
 
 
 def flatten(trees: Sequence[Any]) -> FlatForest:

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.features import FACTORS, FEATURES, MECHANISM_FEATURES, FeatureTable, MechanismTable
-
-from ..device_descriptors import DESCRIPTOR_FEATURES, DeviceDescriptor
+from coarsen.models.device_descriptors import DESCRIPTOR_FEATURES, DeviceDescriptor
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.float32]

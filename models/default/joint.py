@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .inputs import Array
+from coarsen.models.default.inputs import Array
 
 # A loss counts 1 + AVERSION times as much as a gain of the same size.
 AVERSION = 3.0

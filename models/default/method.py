@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..evaluation.method import Choice, Fit
-from ..examples import Example
-from .model import NAME, DefaultModel
-from .training import Fitted, ForestSettings, fit_forest, with_adjustments
-from .training_rows import Curve, curve_of, descriptor_of
+from coarsen.models.default.model import NAME, DefaultModel
+from coarsen.models.default.training import Fitted, ForestSettings, fit_forest, with_adjustments
+from coarsen.models.default.training_rows import Curve, curve_of, descriptor_of
+from coarsen.models.evaluation.method import Choice, Fit
+from coarsen.models.examples import Example
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coarsen.features import FeatureTable, MechanismTable
-
-from ..device_descriptors import DeviceDescriptor
-from ..model_files import DEFAULT
-from .adjustment import Adjustment
-from .error_model import ErrorModel
-from .explanation import feature_effects, influences
-from .inference import FlatForest
-from .inputs import COARSENED, Array, Rows, input_rows, kernel_point
-from .joint import CurveDistribution
-from .novelty import Neighbourhood
-from .prediction import CurvePrediction, FactorPrediction, Influence
-from .step_errors import StepErrors
+from coarsen.models.default.adjustment import Adjustment
+from coarsen.models.default.error_model import ErrorModel
+from coarsen.models.default.explanation import feature_effects, influences
+from coarsen.models.default.inference import FlatForest
+from coarsen.models.default.inputs import COARSENED, Array, Rows, input_rows, kernel_point
+from coarsen.models.default.joint import CurveDistribution
+from coarsen.models.default.novelty import Neighbourhood
+from coarsen.models.default.prediction import CurvePrediction, FactorPrediction, Influence
+from coarsen.models.default.step_errors import StepErrors
+from coarsen.models.device_descriptors import DeviceDescriptor
+from coarsen.models.model_files import DEFAULT
 
 NAME = DEFAULT
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .inputs import POINT_NAMES, Array, Rows
+from coarsen.models.default.inputs import POINT_NAMES, Array, Rows
 
 PERCENTILE = 99.0
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..evaluation.calibration import Calibration, calibration, forecasts
-from ..evaluation.method import Choice
-from ..evaluation.outcome import Outcome
-from ..evaluation.scores import SpeedupScore, speedup_score
-from .inputs import COARSENED, Array
-from .model import DefaultModel
-from .training import Fitted
-from .training_rows import Curve, descriptor_of
+from coarsen.models.default.inputs import COARSENED, Array
+from coarsen.models.default.model import DefaultModel
+from coarsen.models.default.training import Fitted
+from coarsen.models.default.training_rows import Curve, descriptor_of
+from coarsen.models.evaluation.calibration import Calibration, calibration, forecasts
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.evaluation.outcome import Outcome
+from coarsen.models.evaluation.scores import SpeedupScore, speedup_score
 
 # A device and a dimension.
 Place = tuple[str, int]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .joint import AVERSION
-from .novelty import Neighbour
+from coarsen.models.default.joint import AVERSION
+from coarsen.models.default.novelty import Neighbour
 
 
 @dataclass(frozen=True, slots=True)

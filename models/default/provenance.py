@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
-from ..examples import Example
-from .card import Provenance
-from .training import ForestSettings
+from coarsen.models.default.card import Provenance
+from coarsen.models.default.training import ForestSettings
+from coarsen.models.examples import Example
 
 # What the numbers of a model depend on, beside its data.
 _PACKAGES = ("coarsen", "numpy", "scikit-learn")

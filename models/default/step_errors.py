@@ -17,10 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-
-from .inputs import Array
-from .joint import CurveDistribution
-from .quantiles import weighted_quantiles
+from coarsen.models.default.inputs import Array
+from coarsen.models.default.joint import CurveDistribution
+from coarsen.models.default.quantiles import weighted_quantiles
 
 LEVELS = 200
 _SHARPNESS = np.geomspace(0.25, 4.0, 81)

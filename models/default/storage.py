@@ -18,17 +18,24 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURE_SET_VERSION, MECHANISM_FEATURE_SET_VERSION
-
-from ..model_files import Card, Tensors, check_features, check_format, read_card, read_tensors, write_model
-from .adjustment import Adjustment
-from .card import FORMAT_VERSION, Provenance, model_card
-from .device_scales import KINDS, DeviceScales
-from .error_model import ErrorModel
-from .inference import LEAF, FlatForest
-from .inputs import COARSENED, FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES, POINT_NAMES
-from .model import NAME, DefaultModel
-from .novelty import Neighbourhood
-from .step_errors import LEVELS, StepErrors
+from coarsen.models.default.adjustment import Adjustment
+from coarsen.models.default.card import FORMAT_VERSION, Provenance, model_card
+from coarsen.models.default.device_scales import KINDS, DeviceScales
+from coarsen.models.default.error_model import ErrorModel
+from coarsen.models.default.inference import LEAF, FlatForest
+from coarsen.models.default.inputs import COARSENED, FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES, POINT_NAMES
+from coarsen.models.default.model import NAME, DefaultModel
+from coarsen.models.default.novelty import Neighbourhood
+from coarsen.models.default.step_errors import LEVELS, StepErrors
+from coarsen.models.model_files import (
+    Card,
+    Tensors,
+    check_features,
+    check_format,
+    read_card,
+    read_tensors,
+    write_model,
+)
 
 SHIPPED = Path(__file__).parent / "data"
 _STORED_LEAF = 255

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..examples import Example
-from .adjustment import Adjustment, fit_adjustment
-from .error_model import fit_error_model
-from .forest import CurveForest
-from .inputs import COARSENED, Array, Rows, kernel_point
-from .model import DefaultModel
-from .novelty import Neighbourhood, fit_neighbourhood
-from .step_errors import fit_step_errors
-from .training_rows import Curve, TrainingRows, curve_of, descriptor_of, training_rows
+from coarsen.models.default.adjustment import Adjustment, fit_adjustment
+from coarsen.models.default.error_model import fit_error_model
+from coarsen.models.default.forest import CurveForest
+from coarsen.models.default.inputs import COARSENED, Array, Rows, kernel_point
+from coarsen.models.default.model import DefaultModel
+from coarsen.models.default.novelty import Neighbourhood, fit_neighbourhood
+from coarsen.models.default.step_errors import fit_step_errors
+from coarsen.models.default.training_rows import Curve, TrainingRows, curve_of, descriptor_of, training_rows
+from coarsen.models.examples import Example
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-
-from ..device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
-from ..examples import Example
-from .inputs import COARSENED, Array, Rows, input_rows
+from coarsen.models.default.inputs import COARSENED, Array, Rows, input_rows
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
+from coarsen.models.examples import Example
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-
-from ..examples import Example
-from .model import DefaultModel
-from .storage import load_default, save_default
+from coarsen.models.default.model import DefaultModel
+from coarsen.models.default.storage import load_default, save_default
+from coarsen.models.examples import Example
 
 
 def train_default(
@@ -45,9 +44,9 @@ def train_default(
     if importlib.util.find_spec("sklearn") is None:
         raise InvalidInputError("training needs scikit-learn: pip install 'coarsen[train]'")
     # Imported late: they load scikit-learn.
-    from .out_of_bag import out_of_bag_card, out_of_bag_outcomes
-    from .provenance import provenance_of
-    from .training import ForestSettings, train
+    from coarsen.models.default.out_of_bag import out_of_bag_card, out_of_bag_outcomes
+    from coarsen.models.default.provenance import provenance_of
+    from coarsen.models.default.training import ForestSettings, train
 
     settings = ForestSettings()
     fitted = train(examples, seed, settings, threads or len(os.sched_getaffinity(0)))

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .bootstrap import Interval
-from .outcome import GIVEN_UP_SPEEDUP, Outcome
+from coarsen.models.evaluation.bootstrap import Interval
+from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP, Outcome
 
 if TYPE_CHECKING:
-    from .evaluation import Evaluation
+    from coarsen.models.evaluation.evaluation import Evaluation
 
 BINS = 10
 # The quantile of the normal distribution for an interval of 95 %.

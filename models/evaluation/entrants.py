@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
-
-from .method import Method
-from .simple_methods import Never, Unique
+from coarsen.models.evaluation.method import Method
+from coarsen.models.evaluation.simple_methods import Never, Unique
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,14 @@ class Entrant:
 
 def _cascade() -> Method:
     # Imported late: it loads PyTorch.
-    from ..cascade.method import Cascade
+    from coarsen.models.cascade.method import Cascade
 
     return Cascade()
 
 
 def _default() -> Method:
     # Imported late: it loads scikit-learn.
-    from ..default.method import Default
+    from coarsen.models.default.method import Default
 
     return Default()
 

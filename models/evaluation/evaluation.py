@@ -9,14 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coarsen.errors import InvalidInputError
-
-from ..examples import Example
-from .entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
-from .folds import leave_one_family_out
-from .method import Choice
-from .outcome import Outcome
-from .runner import run_method
-from .scores import HitScore, SpeedupScore, case_of, hit_score, speedup_score
+from coarsen.models.evaluation.entrants import (
+    NEVER,
+    ORACLE,
+    PUBLISHED,
+    UNIQUE,
+    Entrant,
+    entrant,
+)
+from coarsen.models.evaluation.folds import leave_one_family_out
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.evaluation.outcome import Outcome
+from coarsen.models.evaluation.runner import run_method
+from coarsen.models.evaluation.scores import HitScore, SpeedupScore, case_of, hit_score, speedup_score
+from coarsen.models.examples import Example
 
 # A kernel on a device along a dimension.
 Key = tuple[str, str, int]

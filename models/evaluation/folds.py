@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InternalError
-
-from ..examples import Example
+from coarsen.models.examples import Example
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from ..examples import Example
+from coarsen.models.examples import Example
 
 
 @dataclass(frozen=True)

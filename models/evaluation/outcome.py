@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..examples import Example
-from .method import Choice
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.examples import Example
 
 GIVEN_UP_SPEEDUP = 0.1
 

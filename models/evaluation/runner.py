@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from .folds import Fold
-from .method import BatchMethod, Choice, Fit, Method, Predictor
+from coarsen.models.evaluation.folds import Fold
+from coarsen.models.evaluation.method import BatchMethod, Choice, Fit, Method, Predictor
 
 # Told how many of how many fits are done.
 Progress = Callable[[int, int], None]

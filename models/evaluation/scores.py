@@ -25,9 +25,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coarsen.errors import InternalError
-
-from .bootstrap import Interval, mean_interval
-from .outcome import Outcome, oracle_log_speedup
+from coarsen.models.evaluation.bootstrap import Interval, mean_interval
+from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup
 
 # A kernel and a device.
 Case = tuple[str, str]

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.features import FACTORS
-
-from ..examples import Example
-from .method import Choice
-from .outcome import log_speedup_of
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.evaluation.outcome import log_speedup_of
+from coarsen.models.examples import Example
 
 
 class Never:

@@ -25,15 +25,14 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, get_worker
 
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
-
-from ..measurement import Invalidity, Method
-from ..store.database import Store, open_store
-from ..store.filters import Filter
-from ..store.location import store_url as parsed_url
-from ..suite import find_benchmark
-from ..sweep_plan import Space, SweepPlan
-from .observer import Again, SweepObserver
-from .several import SweepResult, SweepsObserver, sweep_one
+from coarsen.opencl_bench.records.measurement import Invalidity, Method
+from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.results.store.location import store_url as parsed_url
+from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 CONNECTING_SECONDS = 10
 SECONDS_BETWEEN_COUNTS = 0.5

@@ -18,17 +18,16 @@ from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
+from coarsen.opencl_bench.measure.machine import BuildError
+from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
+from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions, Form, candidate_from_json
+from coarsen.opencl_bench.sweep.measure_service import open_machine
+from coarsen.opencl_bench.sweep.serving import Message, serve
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.build_options import options_of_coarsened
-from coarsen.transform.transforms import Transforms, device_kind_of
-
-from ..benchmark import Benchmark
-from ..candidate import Candidate, Code, Definitions, Form, candidate_from_json
-from ..executor import BuildError
-from ..opencl_machine import OpenClMachine
-from ..suite import find_benchmark
-from .measure_service import open_machine
-from .serving import Message, serve
+from coarsen.variant.transforms import Transforms, device_kind_of
 
 PTX_ARCHITECTURE = "sm_75"
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)

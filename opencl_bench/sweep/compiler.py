@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from coarsen.errors import InvalidInputError
-
-from ..candidate import Candidate, Code, Definitions, Form, code_from_json
-from ..measurement import Invalidity, Method
-from .child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions, Form, code_from_json
+from coarsen.opencl_bench.records.measurement import Invalidity, Method
+from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 
 T = TypeVar("T")
 

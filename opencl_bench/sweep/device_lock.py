@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coarsen.runtime.devices import DeviceDescription
+    from coarsen.devices.discovery import DeviceDescription
 
 _log = logging.getLogger("coarsen")
 

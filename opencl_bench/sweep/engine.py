@@ -15,20 +15,19 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.runtime.selection import find_device
-
-from ..environment import environment_of
-from ..space import limits_of, points
-from ..store.database import Store
-from ..suite import find_benchmark
-from ..sweep_plan import SweepPlan
-from .compiler import Compiler, Crew
-from .device_lock import device_lock
-from .measuring_process import MeasuringProcess
-from .observer import Again, CollectingObserver, SweepObserver, SweepSummary
-from .rows import RowSweep, Surroundings
-from .subjects import CompiledSubjects
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device
+from coarsen.opencl_bench.measure.environment import environment_of
+from coarsen.opencl_bench.results.store.database import Store
+from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
+from coarsen.opencl_bench.sweep.device_lock import device_lock
+from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
+from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.points import limits_of, points
+from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
+from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 
 def sweep(

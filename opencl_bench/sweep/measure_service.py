@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from coarsen.errors import CoarsenError, InternalError
-
-from ..candidate import candidate_from_json, code_from_json
-from ..executor import BuildError, LaunchError, Machine
-from ..measurement import Method
-from ..session import KEPT_BYTES, Session, Slot
-from ..suite import find_benchmark
-from .serving import Message, serve
+from coarsen.opencl_bench.measure.machine import BuildError, LaunchError, Machine
+from coarsen.opencl_bench.measure.session import KEPT_BYTES, Session, Slot
+from coarsen.opencl_bench.records.candidate import candidate_from_json, code_from_json
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.sweep.serving import Message, serve
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 
 class MeasureService:
@@ -106,13 +105,12 @@ def _failed(error: Exception) -> Message:
 def open_machine(description: Mapping[str, Any]) -> Machine:
     """The machine that `machine_to_json` or a pack describes. Raises CoarsenError where there is no such one."""
     if description["kind"] == "cuda":
-        from ..cuda_machine import CudaMachine
+        from coarsen.opencl_bench.measure.cuda_machine import CudaMachine
 
         return CudaMachine(description["index"])
     # Imported late: a machine without OpenCL has no PyOpenCL.
-    from coarsen.runtime.devices import DeviceDescription
-
-    from ..opencl_machine import OpenClMachine
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 
     fields = {**description["device"]}
     for name in ("device_types", "max_work_item_sizes"):

@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coarsen.errors import DeviceError, InvalidInputError
-
-from ..candidate import Candidate, Code
-from ..measurement import Invalidity, Method, Oracle
-from ..session import Slot
-from .child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.opencl_bench.measure.session import Slot
+from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.measurement import Invalidity, Method, Oracle
+from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 
 SERVICE = "coarsen.opencl_bench.sweep.measure_service"
 

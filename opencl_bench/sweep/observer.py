@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..candidate import Candidate
-from ..measurement import Invalidity, Measurement
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 
 
 class Again(enum.StrEnum):

@@ -18,14 +18,21 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from coarsen.errors import InvalidInputError
-
-from ..candidate import Candidate, Definitions
-from ..measure import median
-from ..measurement import Environment, Invalidity, Measurement, Method, Role, Subject, content_key
-from ..space import Point
-from .compiler import Compiled
-from .measuring_process import Limits, MeasuringProcess, Outcome, Ready
-from .observer import Again, SweepObserver
+from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.records.candidate import Candidate, Definitions
+from coarsen.opencl_bench.records.measurement import (
+    Environment,
+    Invalidity,
+    Measurement,
+    Method,
+    Role,
+    Subject,
+    content_key,
+)
+from coarsen.opencl_bench.sweep.compiler import Compiled
+from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
+from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.points import Point
 
 
 class Subjects(Protocol):

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
-
-from ..benchmark import Benchmark
-from ..measurement import Invalidity, Measurement
-from ..space import DeviceLimits, points
-from ..store.database import Store
-from ..sweep_plan import SweepPlan
-from .compiler import Crew
-from .engine import sweep
-from .observer import Again, CollectingObserver, SweepObserver
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.results.store.database import Store
+from coarsen.opencl_bench.sweep.compiler import Crew
+from coarsen.opencl_bench.sweep.engine import sweep
+from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver
+from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 _log = logging.getLogger("coarsen")
 

@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 from coarsen.errors import InvalidInputError
-
-from ..benchmark import Benchmark, Definitions
-from ..measurement import Subject
+from coarsen.opencl_bench.records.measurement import Subject
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 
 
 class CompiledSubjects:

@@ -13,8 +13,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-
-from .address_interpreter import WorkItem, address
+from tests.analysis.address_interpreter import WorkItem, address
 
 LEAVES = [
     *("(long)(int)get_global_id(0)", "(long)(int)get_global_id(1)", "(long)get_local_id(0)"),

@@ -6,9 +6,8 @@ import pyopencl as cl
 import pytest
 
 from coarsen.backend.spirv import supports_spirv
-from coarsen.runtime.devices import DeviceDescription
-
-from ..conftest import context_of
+from coarsen.devices.discovery import DeviceDescription
+from tests.conftest import context_of
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import pytest
 from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import lower_and_coarsen
-from coarsen.transform.configuration import Coarsening
-
-from ..frontend.corpus import launches
+from coarsen.variant.coarsening import Coarsening
+from tests.frontend.corpus import launches
 
 CLANG_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"
 

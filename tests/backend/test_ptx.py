@@ -13,9 +13,8 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import lower_and_coarsen
-from coarsen.transform.configuration import Coarsening
-
-from ..frontend.corpus import launches
+from coarsen.variant.coarsening import Coarsening
+from tests.frontend.corpus import launches
 
 RELAXED = "-cl-fast-relaxed-math"
 SUITE = Path(__file__).parents[2] / "opencl_bench" / "kernels"

@@ -22,12 +22,11 @@ from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features.register_pressure import maximum_live_words
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.configuration import Coarsening
-
-from ..frontend.corpus import launches
+from coarsen.variant.coarsening import Coarsening
+from tests.frontend.corpus import launches
 
 SCALE = "kernel void scale(global float *data, float by) { data[get_global_id(0)] *= by; }"
 FACTORS = (1, 8)

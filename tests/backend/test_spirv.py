@@ -12,8 +12,7 @@ import pytest
 from coarsen.backend.spirv import VERSIONS, supports_spirv, write_spirv
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
-
-from ..frontend.corpus import Launch, LocalMemory, assert_same, launches, run
+from tests.frontend.corpus import Launch, LocalMemory, assert_same, launches, run
 
 SUITE = Path(__file__).parents[2] / "opencl_bench" / "kernels"
 OP_EXECUTION_MODE, LOCAL_SIZE = 16, 17

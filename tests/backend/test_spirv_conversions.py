@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.backend.spirv import write_spirv
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
 
 TYPES: dict[str, type[np.integer[Any]]] = {
     "char": np.int8,

@@ -10,10 +10,10 @@ import pytest
 
 from coarsen.backend import spirv
 from coarsen.backend.spirv import write_spirv
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
 
 SOURCE = "kernel void narrow(global uint *out) { uchar low = get_global_id(0) * 3; out[get_global_id(0)] = low; }"
 OP_TYPE_INT, OP_FUNCTION_PARAMETER, OP_BITWISE_AND = 21, 55, 199

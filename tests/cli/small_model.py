@@ -18,7 +18,7 @@ from coarsen.models.default import DefaultModel, save_default
 from coarsen.models.default.provenance import provenance_of
 from coarsen.models.default.training import ForestSettings, train
 from coarsen.models.examples import Example, best_factor_of, family_of
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 KERNELS = ("binarySearch", "mriQ", "mt", "mvCoal", "reduce", "sgemm", "sobel")
 # What a doubling adds to the log speed-up.

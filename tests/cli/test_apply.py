@@ -16,11 +16,10 @@ import pytest
 
 from coarsen.api import coarsen
 from coarsen.cli.apply_options import Stage
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import STAGES
 from coarsen.prediction import default_model
-
-from .small_model import store_small_model
+from tests.cli.small_model import store_small_model
 
 Run = Callable[..., Any]
 SPIRV_MAGIC = b"\x03\x02\x23\x07"

@@ -11,9 +11,8 @@ import pytest
 
 from coarsen.api import coarsen
 from coarsen.cli.apply_request import Request
-from coarsen.opencl_bench.suite import SUITE
-
-from .conftest import Run, written
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from tests.cli.conftest import Run, written
 
 Golden = Callable[[str, str], None]
 

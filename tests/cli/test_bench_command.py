@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.candidate import Candidate
-from coarsen.opencl_bench.exchange.tables import read_table
-from coarsen.opencl_bench.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.store.database import Store, open_store
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import Crew
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep_plan import SweepPlan
-from coarsen.transform.configuration import Coarsening
-
-from ..opencl_bench.measurements import some_measurement
+from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.variant.coarsening import Coarsening
+from tests.opencl_bench.measurements import some_measurement
 
 Run = Callable[..., Any]
 Sweeping = Callable[[dict[str, Any]], None]

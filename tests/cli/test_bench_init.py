@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from coarsen.cli.bench_init import init
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.benchmark import Benchmark
-from coarsen.opencl_bench.suite import SUITE
-from coarsen.opencl_bench.user_kernels.check_signature import check_kernel_of
-from coarsen.opencl_bench.user_kernels.read import read_benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 MIXED = """\
 typedef struct { float weight; int next; } Node;

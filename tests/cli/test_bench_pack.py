@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from tests.cli.conftest import Run
 
 SMALL = ("--preset", "test", "--factors", "1,2", "--strides", "1", "--local-sizes", "64,16x16")
 

@@ -10,14 +10,14 @@ import pytest
 from rich.console import Console
 
 from coarsen.cli.bench_bar import Bar
-from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, rows_per_minute, watching
+from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, rows_per_minute
+from coarsen.cli.bench_watch import watching
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.opencl_bench.candidate import Candidate
-from coarsen.opencl_bench.measurement import Invalidity
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
-from coarsen.opencl_bench.sweep_plan import SweepPlan
-
-from ..opencl_bench.measurements import some_measurement
+from tests.opencl_bench.measurements import some_measurement
 
 CORRECT = some_measurement()
 FAILED = some_measurement(invalidity=Invalidity.RUNTIME, reason="lost")

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.exchange.tables import read_table
-from coarsen.opencl_bench.synthetic import synthetic_benchmark
-
-from .conftest import Run
+from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
+from tests.cli.conftest import Run
 
 SMALL = ("--preset", "test", "--quick", "--factors", "1,2", "--strides", "1", "--dims", "0")
 ON_INTEL = ("bench", "-d", "intel", *SMALL, "-f", "json", "-q")

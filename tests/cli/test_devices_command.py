@@ -11,11 +11,11 @@ import pytest
 from coarsen.cli import diagnosis
 from coarsen.cli.diagnosis import Finding, Need
 from coarsen.cli.doctor import Verdict, verdict_of
+from coarsen.devices.discovery import DeviceDescription, Discovery, discover_devices
+from coarsen.devices.health import Health
 from coarsen.models import available_models
 from coarsen.models.default import has_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.runtime.devices import DeviceDescription, Discovery, discover_devices
-from coarsen.runtime.health import Health
 
 Run = Callable[..., Any]
 PLATFORMS = {"pocl": "Portable Computing Language", "intel": "Intel(R) OpenCL"}

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.exchange.files import write_results
-
-from ..opencl_bench.test_measured_curves import row
+from coarsen.opencl_bench.results.exchange.files import write_results
+from tests.opencl_bench.results.test_measured_curves import row
 
 Run = Callable[..., Any]
 RUNTIMES = """\

@@ -13,8 +13,8 @@ from coarsen.api import coarsen, explain
 from coarsen.errors import InvalidInputError
 from coarsen.explanation import Explanation, explain_ir, explain_source
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.suite import SUITE
-from coarsen.transform.configuration import Level
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.variant.coarsening import Level
 
 Run = Callable[..., Any]
 Golden = Callable[[str, str], None]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.exchange.files import read_results, write_results
-from coarsen.opencl_bench.exchange.t4 import write_t4
-from coarsen.opencl_bench.exchange.tables import write_table
-from coarsen.opencl_bench.store.database import open_store
-from tests.opencl_bench.figures.sweeps import two_devices
+from coarsen.opencl_bench.results.exchange.files import read_results, write_results
+from coarsen.opencl_bench.results.exchange.t4 import write_t4
+from coarsen.opencl_bench.results.exchange.tables import write_table
+from coarsen.opencl_bench.results.store.database import open_store
 from tests.opencl_bench.measurements import some_measurement
+from tests.opencl_bench.reporting.figures.sweeps import two_devices
 
 Run = Callable[..., Any]
 INTEL, POCL = "AMD EPYC (Intel)", "AMD EPYC (PoCL)"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.exchange.tables import write_table
-from coarsen.opencl_bench.store.database import open_store
-from tests.opencl_bench.figures.sweeps import compared, two_devices
+from coarsen.opencl_bench.results.exchange.tables import write_table
+from coarsen.opencl_bench.results.store.database import open_store
+from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
 
 Run = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from coarsen.features.register_pressure import maximum_live_words
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.configuration import Coarsening
+from coarsen.variant.coarsening import Coarsening
 
 Run = Callable[..., Any]
 

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from coarsen.cli.output import print_json, print_line
-
-from .test_tables import Terminal
+from tests.cli.test_tables import Terminal
 
 
 def test_json_has_null_for_numbers_that_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:

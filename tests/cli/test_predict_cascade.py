@@ -11,9 +11,8 @@ import coarsen
 from coarsen.cli.output import Format
 from coarsen.cli.predict_cascade import print_cascade
 from coarsen.models import Contribution, Prediction, Step
-from coarsen.opencl_bench.suite import SUITE
-
-from .conftest import Run
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from tests.cli.conftest import Run
 
 SGEMM = SUITE["sgemm"].kernel_file
 CASCADE = ("--model", "cascade")

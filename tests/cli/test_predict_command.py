@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 
+from coarsen.devices import targets
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import KernelPrediction, predict_kernel
-from coarsen.runtime import targets
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.runtime.targets import target_of
-
-from ..runtime.described_devices import TAHITI
-from .conftest import Run
-from .small_model import store_small_model
+from tests.cli.conftest import Run
+from tests.cli.small_model import store_small_model
+from tests.devices.described_devices import TAHITI
 
 SGEMM = SUITE["sgemm"].kernel_file
 HERE = replace(
@@ -168,7 +167,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> DeviceDescription:
     """A machine with one OpenCL device, a CPU that nobody knows."""
     present = (HERE,)
     monkeypatch.setattr(targets, "discover_devices", lambda: present)
-    monkeypatch.setattr("coarsen.runtime.selection.discover_devices", lambda: present)
+    monkeypatch.setattr("coarsen.devices.selection.discover_devices", lambda: present)
     monkeypatch.setattr(targets, "open_device", lambda _: Opened())
     return HERE
 
@@ -192,7 +191,7 @@ def test_a_device_that_is_neither_cpu_nor_gpu(
 ) -> None:
     odd = replace(HERE, device_types=kinds)
     monkeypatch.setattr(targets, "discover_devices", lambda: (odd,))
-    monkeypatch.setattr("coarsen.runtime.selection.discover_devices", lambda: (odd,))
+    monkeypatch.setattr("coarsen.devices.selection.discover_devices", lambda: (odd,))
     outcome = run("predict", SGEMM, "--device", "some chip", "--models", models)
     assert outcome.code == 4
     assert outcome.error.endswith("does not say whether it is a CPU or a GPU")

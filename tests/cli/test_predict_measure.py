@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from coarsen.cli.predict_measured import most_promising
+from coarsen.devices.selection import find_device
+from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default
-from coarsen.opencl_bench.measure import Speedup
-from coarsen.opencl_bench.measured_factors import MeasuredFactor, MeasuredFactors
-from coarsen.opencl_bench.measurement import Invalidity, Role
-from coarsen.opencl_bench.store.database import open_store
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.measurement import Invalidity, Role
+from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.tuning.measured_factors import MeasuredFactor, MeasuredFactors
 from coarsen.prediction import predict_kernel
-from coarsen.runtime.selection import find_device
-from coarsen.runtime.targets import target_of
-
-from .conftest import Run
-from .small_model import store_small_model
+from tests.cli.conftest import Run
+from tests.cli.small_model import store_small_model
 
 # Enough work for a clock to see, in a kernel whose work-items share nothing.
 POWER = """\

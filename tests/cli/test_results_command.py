@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.exchange.files import read_results
-from coarsen.opencl_bench.exchange.lines import LineFile
-from coarsen.opencl_bench.measurement import Invalidity
-from coarsen.opencl_bench.measurement_json import measurement_to_json
-from coarsen.opencl_bench.store.database import open_store
-
-from ..opencl_bench.measurements import several_measurements, some_measurement
+from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.records.measurement_json import measurement_to_json
+from coarsen.opencl_bench.results.exchange.files import read_results
+from coarsen.opencl_bench.results.exchange.lines import LineFile
+from coarsen.opencl_bench.results.store.database import open_store
+from tests.opencl_bench.measurements import several_measurements, some_measurement
 
 Run = Callable[..., Any]
 ROWS = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 HEAVY = ("torch", "pandas", "matplotlib", "scipy", "sklearn")
 COMPILERS = ("llvmlite", "networkx", "numpy", "pyopencl", "rich.console", "safetensors")
@@ -68,7 +68,7 @@ def test_prediction_is_light(model: str) -> None:
     words = ["predict", str(SUITE["sgemm"].kernel_file), "--device", "tahiti", "--model", model]
     loaded = loaded_by(MAIN.format(words=words, code=0))
     assert "numpy" in loaded
-    assert loaded.isdisjoint((*HEAVY, "pyopencl", "sqlalchemy", "coarsen.opencl_bench.suite"))
+    assert loaded.isdisjoint((*HEAVY, "pyopencl", "sqlalchemy", "coarsen.opencl_bench.workloads.lookup"))
 
 
 def test_coarsening_needs_no_models() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from coarsen.models.cascade.storage import SHIPPED
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 Run = Callable[..., Any]
 

@@ -13,8 +13,7 @@ from coarsen.cli.output import Format
 from coarsen.cli.train_default import DefaultTraining, train_default
 from coarsen.errors import InvalidInputError
 from coarsen.models.default import load_default
-
-from .conftest import Run
+from tests.cli.conftest import Run
 
 KERNELS = ("mt", "sgemm", "mvCoal", "fastWalsh")
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import browser, pytest_collection_modifyitems
-
-from .pages import Site
+from tests.docs.pages import Site
 
 __all__ = ["browser", "pytest_collection_modifyitems", "site"]
 

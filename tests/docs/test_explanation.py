@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import coarsen
-
-from .conftest import ROOT
-from .snippets import blocks
+from tests.docs.conftest import ROOT
+from tests.docs.snippets import blocks
 
 PAGE = ROOT / "docs" / "explanation" / "how-coarsening-works.md"
 IMAGES = ROOT / "docs" / "images"

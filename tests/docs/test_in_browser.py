@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser import DESKTOP, PHONE
-
-from .pages import Site
+from tests.docs.pages import Site
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 
 from coarsen.cli.main import COMMANDS, SUBCOMMANDS, load_command
 from coarsen.codes import REFUSALS, REGION_REASONS
-from coarsen.opencl_bench.exchange import frames, tables
-
-from .conftest import ROOT
-from .pages import Page, Site, css_addresses
-from .pages import page as page_at
+from coarsen.opencl_bench.results import frames
+from coarsen.opencl_bench.results.exchange import tables
+from tests.docs.conftest import ROOT
+from tests.docs.pages import Page, Site, css_addresses
+from tests.docs.pages import page as page_at
 
 REFERENCE = {
     "coarsen": "coarsen",

@@ -13,9 +13,8 @@ import pytest
 
 import coarsen
 from coarsen.cli.main import COMMANDS, SUBCOMMANDS, load_command
-
-from .conftest import ROOT
-from .snippets import blocks, commands
+from tests.docs.conftest import ROOT
+from tests.docs.snippets import blocks, commands
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

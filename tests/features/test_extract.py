@@ -6,8 +6,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features import FEATURES, extract, feature_table
-
-from .counted_kernels import GUARDED, NEIGHBOUR, lowered
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 GUARDED_FEATURES = {
     "basic_blocks": 3,

@@ -7,8 +7,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, extract, feature_table, relative_delta
-
-from .counted_kernels import GUARDED, NEIGHBOUR, lowered
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 
 def test_a_table_holds_each_factor() -> None:

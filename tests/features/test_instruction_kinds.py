@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.features.instruction_kinds import Kind, kinds_of
-
-from .counted_kernels import lowered_body
+from tests.features.counted_kernels import lowered_body
 
 CASES = [
     ("data[0] = data[1] + data[2];", {Kind.LOAD: 2, Kind.STORE: 1, Kind.FLOATING_POINT: 1}),

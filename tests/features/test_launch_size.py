@@ -7,8 +7,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.features import feature_tables, mechanism_table
 from coarsen.features.launch_size import launch_size, used_dimensions
-
-from .counted_kernels import lowered, lowered_body
+from tests.features.counted_kernels import lowered, lowered_body
 
 
 @pytest.mark.parametrize(

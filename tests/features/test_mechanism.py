@@ -18,8 +18,7 @@ from coarsen.features import (
 )
 from coarsen.features.register_pressure import maximum_live_words
 from coarsen.transform.coarsen import analyse
-
-from .counted_kernels import GUARDED, NEIGHBOUR, lowered, lowered_body
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered, lowered_body
 
 
 def features(source: str, factor: int = 1, dimension: int = 0) -> MechanismFeatures:

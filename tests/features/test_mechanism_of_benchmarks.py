@@ -13,7 +13,7 @@ from coarsen.analysis.index_forms import IndexForms
 from coarsen.features import MechanismFeatures, mechanism_table
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 CASES = [(name, dimension) for name, driver in SUITE.items() for dimension in driver.dimensions]
 

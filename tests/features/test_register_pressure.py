@@ -11,11 +11,11 @@ from coarsen.features.value_sizes import array_words, value_words
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Block, Kernel
 from coarsen.ir.types import parse_type
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.configuration import Coarsening
-from coarsen.transform.transforms import REPLICATION_ALONE
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE
 
 CASES = [(name, dimension) for name, driver in SUITE.items() for dimension in driver.dimensions]
 

@@ -9,10 +9,10 @@ import pytest
 from coarsen.features import FEATURES, Features, extract
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
-from coarsen.transform.configuration import Coarsening
-from coarsen.transform.transforms import REPLICATION_ALONE
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE
 
 # Where copies of divergent loops follow each other the normal form adds phis, which are divergent.
 WITH_TOLERANCE = ("divergent_instructions", "instructions", "divergent_region_ratio")

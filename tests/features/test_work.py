@@ -7,8 +7,7 @@ import pytest
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.features.work import MAXIMUM_WEIGHT, UNKNOWN_TRIPS, block_weights
-
-from .counted_kernels import lowered_body
+from tests.features.counted_kernels import lowered_body
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from coarsen.frontend.lower import list_kernels, lower
 from coarsen.frontend.normal_form import check_target, parsed
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
-
-from .corpus import FOLDER, launches
+from tests.frontend.corpus import FOLDER, launches
 
 NAMES = sorted(launches())
 PLAIN_NAME = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*")

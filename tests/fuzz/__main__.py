@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 
-from coarsen.runtime.devices import discover_devices
-from coarsen.runtime.health import check_health
-
-from .attempt import Verdict
-from .child import TIME_LIMIT_SECONDS, Child, Target
-from .shrink import MAX_ATTEMPTS, shrink
-from .trial import Trial, trial_of
-from .variants import statements
+from coarsen.devices.discovery import discover_devices
+from coarsen.devices.health import check_health
+from tests.fuzz.attempt import Verdict
+from tests.fuzz.child import TIME_LIMIT_SECONDS, Child, Target
+from tests.fuzz.shrink import MAX_ATTEMPTS, shrink
+from tests.fuzz.trial import Trial, trial_of
+from tests.fuzz.variants import statements
 
 COMPILED_DEVICES = ("intel", "pocl")
 PROGRESS = 100  # a line for so many

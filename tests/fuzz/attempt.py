@@ -13,18 +13,17 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.run import GuardedBuffer
+from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.building import build_uncached
-from coarsen.transform.configuration import Coarsening, Configuration, Level
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
-
-from .launches import Launch, sizes_of
-from .render import COUNTERS, DATA, NAME, OPERATIONS, SLOTS
-from .trial import UNOPTIMISED
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.fuzz.launches import Launch, sizes_of
+from tests.fuzz.render import COUNTERS, DATA, NAME, OPERATIONS, SLOTS
+from tests.fuzz.trial import UNOPTIMISED
 
 ORIGINAL, COARSENED = "original", "coarsened"
 Contents = list[NDArray[np.uint32]]

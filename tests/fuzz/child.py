@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .attempt import COARSENED, ORIGINAL, Verdict
-from .trial import Trial, to_json
+from tests.fuzz.attempt import COARSENED, ORIGINAL, Verdict
+from tests.fuzz.trial import Trial, to_json
 
 TIME_LIMIT_SECONDS = 60.0
 _REPOSITORY = Path(__file__).parents[2]

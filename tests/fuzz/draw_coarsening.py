@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
-
-from .launches import Launch
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from tests.fuzz.launches import Launch
 
 _FACTORS = (2, 2, 3, 4, 4, 6, 8)
 _ODD_FACTORS = (2, 3, 4, 5, 7)

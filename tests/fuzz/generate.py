@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .generate_expressions import COMPONENTS, HELPER_SCOPE, ExpressionGenerator, Scope, kernel_scope
-from .nodes import (
+from tests.fuzz.generate_expressions import COMPONENTS, HELPER_SCOPE, ExpressionGenerator, Scope, kernel_scope
+from tests.fuzz.nodes import (
     Assign,
     Count,
     Exchange,
@@ -29,7 +29,7 @@ from .nodes import (
     Tally,
     While,
 )
-from .render import LANES, OPERATIONS, SLOTS
+from tests.fuzz.render import LANES, OPERATIONS, SLOTS
 
 MAX_DEPTH = 3
 _UNIFORM_TARGETS = ("g0", "g1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
-from .nodes import (
+from tests.fuzz.nodes import (
     Binary,
     Call,
     Choice,
@@ -22,7 +22,7 @@ from .nodes import (
     Shifted,
     Variable,
 )
-from .render import SLOTS
+from tests.fuzz.render import SLOTS
 
 VARYING = ("d0", "d1", "d2", "u0", "u1")
 GROUP_UNIFORM = ("g0", "g1", "a", "b")

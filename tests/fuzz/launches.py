@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from coarsen.transform.configuration import Coarsening, Configuration, Level
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 # Local sizes, numbers of groups: 32 items a group and 96 in all at most, for which `data` and `shared` have room.
 _LAUNCHES = {

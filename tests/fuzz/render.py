@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
-from . import nodes
-from .nodes import Kernel, Statement
+from tests.fuzz import nodes
+from tests.fuzz.nodes import Kernel, Statement
 
 NAME = "fuzzed"
 DATA = 512

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
-from .attempt import Verdict
-from .trial import Trial
-from .variants import variants
+from tests.fuzz.attempt import Verdict
+from tests.fuzz.trial import Trial
+from tests.fuzz.variants import variants
 
 Judge = Callable[[Trial], Verdict]
 MAX_ATTEMPTS = 600

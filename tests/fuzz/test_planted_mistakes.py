@@ -9,15 +9,14 @@ import pyopencl as cl
 import pytest
 
 from coarsen.analysis.divergence import Divergence
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Instruction
-from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.coarsen import coarsened_assembly
-
-from . import attempt
-from .attempt import Attempt, Verdict
-from .shrink import shrink
-from .trial import Trial, to_json, trial_of
-from .variants import statements
+from tests.fuzz import attempt
+from tests.fuzz.attempt import Attempt, Verdict
+from tests.fuzz.shrink import shrink
+from tests.fuzz.trial import Trial, to_json, trial_of
+from tests.fuzz.variants import statements
 
 _BARRIER = re.compile(r"^ *call spir_func void @_Z7barrierj\(.*\n", re.MULTILINE)
 _ONE_MORE = re.compile(r"(= add (?:nuw )?(?:nsw )?i\d+ %[\w.]+, )1$", re.MULTILINE)

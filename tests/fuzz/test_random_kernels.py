@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Level
-
-from ..conftest import short_name
-from ..transform.suite_combinations import FULL
-from .child import Child, Target
-from .generate import KernelGenerator
-from .trial import trial_of
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.variant.coarsening import Level
+from tests.conftest import short_name
+from tests.fuzz.child import Child, Target
+from tests.fuzz.generate import KernelGenerator
+from tests.fuzz.trial import trial_of
+from tests.transform.suite_combinations import FULL
 
 SEEDS = range(120 if os.environ.get(FULL) == "full" else 40)
 

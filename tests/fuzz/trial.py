@@ -7,14 +7,13 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coarsen.transform.configuration import Configuration
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
-
-from . import nodes
-from .draw_coarsening import draw_configuration
-from .generate import KernelGenerator
-from .launches import Launch, draw_launch
-from .render import source
+from coarsen.variant.coarsening import Configuration
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.fuzz import nodes
+from tests.fuzz.draw_coarsening import draw_configuration
+from tests.fuzz.generate import KernelGenerator
+from tests.fuzz.launches import Launch, draw_launch
+from tests.fuzz.render import source
 
 UNOPTIMISED = "-cl-opt-disable"
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, get_args
 
-from coarsen.transform.configuration import Coarsening, configuration
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
-
-from .launches import Launch, divides
-from .nodes import (
+from coarsen.variant.coarsening import Coarsening, configuration
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.fuzz.launches import Launch, divides
+from tests.fuzz.nodes import (
     Condition,
     Constant,
     Expression,
@@ -26,7 +25,7 @@ from .nodes import (
     Variable,
     While,
 )
-from .trial import Trial
+from tests.fuzz.trial import Trial
 
 Node = TypeVar("Node")
 _EXPRESSIONS, _CONDITIONS, _STATEMENTS = get_args(Expression), get_args(Condition), get_args(Statement)

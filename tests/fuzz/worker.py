@@ -18,9 +18,8 @@ from typing import Any, TextIO
 import pyopencl as cl
 
 from coarsen.backend.processes import end_with_parent
-from coarsen.runtime.devices import discover_devices, open_device
-
-from .attempt import Attempt, attempt
+from coarsen.devices.discovery import discover_devices, open_device
+from tests.fuzz.attempt import Attempt, attempt
 
 
 @functools.cache

@@ -13,8 +13,7 @@ from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
 from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, PointerType, TargetType
-
-from ..frontend.corpus import launches
+from tests.frontend.corpus import launches
 
 # Constructs that the corpus has not got, by a word for what they are: options, and the body of `kernel void k(…)`.
 PARAMETERS = "global int *a, global float *f, local int *l, int n"

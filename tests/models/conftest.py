@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.features import FeatureTable, feature_table
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 
 @pytest.fixture(scope="session")

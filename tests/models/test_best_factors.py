@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coarsen.models.best_factors import DEVICES, PUBLISHED
-from coarsen.opencl_bench.curve_files import read_curves
-from coarsen.opencl_bench.curves import CurveData
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.results.curve_files import read_curves
+from coarsen.opencl_bench.results.curves import CurveData
+from coarsen.opencl_bench.workloads.lookup import SUITE
 
 
 @pytest.fixture(scope="module")

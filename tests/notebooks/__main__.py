@@ -10,11 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coarsen.errors import CoarsenError, InvalidInputError
-
-from .execution import execute
-from .files import PARAMETERS, Notebook, code_cells, named_notebooks, read, tags
-from .normal_form import normalise, without_outputs
-from .rules import as_text, complaints
+from tests.notebooks.execution import execute
+from tests.notebooks.files import (
+    PARAMETERS,
+    Notebook,
+    code_cells,
+    named_notebooks,
+    read,
+    tags,
+)
+from tests.notebooks.normal_form import normalise, without_outputs
+from tests.notebooks.rules import as_text, complaints
 
 
 def main(arguments: Sequence[str]) -> int:

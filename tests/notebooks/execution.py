@@ -13,7 +13,7 @@ import matplotlib
 import papermill
 from traitlets.config import Config
 
-from .files import Notebook
+from tests.notebooks.files import Notebook
 
 # Longer than the longest cell of any notebook takes in full, in seconds.
 _CELL_SECONDS = 3600

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbformat import from_dict
 
-from .files import PARAMETERS, Cell, Notebook, tags
+from tests.notebooks.files import PARAMETERS, Cell, Notebook, tags
 
 _INJECTED = "injected-parameters"
 _METADATA = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import nbformat
 
-from .files import PARAMETERS, Cell, Notebook, code_cells, tags
-from .normal_form import normalise
-from .public_names import private_uses
+from tests.notebooks.files import PARAMETERS, Cell, Notebook, code_cells, tags
+from tests.notebooks.normal_form import normalise
+from tests.notebooks.public_names import private_uses
 
 MOST_BYTES = 1_000_000
 MOST_CELLS = 25

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from nbformat import v4
 
-from .files import PARAMETERS, Cell, Notebook
-from .normal_form import normalise
+from tests.notebooks.files import PARAMETERS, Cell, Notebook
+from tests.notebooks.normal_form import normalise
 
 WORDS = "What the reader should see below is this, and here are enough words to say so plainly."
 

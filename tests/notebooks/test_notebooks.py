@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .execution import execute
-from .files import code_cells, read, stored_notebooks
-from .rules import complaints
+from tests.notebooks.execution import execute
+from tests.notebooks.files import code_cells, read, stored_notebooks
+from tests.notebooks.rules import complaints
 
 NOTEBOOKS = [pytest.param(path, id=path.stem) for path in stored_notebooks()]
 

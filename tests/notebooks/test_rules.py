@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .normal_form import normalise
-from .rules import MOST_BYTES, complaints
-from .samples import WORDS, code, picture, printed, sample
+from tests.notebooks.normal_form import normalise
+from tests.notebooks.rules import MOST_BYTES, complaints
+from tests.notebooks.samples import WORDS, code, picture, printed, sample
 
 IMPORT = "from coarsen.opencl_bench import plots, read_results\n"
 
@@ -27,7 +27,10 @@ def test_a_good_notebook_has_no_complaints() -> None:
         ("from coarsen.pipeline import Observer", "the module coarsen.pipeline is not one"),
         ("from coarsen import pipeline", "coarsen.pipeline is not public"),
         ("import coarsen\ncoarsen.pipeline.lower", "coarsen.pipeline is not public"),
-        ("import coarsen.opencl_bench as bench\nbench.suite.SUITE", "coarsen.opencl_bench.suite is not public"),
+        (
+            "import coarsen.opencl_bench as bench\nbench.suite.SUITE",
+            "coarsen.opencl_bench.suite is not public",
+        ),
         (
             "from coarsen.opencl_bench import plots\nplots.styled()",
             "coarsen.opencl_bench.plots.styled is not public",

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 
-from . import files
-from .__main__ import main
-from .execution import LeftBehindError, execute
-from .files import code_cells, read
-from .rules import as_text, complaints
-from .samples import code, sample
+from tests.notebooks import files
+from tests.notebooks.__main__ import main
+from tests.notebooks.execution import LeftBehindError, execute
+from tests.notebooks.files import code_cells, read
+from tests.notebooks.rules import as_text, complaints
+from tests.notebooks.samples import code, sample
 
 PARAMETERS = "quick = False\npublished_runtimes = ''"
 SHOWS_BOTH = "print(quick, bool(published_runtimes), end=' ', flush=True)\nprint('done')"

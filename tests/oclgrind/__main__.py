@@ -12,12 +12,11 @@ import argparse
 import sys
 from itertools import groupby
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Level
-
-from .benchmark_runs import FACTORS, Run, all_runs, original_of, watched_run
-from .watch import Findings, simulator
+from coarsen.variant.coarsening import Level
+from tests.oclgrind.benchmark_runs import FACTORS, Run, all_runs, original_of, watched_run
+from tests.oclgrind.watch import Findings, simulator
 
 COLUMNS = ("original", *(f"{level} {factor}" for level in Level for factor in FACTORS))
 

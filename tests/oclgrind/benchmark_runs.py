@@ -11,19 +11,25 @@ import numpy as np
 import pyopencl as cl
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.opencl_bench.benchmark import Argument, Array, BufferArgument, Launch, LocalArgument, Workload
-from coarsen.opencl_bench.comparison import compare
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    Array,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    Workload,
+)
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Level
-from coarsen.transform.transforms import Transforms, Use
-
-from ..fuzz import launches
-from .watch import Findings, watching
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.transforms import Transforms, Use
+from tests.fuzz import launches
+from tests.oclgrind.watch import Findings, watching
 
 FACTORS = (2, 4)
 LOCAL_MEMORY = 32768  # of Oclgrind's device, in bytes

@@ -11,14 +11,13 @@ from itertools import islice
 
 import pytest
 
-from coarsen.opencl_bench.suite import SUITE
-from coarsen.runtime.devices import DeviceDescription
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.transform.coarsen import coarsened_assembly
-from coarsen.transform.configuration import Coarsening, Level
-
-from ..transform.suite_combinations import everything_is_asked_for
-from .benchmark_runs import Run, all_runs, original_of, watched_run
-from .watch import findings_in
+from coarsen.variant.coarsening import Coarsening, Level
+from tests.oclgrind.benchmark_runs import Run, all_runs, original_of, watched_run
+from tests.oclgrind.watch import findings_in
+from tests.transform.suite_combinations import everything_is_asked_for
 
 _EVERY = 5  # coprime to the number of factors and levels, so that all of these come
 _BARRIER = re.compile(r"^ *call spir_func void @_Z7barrierj\(.*\n", re.MULTILINE)

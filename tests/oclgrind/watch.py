@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from coarsen.runtime.devices import DeviceDescription, discover_devices, open_device
-from coarsen.runtime.health import check_health
+from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
+from coarsen.devices.health import check_health
 
 _OPTIONS = {
     "OCLGRIND_DATA_RACES": "1",

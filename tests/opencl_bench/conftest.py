@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from .postgresql import postgresql_database as postgresql_database
-from .postgresql import postgresql_url as postgresql_url
+from tests.opencl_bench.postgresql import postgresql_database as postgresql_database
+from tests.opencl_bench.postgresql import postgresql_url as postgresql_url

@@ -8,9 +8,17 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from coarsen.opencl_bench.candidate import FORMS, Candidate
-from coarsen.opencl_bench.measurement import Environment, Invalidity, Measurement, Method, Oracle, Role, Subject
-from coarsen.transform.configuration import Coarsening, configuration
+from coarsen.opencl_bench.records.candidate import FORMS, Candidate
+from coarsen.opencl_bench.records.measurement import (
+    Environment,
+    Invalidity,
+    Measurement,
+    Method,
+    Oracle,
+    Role,
+    Subject,
+)
+from coarsen.variant.coarsening import Coarsening, configuration
 
 SUBJECT = Subject(
     benchmark="sgemm",

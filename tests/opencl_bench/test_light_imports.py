@@ -19,16 +19,18 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from coarsen.opencl_bench import candidate, comparison, measurement, run, space
-from coarsen.opencl_bench.suite import SUITE
-from coarsen.opencl_bench.sweep_plan import Space
+from coarsen.opencl_bench.measure import comparison, run
+from coarsen.opencl_bench.records import candidate, measurement
+from coarsen.opencl_bench.sweep import points
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.opencl_bench.sweep.plan import Space
 
-limits = space.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)
+limits = points.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)
 for name, benchmark in SUITE.items():
     workload = benchmark.workload("test")
     expected = workload.reference()
     assert comparison.compare(expected, expected, workload) == []
-    assert space.points(benchmark, "test", Space(), limits)
+    assert points.points(benchmark, "test", Space(), limits)
 try:
     import rich
 except ModuleNotFoundError:

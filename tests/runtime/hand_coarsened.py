@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from coarsen.errors import CoarsenError, RefusalError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.toolchain import Toolchain
-from coarsen.transform.transforms import UseName
+from coarsen.variant.transforms import UseName
 
 SOURCE = """
 #ifndef SCALE

@@ -20,12 +20,11 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
 from coarsen.runtime.program import Program
-
-from .any_size_kernels import KERNELS
+from tests.runtime.any_size_kernels import KERNELS
 
 SEED = 20261120
 FULL = os.environ.get("COARSEN_DIFFERENTIAL") == "full"

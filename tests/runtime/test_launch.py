@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.runtime.launch import DividedLaunch, divide_launch
 from coarsen.runtime.sizes import LaunchLimits
-from coarsen.transform.configuration import Coarsening
+from coarsen.variant.coarsening import Coarsening
 
 LIMITS = LaunchLimits(1024, (1024, 1024, 64))
 

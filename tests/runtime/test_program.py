@@ -9,14 +9,13 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.devices.discovery import describe_device
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
-from coarsen.runtime.devices import describe_device
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
 from coarsen.runtime.plan import Variant
 from coarsen.runtime.program import Program
-from coarsen.transform.configuration import Coarsening, configuration_of
-
-from .hand_coarsened import SOURCE, HandPredicted, HandToolchain
+from coarsen.variant.coarsening import Coarsening, configuration_of
+from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
 
 SIZE = 96
 

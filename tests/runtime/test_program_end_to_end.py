@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.program import Program
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 
 SOURCE = """
 kernel void scale(global const int *in, global int *out, int by) {

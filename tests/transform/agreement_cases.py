@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .cases import Case, LocalMemory, integers, zeros
+from tests.transform.cases import Case, LocalMemory, integers, zeros
 
 FACTORS = (2, 8)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cases import Case, LocalMemory, floats, integers, zeros
+from tests.transform.cases import Case, LocalMemory, floats, integers, zeros
 
 GROUP_CASES = (
     Case("group_static_memory", (96,), (4,), lambda rng, n: [integers(rng, n), zeros(n)]),

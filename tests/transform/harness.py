@@ -13,18 +13,17 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.opencl_bench.run import GuardedBuffer
+from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import Observer, coarsen_kernel
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
-from coarsen.transform.transforms import DEFAULT, Transforms
-
-from .cases import Argument, BorderSampler, Case, Image, LocalMemory
-from .suite_combinations import everything_is_asked_for
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from coarsen.variant.transforms import DEFAULT, Transforms
+from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
+from tests.transform.suite_combinations import everything_is_asked_for
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
 

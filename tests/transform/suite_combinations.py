@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.benchmark import Benchmark
-from coarsen.opencl_bench.suite import SUITE
-from coarsen.transform.configuration import Coarsening
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.variant.coarsening import Coarsening
 
 FACTORS = (1, 2, 3, 4, 8, 16, 32)
 STRIDES = ("1", "2", "coarsened local size")

@@ -12,13 +12,12 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Configuration
-from coarsen.transform.transforms import DeviceKind, Transforms, Use
-
-from .agreement_cases import AGREEMENT_CASES
-from .cases import CASES, Case
-from .harness import (
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.variant.coarsening import Configuration
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.transform.agreement_cases import AGREEMENT_CASES
+from tests.transform.cases import CASES, Case
+from tests.transform.harness import (
     assert_same,
     build_coarsened,
     coarsened,
@@ -28,7 +27,7 @@ from .harness import (
     original_outcome,
     some_forms,
 )
-from .test_hazards import number_of, works_on
+from tests.transform.test_hazards import number_of, works_on
 
 CHOICES = {
     "always": Transforms(Use.ALWAYS, Use.ALWAYS),

@@ -8,13 +8,13 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import parsed
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.body_text import cut_body
 from coarsen.transform.clean_up import clean_up
-from coarsen.transform.configuration import Coarsening
 from coarsen.transform.memory_order import MemoryOrder
-from coarsen.transform.transforms import REPLICATION_ALONE
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE
 
 DECLARATIONS = """
 declare void @_Z7barrierj(i32) #1

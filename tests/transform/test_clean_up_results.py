@@ -8,13 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.building import build_uncached
-from coarsen.transform.configuration import Coarsening
-from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
-
-from .harness import workaround
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.transform.harness import workaround
 
 GLOBAL, LOCAL = (64, 32), (16, 16)
 # Signed indices, neighbours shared between replicas, the same places before and after barriers and stores.

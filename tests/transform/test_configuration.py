@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.transform.configuration import MOST_MERGED, Coarsening, Level, configuration_of
+from coarsen.variant.coarsening import MOST_MERGED, Coarsening, Level, configuration_of
 
 
 def test_whole_numbers_of_numpy() -> None:

@@ -16,15 +16,14 @@ import pyopencl as cl
 import pytest
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening
-
-from ..frontend.corpus import Launch, assert_same, launches, run
-from .harness import divided, is_left_out, some_forms
+from coarsen.variant.coarsening import Coarsening
+from tests.frontend.corpus import Launch, assert_same, launches, run
+from tests.transform.harness import divided, is_left_out, some_forms
 
 LAUNCHES = launches()
 COARSENINGS = ((2, 1), (4, 1), (4, 2), (8, 4))

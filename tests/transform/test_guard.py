@@ -13,14 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.api import CoarsenedKernel, coarsen
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.building import build_uncached
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Level, configuration_of
 from coarsen.transform.guard import guards_of
-
-from .harness import forms
+from coarsen.variant.coarsening import Level, configuration_of
+from tests.transform.harness import forms
 
 # Writes nothing outside of the original NDRange, and asks for whatever the guard answers.
 SIZES = """

@@ -11,11 +11,10 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Configuration, configuration
-
-from .cases import CASES, Case
-from .harness import (
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from tests.transform.cases import CASES, Case
+from tests.transform.harness import (
     assert_same,
     build_coarsened,
     coarsened,

@@ -15,9 +15,9 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.configuration import Coarsening
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
+from coarsen.variant.coarsening import Coarsening
 
 SOURCE = """
 kernel void ids(global ulong *out) {

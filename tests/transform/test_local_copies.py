@@ -8,9 +8,8 @@ from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import coarsen_kernel
-from coarsen.transform.configuration import Coarsening, Level
-
-from .cases import KERNELS
+from coarsen.variant.coarsening import Coarsening, Level
+from tests.transform.cases import KERNELS
 
 TWO_TILES = """kernel void k(local float *tile, global float *data, local int *flags) {
     local float own[8];

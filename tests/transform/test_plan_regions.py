@@ -6,10 +6,10 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.configuration import Level
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import PlannedRegion, Treatment
-from coarsen.transform.transforms import DEFAULT, DeviceKind, Transforms, Use
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 
 ARGUMENTS = "global const int *in, global int *out, int n, local int *tile"
 # Long enough for a test of agreement to pay.

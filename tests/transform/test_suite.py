@@ -13,20 +13,19 @@ import pyopencl as cl
 import pytest
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.benchmark import Launch, Workload
-from coarsen.opencl_bench.comparison import compare
-from coarsen.opencl_bench.run import LaunchableKernel, run_workload
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import LaunchableKernel, run_workload
+from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.devices import DeviceDescription
 from coarsen.runtime.launch import divide_launch
 from coarsen.runtime.sizes import LaunchLimits
-from coarsen.transform.configuration import Configuration, configuration
-
-from .harness import build_coarsened, some_forms
-from .suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
+from coarsen.variant.coarsening import Configuration, configuration
+from tests.transform.harness import build_coarsened, some_forms
+from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
 
 
 @functools.cache

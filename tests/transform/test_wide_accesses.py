@@ -16,20 +16,19 @@ import pyopencl as cl
 import pytest
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
-from coarsen.opencl_bench.comparison import compare
-from coarsen.opencl_bench.run import run_workload
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import run_workload
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import Observer, coarsen_kernel
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Configuration
-from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from coarsen.transform.wide_accesses import WideAccesses
-
-from . import test_suite
-from .cases import CASES, Case
-from .harness import (
+from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.transform import test_suite
+from tests.transform.cases import CASES, Case
+from tests.transform.harness import (
     assert_same,
     build_coarsened,
     build_original,
@@ -39,7 +38,7 @@ from .harness import (
     original_outcome,
     some_forms,
 )
-from .suite_combinations import FULL, Combination
+from tests.transform.suite_combinations import FULL, Combination
 
 FACTORS = (2, 4, 8) if os.environ.get(FULL) == "full" else (4,)
 

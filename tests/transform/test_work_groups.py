@@ -16,15 +16,21 @@ import pyopencl as cl
 import pytest
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
-from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
-
-from .cases import CASES, Case
-from .group_cases import GROUP_CASES
-from .harness import assert_same, build_coarsened, form_by_turns, launch, lowered, original_outcome
-from .suite_combinations import everything_is_asked_for
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.transform.cases import CASES, Case
+from tests.transform.group_cases import GROUP_CASES
+from tests.transform.harness import (
+    assert_same,
+    build_coarsened,
+    form_by_turns,
+    launch,
+    lowered,
+    original_outcome,
+)
+from tests.transform.suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 3, 4, 8)
 # PoCL 3.1 copies what follows a barrier under a condition, for each such barrier again: it compiles for minutes.

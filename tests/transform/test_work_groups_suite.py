@@ -15,10 +15,10 @@ import pyopencl as cl
 import pytest
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import AddedArgument
-from coarsen.opencl_bench.benchmark import Launch, LocalSize, Workload
-from coarsen.opencl_bench.comparison import compare
-from coarsen.opencl_bench.run import (
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import (
     KernelArgument,
     KernelChoice,
     LaunchableKernel,
@@ -26,14 +26,13 @@ from coarsen.opencl_bench.run import (
     kernels_of,
     run_workload,
 )
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.workloads.benchmark import Launch, LocalSize, Workload
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.devices import DeviceDescription
-from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
-
-from .harness import build_coarsened, divided, form_by_turns, of_items
-from .suite_combinations import everything_is_asked_for
-from .test_suite import local_bytes, lowered
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from tests.transform.harness import build_coarsened, divided, form_by_turns, of_items
+from tests.transform.suite_combinations import everything_is_asked_for
+from tests.transform.test_suite import local_bytes, lowered
 
 FACTORS = (2, 3, 4, 8)
 # Small groups, so that there are many of them; the two that want other sizes than the rest.

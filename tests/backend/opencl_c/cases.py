@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .differential import Case
+from tests.backend.opencl_c.differential import Case
 
 KERNELS = Path(__file__).parent / "kernels"
 INTEGER_TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")

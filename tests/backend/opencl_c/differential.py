@@ -13,10 +13,10 @@ import pyopencl
 from coarsen.backend.opencl_c import OpenClC, write_opencl_c
 from coarsen.backend.opencl_c.arguments import declared_type
 from coarsen.backend.opencl_c.c_types import Array, CType, Opaque, Pointer, Record, Scalar, Vector, size_of
+from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
-from coarsen.runtime.building import build_uncached
 
 WORK_ITEMS = 32
 WORK_GROUP = 8

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from coarsen.backend.opencl_c import write_opencl_c
-
-from .cases import CASES
+from tests.backend.opencl_c.cases import CASES
 
 KERNELS = (
     "barrier_in_loop",

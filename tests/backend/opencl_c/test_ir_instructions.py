@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
-from coarsen.runtime.building import build_uncached
 
 Numbers = NDArray[Any]
 COUNT = 64

@@ -8,9 +8,8 @@ import pytest
 from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
-
-from .cases import CASES, COMPILED
-from .differential import Case, difference
+from tests.backend.opencl_c.cases import CASES, COMPILED
+from tests.backend.opencl_c.differential import Case, difference
 
 OPTIMISED = [case for case in (*CASES, *COMPILED) if not case.name.startswith(("integer", "float", "double"))]
 

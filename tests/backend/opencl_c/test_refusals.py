@@ -7,8 +7,7 @@ import pytest
 from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
-
-from .test_ir_instructions import Snippet
+from tests.backend.opencl_c.test_ir_instructions import Snippet
 
 REFUSED = {
     "integer-width": "%w = zext i32 %a to i128\n%x = mul i128 %w, %w\n%y = lshr i128 %x, 40\n"

@@ -6,9 +6,8 @@ import pyopencl
 import pytest
 
 from coarsen.backend.opencl_c import write_opencl_c
-
-from .cases import CASES, COMPILED, OPENCL_2_0, WITH_GOTO
-from .differential import Case, difference
+from tests.backend.opencl_c.cases import CASES, COMPILED, OPENCL_2_0, WITH_GOTO
+from tests.backend.opencl_c.differential import Case, difference
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -12,8 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
 from coarsen.models.cascade.step_samples import all_inputs, step_samples, step_target
 from coarsen.models.examples import Example
-
-from .conftest import Published
+from tests.models.cascade.conftest import Published
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascade, fit_ca
 from coarsen.models.evaluation.folds import leave_one_family_out
 from coarsen.models.evaluation.method import BatchMethod, Fit
 from coarsen.models.examples import Example
-
-from .conftest import Published
+from tests.models.cascade.conftest import Published
 
 
 def with_best(examples: tuple[Example, ...], **best: int) -> tuple[Example, ...]:

@@ -6,8 +6,7 @@ import pytest
 
 from coarsen.models.default.training import Fitted, train
 from coarsen.models.examples import Example
-
-from .made_up import made_up_examples
+from tests.models.default.made_up import made_up_examples
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,7 @@ from coarsen.models.default.adjustment import Adjustment, fit_adjustment
 from coarsen.models.default.joint import CurveDistribution
 from coarsen.models.default.training import train
 from coarsen.models.examples import Example
-
-from .made_up import made_up_examples, with_best_factor_alone
+from tests.models.default.made_up import made_up_examples, with_best_factor_alone
 
 FACTORS = (2, 4, 8, 16, 32)
 

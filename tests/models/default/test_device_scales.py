@@ -15,8 +15,7 @@ from coarsen.models.default.model import DefaultModel
 from coarsen.models.default.training import ForestSettings, train
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, unknown_descriptor
 from coarsen.models.examples import Example
-
-from .made_up import example_of, made_up_kernel, with_best_factor_alone
+from tests.models.default.made_up import example_of, made_up_kernel, with_best_factor_alone
 
 POCL, INTEL, H200, TAHITI = (DEVICE_DESCRIPTORS[name] for name in ("pocl", "intel", "h200", "tahiti"))
 # The standard deviation of what was measured on each device.

@@ -11,8 +11,7 @@ from coarsen.models.default.method import Default, DefaultPredictor
 from coarsen.models.default.training import ForestSettings, train
 from coarsen.models.evaluation.method import BatchMethod, Choice, Fit, Method
 from coarsen.models.examples import Example
-
-from .made_up import with_best_factor_alone
+from tests.models.default.made_up import with_best_factor_alone
 
 SMALL = ForestSettings(trees=20)
 

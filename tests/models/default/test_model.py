@@ -15,8 +15,15 @@ from coarsen.models.default.prediction import CurvePrediction
 from coarsen.models.default.training import Fitted, ForestSettings, train
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.examples import Example
-
-from .made_up import GAIN, Kernel, example_of, made_up_examples, made_up_kernel, true_slope, with_best_factor_alone
+from tests.models.default.made_up import (
+    GAIN,
+    Kernel,
+    example_of,
+    made_up_examples,
+    made_up_kernel,
+    true_slope,
+    with_best_factor_alone,
+)
 
 Asked = list[tuple[Kernel, Example, CurvePrediction]]
 

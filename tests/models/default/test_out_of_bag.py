@@ -17,8 +17,7 @@ from coarsen.models.default.out_of_bag import (
 )
 from coarsen.models.default.training import Fitted, ForestSettings, train
 from coarsen.models.examples import Example
-
-from .made_up import GAIN
+from tests.models.default.made_up import GAIN
 
 
 def test_scores_are_by_device_and_most_of_the_gain_is_had(fitted: Fitted) -> None:

@@ -25,8 +25,7 @@ from coarsen.models.default.provenance import provenance_of
 from coarsen.models.default.training import Fitted, ForestSettings, train
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.examples import Example
-
-from .made_up import with_best_factor_alone
+from tests.models.default.made_up import with_best_factor_alone
 
 SMALL = ForestSettings(trees=12)
 Change = Callable[[dict[str, Any]], object]

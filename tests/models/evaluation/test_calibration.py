@@ -9,8 +9,7 @@ from coarsen.models.evaluation.calibration import Forecast, calibration, forecas
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.outcome import Outcome
 from coarsen.models.examples import Example
-
-from .made_up import made_up
+from tests.models.evaluation.made_up import made_up
 
 
 def forecast(example: Example, probabilities: dict[int, float], seed: int = 0) -> Outcome:

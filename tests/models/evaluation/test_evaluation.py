@@ -14,8 +14,7 @@ from coarsen.models.evaluation import entrants
 from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.examples import Example
-
-from .made_up import Rolled, Spy, made_up, small_table
+from tests.models.evaluation.made_up import Rolled, Spy, made_up, small_table
 
 SIMPLE = ("never", "unique", "oracle")
 

@@ -6,8 +6,7 @@ import pytest
 
 from coarsen.errors import InternalError
 from coarsen.models.evaluation.folds import Fold, leave_one_family_out
-
-from .made_up import made_up, small_table
+from tests.models.evaluation.made_up import made_up, small_table
 
 
 def test_every_example_is_held_out_once() -> None:

@@ -15,8 +15,7 @@ from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
 from coarsen.models.evaluation.evaluation import Key, Plan, evaluate, key_of
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.examples import Example, best_factor_of
-
-from ..default.made_up import made_up_examples, with_best_factor_alone
+from tests.models.default.made_up import made_up_examples, with_best_factor_alone
 
 METHODS = ("unique", "cascade", "default")
 HELD_OUT = "made_up_3"

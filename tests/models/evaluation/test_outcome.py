@@ -12,8 +12,7 @@ from coarsen.models.evaluation.outcome import (
     log_speedup_of,
     oracle_log_speedup,
 )
-
-from .made_up import made_up, outcome
+from tests.models.evaluation.made_up import made_up, outcome
 
 GAPPED = made_up("sgemm", {2: 1.5, 8: 3.0})
 

@@ -11,8 +11,7 @@ from coarsen.models.evaluation.folds import leave_one_family_out
 from coarsen.models.evaluation.method import Fit
 from coarsen.models.evaluation.runner import FoldChoices, run_method
 from coarsen.models.examples import Example
-
-from .made_up import Rolled, RolledPredictor, Spy, small_table
+from tests.models.evaluation.made_up import Rolled, RolledPredictor, Spy, small_table
 
 
 def run(method: Spy | Rolled | Batched, seeds: Sequence[int] = (0,), processes: int = 1) -> list[FoldChoices]:

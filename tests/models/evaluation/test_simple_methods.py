@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.models.evaluation.simple_methods import Never, Unique, best_single_factor, most_common_factor
-
-from .made_up import made_up
+from tests.models.evaluation.made_up import made_up
 
 
 def test_never_coarsens() -> None:

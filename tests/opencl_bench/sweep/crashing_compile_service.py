@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from coarsen.opencl_bench.candidate import candidate_from_json
+from coarsen.opencl_bench.records.candidate import candidate_from_json
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.serving import Message, serve
 

@@ -13,20 +13,19 @@ import psutil
 import pytest
 from distributed import Client
 
+from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.space import limits_of
-from coarsen.opencl_bench.store.database import open_store
-from coarsen.opencl_bench.store.filters import Filter
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
 from coarsen.opencl_bench.sweep.engine import sweep
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows
-from coarsen.opencl_bench.sweep_plan import Space, SweepPlan
-from coarsen.runtime.selection import find_device
-
-from .dask_cluster import PATIENCE, Cluster, cluster, until
-from .small_sweep import METHOD
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from tests.opencl_bench.sweep.dask_cluster import PATIENCE, Cluster, cluster, until
+from tests.opencl_bench.sweep.small_sweep import METHOD
 
 # One local size: which of several is the baseline, and thus in the keys, would be the clock's choice.
 SPACES = {

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.candidate import Candidate
-from coarsen.opencl_bench.measurement import Invalidity
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
-from coarsen.transform.configuration import Coarsening
-
-from .small_sweep import METHOD
+from coarsen.variant.coarsening import Coarsening
+from tests.opencl_bench.sweep.small_sweep import METHOD
 
 ROOT = Path(__file__).parents[3]
 SOURCE = "kernel void twice(global float *values) { values[get_global_id(0)] *= 2; }"

@@ -14,21 +14,20 @@ from pathlib import Path
 
 import pytest
 
+from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.measure import median
-from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Role
-from coarsen.opencl_bench.space import limits_of
-from coarsen.opencl_bench.store.database import Store, open_store
-from coarsen.opencl_bench.suite import SUITE
+from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
-from coarsen.opencl_bench.sweep_plan import Space
-from coarsen.runtime.selection import find_device
-
-from .small_sweep import METHOD, small_plan
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan
 
 ROOT = Path(__file__).parents[3]
 DEVICE = "intel"

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.candidate import Candidate, Code
-from coarsen.opencl_bench.measurement import Invalidity, Method
+from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.measurement import Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError
 from coarsen.opencl_bench.sweep.measuring_process import ORACLE_SECONDS, Limits, MeasuringProcess, Outcome, Ready
-from coarsen.transform.configuration import Coarsening
+from coarsen.variant.coarsening import Coarsening
 
 CODE = Code("opencl_c", "mt", "")
 BASELINE = Ready(Candidate((8, 8)), CODE, None, CODE)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.opencl_bench.candidate import Candidate, Code
-from coarsen.opencl_bench.measurement import Invalidity, Method, Oracle
-from coarsen.opencl_bench.suite import benchmark
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.measurement import Invalidity, Method, Oracle
 from coarsen.opencl_bench.sweep.engine import machine_to_json
 from coarsen.opencl_bench.sweep.measuring_process import SHORT_RUN, Limits, MeasuringProcess, Ready
-from coarsen.runtime.devices import DeviceDescription
+from coarsen.opencl_bench.workloads.lookup import benchmark
 
 pytestmark = pytest.mark.compiled_devices
 

@@ -12,17 +12,16 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.printer import module_text
-from coarsen.opencl_bench.candidate import Candidate, Definitions
-from coarsen.opencl_bench.measurement import Invalidity, Measurement, Oracle, Role, Subject
-from coarsen.opencl_bench.store.database import Store, open_store
-from coarsen.opencl_bench.suite import SUITE, find_benchmark
+from coarsen.opencl_bench.records.candidate import Candidate, Definitions
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role, Subject
+from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import SweepObserver
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
-from coarsen.opencl_bench.sweep_plan import Space, SweepPlan
-
-from .small_sweep import METHOD
+from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from tests.opencl_bench.sweep.small_sweep import METHOD
 
 # Two dimensions, a tile of a size that a macro says, a file that is included.
 KERNEL = """\

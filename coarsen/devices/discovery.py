@@ -1,0 +1,205 @@
+"""The OpenCL devices of this machine, as plain descriptions.
+
+A description is data (it can be compared, stored with a measurement, sent to another process); `open_device`
+gives the `pyopencl.Device` behind it. A device that is listed is not yet a device that works: see
+`coarsen.devices.health`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coarsen.devices.drivers import LoaderSetup, missing_drivers, prepare_loader
+from coarsen.errors import DeviceError
+
+if TYPE_CHECKING:
+    import pyopencl
+
+_log = logging.getLogger("coarsen")
+
+HOW_TO_GET_A_DEVICE = "pip install 'coarsen[cpu]' adds one that runs on any x86-64 CPU"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDescription:
+    """An OpenCL device.
+
+    `index` is "platform:device", both counted from 0 in the order in which the loader lists them. Sizes of
+    work-groups are in work-items, of memory in bytes. `il_version` is empty where the device takes no SPIR-V.
+    `device_types` holds what it says it is, of {"cpu", "gpu", "accelerator", "custom"}.
+    """
+
+    index: str
+    vendor: str
+    name: str
+    driver_version: str
+    platform_name: str
+    platform_version: str
+    opencl_c_version: str
+    il_version: str
+    device_types: tuple[str, ...]
+    compute_units: int
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, ...]
+    local_memory: int
+    global_memory: int
+
+    def __str__(self) -> str:
+        return f"{self.index} {self.name} ({self.platform_name}, driver {self.driver_version})"
+
+    @property
+    def takes_spirv(self) -> bool:
+        """Whether programs may be given to it as SPIR-V."""
+        return "SPIR-V" in self.il_version
+
+    def is_called(self, part: str) -> bool:
+        """Whether a text is part of the device's name, or of its platform's name, vendor or version.
+
+        The version counts because PoCL's platform is named "Portable Computing Language": only it says PoCL.
+
+        Args:
+            part: the text, in any case.
+        """
+        names = (self.name, self.platform_name, self.vendor, self.platform_version)
+        return any(part.casefold() in name.casefold() for name in names)
+
+    def is_same_device(self, other: DeviceDescription) -> bool:
+        """Whether both describe one device, though the index may differ (in another process)."""
+        return (self.name, self.platform_name, self.platform_version, self.driver_version) == (
+            other.name,
+            other.platform_name,
+            other.platform_version,
+            other.driver_version,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """All devices found, and notes (one line each) on drivers that are installed but did not appear."""
+
+    devices: tuple[DeviceDescription, ...]
+    notes: tuple[str, ...]
+
+
+def discover_devices() -> tuple[DeviceDescription, ...]:
+    """Every OpenCL device that the system's and pip's drivers offer, in the loader's order; none is no error."""
+    discovery = discover()
+    for note in discovery.notes:
+        _log.info(note)
+    return discovery.devices
+
+
+def discover() -> Discovery:
+    """The devices of `discover_devices`, with notes on drivers that should have appeared and did not."""
+    setup = prepare_loader()
+    descriptions = tuple(
+        _describe(f"{platform_number}:{device_number}", platform, device)
+        for platform_number, platform in enumerate(_platforms())
+        for device_number, device in enumerate(_devices_of(platform))
+    )
+    return Discovery(descriptions, _notes(setup))
+
+
+def describe_device(device: pyopencl.Device) -> DeviceDescription:
+    """The description of a `pyopencl.Device`, one of a user's own context for example.
+
+    Raises DeviceError for a device that no platform lists (a sub-device).
+    """
+    for platform_number, platform in enumerate(_platforms()):
+        for device_number, candidate in enumerate(_devices_of(platform)):
+            if candidate == device:
+                return _describe(f"{platform_number}:{device_number}", platform, device)
+    raise DeviceError(f"no platform lists the device '{device.name.strip()}'")
+
+
+def open_device(description: DeviceDescription) -> pyopencl.Device:
+    """The `pyopencl.Device` of a description.
+
+    Args:
+        description: from `discover_devices` or `find_device`.
+
+    Returns:
+        The device, of which a `pyopencl.Context` can be made.
+
+    Raises:
+        DeviceError: this process has no such device (any more).
+    """
+    prepare_loader()
+    platform_number, device_number = (int(part) for part in description.index.split(":"))
+    platforms = _platforms()
+    if platform_number < len(platforms):
+        devices = _devices_of(platforms[platform_number])
+        if device_number < len(devices):
+            return devices[device_number]
+    raise DeviceError(f"there is no OpenCL device {description} any more")
+
+
+def _platforms() -> list[pyopencl.Platform]:
+    # Imported late: PyOpenCL is slow to import, and most commands of this package never touch a device.
+    import pyopencl
+
+    try:
+        return list(pyopencl.get_platforms())
+    except pyopencl.Error:
+        # The loader's way to say that there is no platform at all.
+        return []
+
+
+def _devices_of(platform: pyopencl.Platform) -> list[pyopencl.Device]:
+    import pyopencl
+
+    try:
+        return list(platform.get_devices())
+    except pyopencl.Error:
+        # A GPU driver without its GPU: the platform is there, with CL_DEVICE_NOT_FOUND.
+        return []
+
+
+def _describe(index: str, platform: pyopencl.Platform, device: pyopencl.Device) -> DeviceDescription:
+    return DeviceDescription(
+        index=index,
+        vendor=_text(device, "vendor"),
+        name=_text(device, "name"),
+        driver_version=_text(device, "driver_version"),
+        platform_name=_text(platform, "name"),
+        platform_version=_text(platform, "version"),
+        opencl_c_version=_text(device, "opencl_c_version"),
+        il_version=_text(device, "il_version"),
+        device_types=_device_types(device),
+        compute_units=int(device.max_compute_units),
+        max_work_group_size=int(device.max_work_group_size),
+        max_work_item_sizes=tuple(int(size) for size in device.max_work_item_sizes),
+        local_memory=int(device.local_mem_size),
+        global_memory=int(device.global_mem_size),
+    )
+
+
+def _text(holder: pyopencl.Platform | pyopencl.Device, attribute: str) -> str:
+    """A text property, stripped of blanks and NULs; empty where the device doesn't know it (older OpenCL)."""
+    import pyopencl
+
+    try:
+        return str(getattr(holder, attribute)).strip(" \0\n\t")
+    except (pyopencl.Error, AttributeError):
+        return ""
+
+
+def _device_types(device: pyopencl.Device) -> tuple[str, ...]:
+    import pyopencl
+
+    return tuple(
+        name
+        for name in ("cpu", "gpu", "accelerator", "custom")
+        if device.type & getattr(pyopencl.device_type, name.upper())
+    )
+
+
+def _notes(setup: LoaderSetup) -> tuple[str, ...]:
+    return tuple(
+        f"the OpenCL driver {driver.library} (from {driver.origin}) did not load: it is broken, or "
+        "PyOpenCL's platforms were queried before this package looked for drivers (discover devices first, or "
+        "set OCL_ICD_VENDORS)"
+        for driver in missing_drivers(setup)
+    )

@@ -1,0 +1,1 @@
+"""Variants: by what a kernel is coarsened, how, and the launch that it is for."""

@@ -1,0 +1,1 @@
+"""Measuring: machines that run code, sessions that verify and time it."""

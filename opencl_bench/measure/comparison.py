@@ -1,0 +1,97 @@
+"""Compares the outputs of a run with what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+
+# Elements that are compared at once: what comes up in between then stays in a processor's cache.
+PIECE = 1 << 17
+
+
+def compare(outputs: Mapping[str, Array], expected: Mapping[str, Array], workload: Workload) -> list[str]:
+    """Compare every output with its expected contents, within the workload's tolerances.
+
+    Args:
+        outputs: the buffers after the run.
+        expected: the reference's buffers; or another run's, to compare two kernels.
+        workload: names the outputs and holds the tolerances.
+
+    Returns:
+        One sentence per wrong buffer, with the number of wrong elements, the largest error and the first
+        wrong index; empty if all is right.
+    """
+    mismatches = (_mismatch(name, outputs[name], expected[name], workload) for name in workload.outputs)
+    return [mismatch for mismatch in mismatches if mismatch is not None]
+
+
+def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str | None:
+    if got.shape != wanted.shape:
+        return f"{name}: shape {got.shape} instead of {wanted.shape}"
+    if got.dtype != wanted.dtype:
+        return f"{name}: type {got.dtype} instead of {wanted.dtype}"
+    if not _any_wrong(got, wanted, workload):
+        return None
+    error, wrong = _error_and_wrong(got, wanted, workload)
+    first = tuple(int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+    position = ", ".join(map(str, first))
+    return (
+        f"{name}: {int(wrong.sum())} of {wrong.size} elements wrong, largest error {_largest(error[wrong])}, "
+        f"first at [{position}]: {got[first]} instead of {wanted[first]}{_of_tolerance(got, workload)}"
+    )
+
+
+def _of_tolerance(got: Array, workload: Workload) -> str:
+    """That rounding was no excuse, where numbers are compared that are rounded."""
+    has_any = workload.relative_tolerance or workload.absolute_tolerance
+    is_exact = np.issubdtype(got.dtype, np.integer) or has_any
+    return "" if is_exact else "; no tolerance is given, so every bit has to be the same"
+
+
+def _any_wrong(got: Array, wanted: Array, workload: Workload) -> bool:
+    """Whether any element is wrong; large buffers are compared in pieces, on all processors."""
+    flat_got, flat_wanted = got.reshape(-1), wanted.reshape(-1)
+
+    def wrong_from(start: int) -> bool:
+        piece = slice(start, start + PIECE)
+        return bool(_error_and_wrong(flat_got[piece], flat_wanted[piece], workload)[1].any())
+
+    starts = range(0, got.size, PIECE)
+    if len(starts) <= 1:
+        return any(map(wrong_from, starts))
+    with ThreadPoolExecutor() as pool:
+        return any(pool.map(wrong_from, starts))
+
+
+def _error_and_wrong(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:
+    """The difference of each element, and whether it is too large."""
+    error, allowed = _error_and_allowance(got, wanted, workload)
+    # Written so that an error that is not a number counts as wrong; equal infinities are right.
+    return error, ~(error <= allowed) & ~(got == wanted) & ~(_is_nan(got) & _is_nan(wanted))
+
+
+def _error_and_allowance(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:
+    if np.issubdtype(got.dtype, np.integer):
+        # A difference of unsigned numbers would wrap around.
+        error = np.maximum(got, wanted) - np.minimum(got, wanted)
+        return error, np.full(got.shape, workload.integer_tolerance)
+    exact = wanted.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got.astype(np.float64) - exact)
+    # Nothing but infinity itself is near infinity.
+    magnitude = np.where(np.isinf(exact), 0.0, np.abs(exact))
+    return error, workload.absolute_tolerance + workload.relative_tolerance * magnitude
+
+
+def _is_nan(array: Array) -> Array:
+    return np.asarray(array != array)
+
+
+def _largest(errors: Array) -> str:
+    if _is_nan(errors).any():
+        return "not a number"
+    return f"{errors.max():g}"

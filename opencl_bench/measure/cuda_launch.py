@@ -1,0 +1,87 @@
+"""What a launch through NVIDIA's driver is given, computed from an OpenCL launch; no driver is needed for it.
+
+global_size ─▶ grid of blocks      local_size ─▶ block
+buffer      ─▶ its address         scalar     ─▶ its bytes
+local memory ─▶ its offset, in bytes, from the start of the dynamic shared memory (see `coarsen.backend.ptx`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from coarsen.errors import InternalError
+from coarsen.opencl_bench.measure.divided_launch import divided
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    Array,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    LocalSize,
+)
+from coarsen.opencl_bench.workloads.driver_tools import round_up
+from coarsen.variant.coarsening import DIMENSIONS, Configuration
+
+# The largest alignment that an OpenCL type asks for, which is also that of the dynamic shared memory.
+LOCAL_ALIGNMENT = 128
+AddressOf = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class CudaLaunch:
+    """One launch: numbers of blocks, work-items of a block, bytes of dynamic shared memory, parameters.
+
+    Each parameter is an array whose bytes are the parameter's.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    parameters: tuple[Array, ...]
+
+    def addresses(self) -> Array:
+        """Where each parameter lies in this process's memory, as the driver wants it; holds while `self` lives."""
+        return np.array([parameter.ctypes.data for parameter in self.parameters], np.uint64)
+
+
+def cuda_launch(launch: Launch, coarsenings: Configuration, address_of: AddressOf) -> CudaLaunch:
+    """An OpenCL launch, divided by the coarsenings' factors, as NVIDIA's driver takes it.
+
+    Args:
+        launch: with the sizes of the uncoarsened kernel.
+        coarsenings: those of the kernel that is launched.
+        address_of: gives a buffer's address on the device.
+    """
+    block = divided(launch.local_size, coarsenings)
+    grid = _groups(divided(launch.global_size, coarsenings), block)
+    parameters, shared_bytes = _parameters(launch.arguments, address_of)
+    return CudaLaunch(_three(grid), _three(block), shared_bytes, parameters)
+
+
+def _groups(global_size: tuple[int, ...], local_size: LocalSize) -> tuple[int, ...]:
+    if any(extent % group for extent, group in zip(global_size, local_size, strict=True)):
+        raise InternalError(f"the global size {global_size} is not made of whole work-groups of {local_size}")
+    return tuple(extent // group for extent, group in zip(global_size, local_size, strict=True))
+
+
+def _parameters(arguments: tuple[Argument, ...], address_of: AddressOf) -> tuple[tuple[Array, ...], int]:
+    """The parameters, and how many bytes of dynamic shared memory those of local memory take."""
+    parameters = []
+    shared_bytes = 0
+    for argument in arguments:
+        if isinstance(argument, BufferArgument):
+            parameters.append(np.array(address_of(argument.name), np.uint64))
+        elif isinstance(argument, LocalArgument):
+            parameters.append(np.array(shared_bytes, np.uint64))
+            shared_bytes += round_up(argument.byte_count, LOCAL_ALIGNMENT)
+        else:
+            parameters.append(np.array(argument.value))
+    return tuple(parameters), shared_bytes
+
+
+def _three(extents: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = (*extents, *[1] * (DIMENSIONS - len(extents)))
+    return x, y, z

@@ -1,0 +1,246 @@
+"""An NVIDIA device as a `Machine`, through the driver's own interface: for code of the form `ptx`.
+
+All launches of a job are one CUDA graph between two events, so that neither Python nor the driver's queue takes
+part in the time, which is that of the whole job: from the first launch's start to the last one's end, with a
+microsecond or so between launches. OpenCL's profiling events are one interval per launch; NVIDIA's are some
+microseconds longer than the kernel, so only jobs of many short launches differ (floydWarshall: 11 µs per launch
+here, 15 µs there, on an H200).
+"""
+
+from __future__ import annotations
+
+import weakref
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from coarsen.opencl_bench.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
+from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
+from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.variant.coarsening import Configuration
+
+GUARD_BYTES = 4096
+FLUSHED_CACHES = 4
+NANOSECONDS_PER_MILLISECOND = 1_000_000
+
+
+class CudaMachine:
+    """One NVIDIA device, with its primary context and a stream of its own.
+
+    Args:
+        index: the driver's number of the device.
+
+    Raises:
+        DeviceError: there is no such device.
+        LaunchError: the device can't be used.
+    """
+
+    def __init__(self, index: int) -> None:
+        self.description = describe_device(index)
+        try:
+            self._context = call(driver.cuDevicePrimaryCtxRetain, call(driver.cuDeviceGet, index))
+            call(driver.cuCtxSetCurrent, self._context)
+            self.stream = call(driver.cuStreamCreate, driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
+    def place(self, workload: Workload) -> Executor:
+        """Put a workload's buffers on the device. Raises LaunchError."""
+        try:
+            return CudaExecutor(self, workload)
+        except (CudaError, MemoryError) as error:
+            raise LaunchError(str(error) or "the memory does not suffice") from error
+
+    def flush_caches(self) -> None:
+        """Overwrite memory that is larger than the device's second-level cache. Raises LaunchError."""
+        try:
+            self._rubbish_value = (self._rubbish_value + 1) % 251
+            call(driver.cuMemsetD8, self._rubbish.address, self._rubbish_value, self._rubbish.size)
+            call(driver.cuCtxSynchronize)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
+    _rubbish_value = 0
+
+    @cached_property
+    def _rubbish(self) -> DeviceMemory:
+        return DeviceMemory(FLUSHED_CACHES * max(self.description.cache_bytes, 1 << 20))
+
+
+class CudaExecutor:
+    """A workload on an NVIDIA device, every buffer between guard zones. Raises CudaError when made."""
+
+    def __init__(self, machine: CudaMachine, workload: Workload) -> None:
+        self._machine = machine
+        self._workload = workload
+        self._buffers = {
+            name: GuardedMemory(array, restorable=name in workload.outputs)
+            for name, array in workload.buffers.items()
+        }
+        call(driver.cuCtxSynchronize)
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        """See `Executor.load`. Raises BuildError; LaunchError where the device can't take the launches."""
+        try:
+            module = Module(str(code.content))
+            function = module.function(code.kernel)
+        except CudaError as error:
+            raise BuildError(" ".join(str(error).split())) from error
+        launches = [
+            cuda_launch(launch, coarsenings, lambda name: self._buffers[name].address)
+            for launch in self._workload.launches
+        ]
+        try:
+            recorded = RecordedJob(self._machine.stream, module, function, launches)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+        return recorded.run
+
+    def restore(self) -> None:
+        """See `Executor.restore`."""
+        try:
+            for name in self._workload.outputs:
+                self._buffers[name].restore()
+            call(driver.cuCtxSynchronize)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
+    def reset(self) -> None:
+        """See `Executor.reset`."""
+        try:
+            for buffer in self._buffers.values():
+                buffer.reset()
+            call(driver.cuCtxSynchronize)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
+    def outputs(self) -> dict[str, Array]:
+        """See `Executor.outputs`."""
+        try:
+            return {name: self._buffers[name].read() for name in self._workload.outputs}
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
+    def violated(self) -> tuple[str, ...]:
+        """See `Executor.violated`."""
+        try:
+            return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+
+    def flush_caches(self) -> None:
+        """See `Executor.flush_caches`."""
+        self._machine.flush_caches()
+
+
+class GuardedMemory:
+    """One buffer on the device between two guard zones; `address` is that of its contents.
+
+    A restorable one keeps its original contents on the device too, where they are copied from in no time.
+    """
+
+    def __init__(self, contents: Array, restorable: bool) -> None:
+        self._contents = np.ascontiguousarray(contents)
+        size = self._contents.nbytes
+        self._end = GUARD_BYTES + size
+        self._pattern = np.random.default_rng(size).integers(0, 256, GUARD_BYTES, dtype=np.uint8)
+        self._whole = DeviceMemory(self._end + GUARD_BYTES)
+        self.address = self._whole.address + GUARD_BYTES
+        for offset in (0, self._end):
+            self._whole.write(self._pattern, offset)
+        self._whole.write(self._contents, GUARD_BYTES)
+        self._original: DeviceMemory | None = None
+        if restorable and size:
+            self._original = DeviceMemory(size)
+            self._original.write(self._contents)
+
+    def restore(self) -> None:
+        """Put the contents back that the buffer was made with."""
+        if self._original is not None:
+            self._whole.copy_from(self._original, GUARD_BYTES)
+
+    def reset(self) -> None:
+        """Put these contents back from the host."""
+        self._whole.write(self._contents, GUARD_BYTES)
+
+    def read(self) -> Array:
+        """A copy of the contents as they are now."""
+        now = np.empty_like(self._contents)
+        self._whole.read(now, GUARD_BYTES)
+        return now
+
+    def intact(self) -> bool:
+        """Whether both guard zones are as they were made."""
+        zone = np.empty_like(self._pattern)
+        for offset in (0, self._end):
+            self._whole.read(zone, offset)
+            if not np.array_equal(zone, self._pattern):
+                return False
+        return True
+
+
+class RecordedJob:
+    """Launches of a kernel recorded as a graph, with an event before the first and one after the last.
+
+    Raises:
+        CudaError: the device can't take a launch.
+    """
+
+    def __init__(self, stream: Any, module: Module, function: Any, launches: list[CudaLaunch]) -> None:  # noqa: ANN401
+        self._stream = stream
+        self._module = module
+        self._events = (_event(), _event())
+        most_shared = max((launch.shared_bytes for launch in launches), default=0)
+        if most_shared:
+            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            call(driver.cuFuncSetAttribute, function, attribute, most_shared)
+        graph = self._recorded(function, launches)
+        try:
+            self._graph = call(driver.cuGraphInstantiate, graph, 0)
+        finally:
+            driver.cuGraphDestroy(graph)
+        weakref.finalize(self, driver.cuGraphExecDestroy, self._graph)
+        call(driver.cuGraphUpload, self._graph, stream)
+
+    def run(self) -> int:
+        """Run all launches and wait; the time from the first one's start to the last one's end, in nanoseconds."""
+        try:
+            call(driver.cuGraphLaunch, self._graph, self._stream)
+            call(driver.cuStreamSynchronize, self._stream)
+            milliseconds = call(driver.cuEventElapsedTime, *self._events)
+        except CudaError as error:
+            raise LaunchError(str(error)) from error
+        return round(float(milliseconds) * NANOSECONDS_PER_MILLISECOND)
+
+    def _recorded(self, function: Any, launches: list[CudaLaunch]) -> Any:  # noqa: ANN401 (no types)
+        begin, end = self._events
+        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        call(driver.cuStreamBeginCapture, self._stream, mode)
+        try:
+            self._record(begin)
+            for launch in launches:
+                self._launch(function, launch)
+            self._record(end)
+        except CudaError:
+            driver.cuStreamEndCapture(self._stream)
+            raise
+        return call(driver.cuStreamEndCapture, self._stream)
+
+    def _record(self, event: Any) -> None:  # noqa: ANN401 (the bindings have no types)
+        # External: recorded each time that the graph runs.
+        external = driver.CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
+        call(driver.cuEventRecordWithFlags, event, self._stream, external)
+
+    def _launch(self, function: Any, launch: CudaLaunch) -> None:  # noqa: ANN401 (the bindings have no types)
+        addresses = launch.addresses()
+        shape = (*launch.grid, *launch.block)
+        where = addresses.ctypes.data
+        call(driver.cuLaunchKernel, function, *shape, launch.shared_bytes, self._stream, where, 0)
+
+
+def _event() -> Any:  # noqa: ANN401 (the bindings have no types)
+    return call(driver.cuEventCreate, driver.CUevent_flags.CU_EVENT_DEFAULT)

@@ -1,0 +1,66 @@
+"""What a session needs of a machine: to put a workload on it, to load code, to run it, to look at the results.
+
+OpenCL devices (`opencl_machine.py`) and NVIDIA's driver without OpenCL (`cuda_machine.py`) offer it alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.variant.coarsening import Configuration
+
+# Runs all launches of the workload once, in order, and waits; returns the device's nanoseconds.
+Job = Callable[[], int]
+
+
+class BuildError(Exception):
+    """The device does not build the code; the message is one line."""
+
+
+class LaunchError(Exception):
+    """A launch or a copy failed; the message is one line. The executor can't be used any further."""
+
+
+class Executor(Protocol):
+    """A workload on a device."""
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        """Build code for this workload's launches, whose sizes are divided by the coarsenings' factors.
+
+        `binary` is what `Machine.compile` gave for the same code. Raises BuildError.
+        """
+        ...
+
+    def restore(self) -> None:
+        """Put the original contents of the outputs back. Raises LaunchError."""
+        ...
+
+    def reset(self) -> None:
+        """Put the original contents of all buffers back. Raises LaunchError."""
+        ...
+
+    def outputs(self) -> dict[str, Array]:
+        """The output buffers as they are now. Raises LaunchError."""
+        ...
+
+    def violated(self) -> tuple[str, ...]:
+        """The names of the buffers outside of which something was written. Raises LaunchError."""
+        ...
+
+    def flush_caches(self) -> None:
+        """Touch so much other memory that the device's caches hold nothing of the workload any more.
+
+        Raises LaunchError.
+        """
+        ...
+
+
+class Machine(Protocol):
+    """A device that workloads can be put on."""
+
+    def place(self, workload: Workload) -> Executor:
+        """Put a workload's buffers on the device. Raises LaunchError."""
+        ...

@@ -1,0 +1,154 @@
+"""An OpenCL device as a `Machine`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import pyopencl as cl
+
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription, open_device
+from coarsen.opencl_bench.measure.divided_launch import divided
+from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.run import DeviceWorkload, KernelChoice, LaunchableKernel
+from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.variant.coarsening import Configuration
+
+# Devices report one level of cache, not always the last: several times as much clears all of them.
+FLUSHED_CACHES = 4
+LEAST_FLUSHED_BYTES = 64 << 20
+
+
+class OpenClMachine:
+    """One OpenCL device with a context and a profiling queue of its own."""
+
+    def __init__(self, device: DeviceDescription) -> None:
+        self.device = open_device(device)
+        self.context = cl.Context([self.device])
+        self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+
+    def place(self, workload: Workload) -> Executor:
+        """Put a workload's buffers on the device. Raises LaunchError."""
+        try:
+            return OpenClExecutor(self, workload)
+        except (cl.Error, MemoryError) as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    def compile(self, code: Code) -> bytes | None:
+        """The device's binary of some code, None where the device gives none. Raises BuildError."""
+        binaries = cast("list[bytes]", self.build(code).get_info(cl.program_info.BINARIES))
+        return binaries[0] or None
+
+    def build(self, code: Code, binary: bytes | None = None) -> cl.Program:
+        """The program of some code, from its binary where there is one. Raises BuildError."""
+        try:
+            if binary is not None:
+                program = cl.Program(self.context, [self.device], [binary])
+                program.build(cache_dir=cast("Any", False))
+                return program
+            return build_uncached(self.context, code.content, code.options)
+        except cl.Error as error:
+            raise BuildError(in_one_line(error)) from error
+
+    def flush_caches(self) -> None:
+        """Overwrite a buffer that is larger than the device's caches. Raises LaunchError."""
+        self._rubbish_value += 1
+        value = np.array([self._rubbish_value % 251], np.uint8)
+        try:
+            cl.enqueue_fill_buffer(self.queue, self._rubbish, value, 0, self._rubbish.size)
+            self.queue.finish()
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    _rubbish_value = 0
+
+    @cached_property
+    def _rubbish(self) -> cl.Buffer:
+        size = max(FLUSHED_CACHES * int(self.device.global_mem_cache_size), LEAST_FLUSHED_BYTES)
+        return cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
+
+
+class OpenClExecutor:
+    """A workload on an OpenCL device, every buffer between guard zones."""
+
+    def __init__(self, machine: OpenClMachine, workload: Workload) -> None:
+        self._machine = machine
+        self._workload = workload
+        self._buffers = DeviceWorkload(machine.queue, workload)
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        """See `Executor.load`."""
+        program = self._machine.build(code, binary)
+        try:
+            kernel = cl.Kernel(program, code.kernel)
+        except cl.Error as error:
+            raise BuildError(in_one_line(error)) from error
+        choice = _with_divided_sizes(kernel, coarsenings)
+
+        def job() -> int:
+            try:
+                return self._buffers.execute(choice)
+            except (cl.Error, MemoryError) as error:
+                raise LaunchError(in_one_line(error)) from error
+
+        return job
+
+    def restore(self) -> None:
+        """See `Executor.restore`."""
+        try:
+            self._buffers.restore(self._workload.outputs)
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    def reset(self) -> None:
+        """See `Executor.reset`."""
+        try:
+            self._buffers.reset()
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    def outputs(self) -> dict[str, Array]:
+        """See `Executor.outputs`."""
+        try:
+            return self._buffers.outputs()
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    def violated(self) -> tuple[str, ...]:
+        """See `Executor.violated`."""
+        try:
+            return self._buffers.violated()
+        except cl.Error as error:
+            raise LaunchError(in_one_line(error)) from error
+
+    def flush_caches(self) -> None:
+        """See `Executor.flush_caches`."""
+        self._machine.flush_caches()
+
+
+def _with_divided_sizes(kernel: cl.Kernel, coarsenings: Configuration) -> KernelChoice:
+    """A kernel that is called with the original sizes and launched with the divided ones."""
+
+    def launch(
+        queue: cl.CommandQueue,
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...],
+        *arguments: Any,  # noqa: ANN401 (PyOpenCL's annotation leaves out local memory)
+    ) -> cl.Event:
+        return kernel(queue, divided(global_size, coarsenings), divided(local_size, coarsenings), *arguments)
+
+    launchable = cast("LaunchableKernel", launch)
+
+    def choose(_launch: Launch) -> LaunchableKernel:
+        return launchable
+
+    return choose
+
+
+def in_one_line(error: BaseException, limit: int = 300) -> str:
+    """An error's message without line breaks, cut to a length that fits a table of results."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

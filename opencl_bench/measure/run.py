@@ -1,0 +1,197 @@
+"""Runs workloads on a PyOpenCL queue, every buffer between two guard zones.
+
+    | guard zone | contents: what the kernel sees, a sub-buffer | guard zone |
+
+A kernel that writes outside its buffer changes a guard zone, which is compared byte for byte after the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, cast
+
+import numpy as np
+import pyopencl as cl
+
+from coarsen.devices.building import build_uncached
+from coarsen.errors import InternalError, InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    Array,
+    Benchmark,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    Workload,
+)
+from coarsen.opencl_bench.workloads.driver_tools import round_up
+
+MINIMUM_GUARD_BYTES = 4096
+
+
+KernelArgument = cl.Buffer | cl.LocalMemory | np.generic
+
+
+class LaunchableKernel(Protocol):
+    """What a launch calls: `pyopencl.Kernel` is one, and so is a coarsened kernel."""
+
+    def __call__(
+        self,
+        queue: cl.CommandQueue,
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...],
+        /,
+        *arguments: KernelArgument,
+    ) -> cl.Event:
+        """Enqueue the kernel over an NDRange of the original sizes."""
+        ...
+
+
+KernelChoice = Callable[[Launch], LaunchableKernel]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run left behind: outputs, names of the buffers whose guard zones changed, the kernels' time."""
+
+    outputs: dict[str, Array]
+    violated: tuple[str, ...]
+    nanoseconds: int
+
+    @property
+    def guards_intact(self) -> bool:
+        """Whether no kernel wrote outside its buffers."""
+        return not self.violated
+
+
+class GuardedBuffer:
+    """One buffer on the device between two guard zones; `view` is the part that a kernel is given."""
+
+    def __init__(self, queue: cl.CommandQueue, contents: Array) -> None:
+        self._queue = queue
+        self._contents = np.ascontiguousarray(contents)
+        alignment = max(device.mem_base_addr_align for device in queue.context.devices) // 8
+        self._guard = round_up(MINIMUM_GUARD_BYTES, max(alignment, 1))
+        size = self._contents.nbytes
+        self._end = self._guard + size
+        self._pattern = np.random.default_rng(size).integers(0, 256, self._guard, dtype=np.uint8)
+        self._whole = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, self._end + self._guard)
+        cl.enqueue_copy(queue, self._whole, self._pattern, dst_offset=0)
+        cl.enqueue_copy(queue, self._whole, self._pattern, dst_offset=self._end)
+        self.view = self._whole.get_sub_region(self._guard, size)
+        cl.enqueue_copy(queue, self._whole, self._contents, dst_offset=self._guard)
+
+    def restore(self) -> None:
+        """Put the contents back that the buffer was made with."""
+        cl.enqueue_copy(self._queue, self._whole, self._original, dst_offset=self._guard)
+
+    def reset(self) -> None:
+        """Put these contents back from the host, which needs no copy of them on the device."""
+        cl.enqueue_copy(self._queue, self._whole, self._contents, dst_offset=self._guard)
+
+    @cached_property
+    def _original(self) -> cl.Buffer:
+        """The contents as they were, on the device: copies between host and GPU would take most of a sweep."""
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(self._queue.context, flags, hostbuf=self._contents)
+
+    def read(self) -> Array:
+        """A copy of the contents as they are now."""
+        now = np.empty_like(self._contents)
+        cl.enqueue_copy(self._queue, now, self._whole, src_offset=self._guard)
+        return now
+
+    def intact(self) -> bool:
+        """Whether both guard zones are as they were made."""
+        zone = np.empty_like(self._pattern)
+        for offset in (0, self._end):
+            cl.enqueue_copy(self._queue, zone, self._whole, src_offset=offset)
+            if not np.array_equal(zone, self._pattern):
+                return False
+        return True
+
+
+class DeviceWorkload:
+    """A workload whose buffers are on a device, to be executed as often as wanted."""
+
+    def __init__(self, queue: cl.CommandQueue, workload: Workload) -> None:
+        if not queue.properties & cl.command_queue_properties.PROFILING_ENABLE:
+            raise InvalidInputError("the command queue must be made with PROFILING_ENABLE")
+        self._queue = queue
+        self._workload = workload
+        self._buffers = {name: GuardedBuffer(queue, array) for name, array in workload.buffers.items()}
+
+    def restore(self, names: Iterable[str]) -> None:
+        """Put the original contents of these buffers back."""
+        for name in names:
+            self._buffers[name].restore()
+
+    def reset(self) -> None:
+        """Put the original contents of all buffers back."""
+        for buffer in self._buffers.values():
+            buffer.reset()
+
+    def execute(self, get_kernel: KernelChoice) -> int:
+        """Run all launches in order and wait; returns the sum of the kernels' durations in nanoseconds."""
+        events = [self._enqueue(launch, get_kernel(launch)) for launch in self._workload.launches]
+        self._queue.finish()
+        return sum(event.profile.end - event.profile.start for event in events)
+
+    def outputs(self) -> dict[str, Array]:
+        """The output buffers as they are now."""
+        return {name: self._buffers[name].read() for name in self._workload.outputs}
+
+    def violated(self) -> tuple[str, ...]:
+        """The names of the buffers whose guard zones were written to."""
+        return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
+
+    def _enqueue(self, launch: Launch, kernel: LaunchableKernel) -> cl.Event:
+        arguments = [self._value(argument) for argument in launch.arguments]
+        return kernel(self._queue, launch.global_size, launch.local_size, *arguments)
+
+    def _value(self, argument: Argument) -> KernelArgument:
+        if isinstance(argument, BufferArgument):
+            return self._buffers[argument.name].view
+        if isinstance(argument, LocalArgument):
+            return cl.LocalMemory(argument.byte_count)
+        return argument.value
+
+
+def run_workload(queue: cl.CommandQueue, workload: Workload, get_kernel: KernelChoice) -> RunResult:
+    """Run a workload once.
+
+    Args:
+        queue: an in-order queue with profiling enabled.
+        workload: the buffers and launches.
+        get_kernel: gives the kernel to use for a launch.
+
+    Returns:
+        The outputs, the buffers whose guard zones changed, and the kernels' time.
+
+    Raises:
+        InvalidInputError: the queue does not profile.
+        pyopencl.Error: the device refused a buffer or a launch.
+    """
+    on_device = DeviceWorkload(queue, workload)
+    nanoseconds = on_device.execute(get_kernel)
+    return RunResult(on_device.outputs(), on_device.violated(), nanoseconds)
+
+
+def build_program(context: cl.Context, benchmark: Benchmark) -> cl.Program:
+    """Build a benchmark's uncoarsened kernel for every device of the context."""
+    return build_uncached(context, benchmark.source, benchmark.build_options)
+
+
+def kernels_of(program: cl.Program) -> KernelChoice:
+    """A kernel choice that takes a launch's kernel from this program; a kernel is made once."""
+    # PyOpenCL's annotation of a kernel's arguments leaves out local memory, hence the cast.
+    kernels = {kernel.function_name: cast("LaunchableKernel", kernel) for kernel in program.all_kernels()}
+
+    def choose(launch: Launch) -> LaunchableKernel:
+        if launch.kernel not in kernels:
+            raise InternalError(f"the program has no kernel {launch.kernel!r}")
+        return kernels[launch.kernel]
+
+    return choose

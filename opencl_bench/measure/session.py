@@ -1,0 +1,249 @@
+"""Measures candidates of one benchmark on one machine: load, try and verify, time against the baseline.
+
+This is what runs in the process that can be killed. It needs nothing but Python, NumPy and the machine's own
+package, so that it also runs where neither clang nor LLVM is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from coarsen.errors import InternalError
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError, Machine
+from coarsen.opencl_bench.measure.timing import Timed, interleaved, timed_run
+from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions
+from coarsen.opencl_bench.records.measurement import Method, Oracle
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
+
+# Small enough for every reference.
+CHECKED_PRESET = "test"
+
+
+class Slot(enum.StrEnum):
+    """The two kernels that a session holds."""
+
+    BASELINE = "baseline"
+    CANDIDATE = "candidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a first run showed: its duration in nanoseconds, what is wrong with its results, what they were
+    compared with."""
+
+    nanoseconds: int
+    wrong: tuple[str, ...]
+    oracle: Oracle
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    candidate: Candidate
+    placement: _Placement
+    job: Job
+
+
+# Bytes of workloads that are kept although neither kernel needs them just now, unless another number is asked for.
+KEPT_BYTES = 2 << 30
+
+
+class _Placement:
+    """A workload on the machine, and what its outputs should be."""
+
+    def __init__(self, workload: Workload, executor: Executor) -> None:
+        self.workload = workload
+        self.executor = executor
+        self._expected: Mapping[str, Array] | None = None
+
+    @property
+    def byte_count(self) -> int:
+        """The size of its buffers, and of the outputs once more."""
+        buffers = self.workload.buffers
+        return sum(map(_byte_count, buffers.values())) + sum(
+            _byte_count(buffers[n]) for n in self.workload.outputs
+        )
+
+    @property
+    def expected(self) -> Mapping[str, Array]:
+        """What was found out."""
+        if self._expected is None:
+            raise InternalError("nobody found out what the outputs should be")
+        return self._expected
+
+    def find_expected(self, original: Code) -> None:
+        """Compute the outputs by the reference; by the uncoarsened kernel where there is none."""
+        if self._expected is None:
+            reference = self.workload.reference
+            self._expected = self.outputs_of_oracle(original) if reference is None else reference()
+
+    def outputs_of(self, original: Code) -> Mapping[str, Array]:
+        """What the uncoarsened kernel writes, of all that there was before. Raises LaunchError."""
+        try:
+            job = self.executor.load(original, ())
+        except BuildError as error:
+            raise LaunchError(f"the uncoarsened kernel, which the results are compared with: {error}") from error
+        self.executor.reset()
+        job()
+        return self.executor.outputs()
+
+    def outputs_of_oracle(self, original: Code) -> Mapping[str, Array]:
+        """What the uncoarsened kernel writes, the measure of others. Raises LaunchError."""
+        outputs = self.outputs_of(original)
+        before = self.workload.buffers
+        if all(_is_same(outputs[name], before[name]) for name in self.workload.outputs):
+            raise LaunchError("the uncoarsened kernel leaves all outputs as they were: nothing could be verified")
+        return outputs
+
+
+class Session:
+    """One benchmark's workloads on one machine.
+
+    Args:
+        machine: where it runs.
+        benchmark: makes the workloads, one for each local size.
+        preset: names the sizes.
+        seed: of the inputs.
+        kept_bytes: how large the workloads may be in all, those that are needed apart.
+    """
+
+    def __init__(
+        self, machine: Machine, benchmark: Benchmark, preset: str, seed: int, kept_bytes: int = KEPT_BYTES
+    ) -> None:
+        self._machine = machine
+        self._benchmark = benchmark
+        self._preset = preset
+        self._seed = seed
+        self._kept_bytes = kept_bytes
+        self._placements: dict[tuple[LocalSize, Definitions], _Placement] = {}
+        self._checked: set[Code] = set()
+        self._loaded: dict[Slot, _Loaded] = {}
+
+    def place(self, slot: Slot, candidate: Candidate) -> bool:
+        """Put a candidate's workload on the machine; whether there is a reference of its outputs.
+
+        Raises:
+            LaunchError: the device doesn't take the workload.
+        """
+        self._loaded.pop(slot, None)
+        return self._placement(candidate).workload.reference is not None
+
+    def load(self, slot: Slot, candidate: Candidate, code: Code, binary: bytes | None = None) -> None:
+        """Build a candidate's code for its workload.
+
+        Raises:
+            BuildError: the device's compiler refuses it.
+            LaunchError: the device doesn't take the workload.
+        """
+        self._loaded.pop(slot, None)
+        placement = self._placement(candidate)
+        job = placement.executor.load(code, candidate.coarsenings, binary)
+        self._loaded[slot] = _Loaded(candidate, placement, job)
+
+    def expect(self, slot: Slot, original: Code) -> None:
+        """Find out what the outputs of the workload of a loaded candidate should be.
+
+        Where the reference would take too long at this preset, the uncoarsened kernel is the oracle, once it was
+        found right at the preset `test`.
+
+        Args:
+            slot: which of the two.
+            original: the uncoarsened kernel with the same macros.
+
+        Raises:
+            LaunchError: the uncoarsened kernel could not be run, or is wrong itself.
+        """
+        placement = self._loaded[slot].placement
+        if placement.workload.reference is None and original not in self._checked:
+            self._check(original, self._loaded[slot].candidate.definitions)
+            self._checked.add(original)
+        placement.find_expected(original)
+
+    def try_out(self, slot: Slot) -> Trial:
+        """Run what was loaded once and compare the results with the expected ones.
+
+        Raises:
+            LaunchError: a launch failed.
+        """
+        loaded = self._loaded[slot]
+        placement, executor = loaded.placement, loaded.placement.executor
+        expected = placement.expected
+        # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
+        executor.reset()
+        nanoseconds = loaded.job()
+        wrong = compare(executor.outputs(), expected, placement.workload)
+        wrong += [f"wrote outside of the buffer {name}" for name in executor.violated()]
+        return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
+
+    def time(self, method: Method) -> Timed:
+        """Time the candidate against the baseline. Raises LaunchError."""
+        baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
+        return interleaved(
+            timed_run(baseline.placement.executor, baseline.job, method),
+            timed_run(candidate.placement.executor, candidate.job, method),
+            method,
+        )
+
+    def _check(self, original: Code, definitions: Definitions) -> None:
+        """Raise LaunchError where the uncoarsened kernel isn't right at the preset `test`."""
+        if CHECKED_PRESET not in self._benchmark.presets:
+            return
+        workload = self._benchmark.workload(CHECKED_PRESET, self._seed, definitions=definitions)
+        if workload.reference is None:
+            return
+        placement = _Placement(workload, self._machine.place(workload))
+        wrong = compare(placement.outputs_of(original), workload.reference(), workload)
+        if wrong:
+            raise LaunchError(f"the uncoarsened kernel is wrong at preset {CHECKED_PRESET}: {'; '.join(wrong)}")
+
+    def _placement(self, candidate: Candidate) -> _Placement:
+        key = _workload_key(candidate)
+        if key in self._placements:
+            self._placements[key] = self._placements.pop(key)  # the latest used is the last
+        else:
+            self._forget_some(self._kept_bytes)
+            workload = self._benchmark.workload(
+                self._preset, self._seed, candidate.local_size, candidate.definitions
+            )
+            self._placements[key] = _Placement(workload, self._placed(workload))
+        return self._placements[key]
+
+    def _placed(self, workload: Workload) -> Executor:
+        """A workload on the machine; where it doesn't fit beside those that are kept, these are given up."""
+        with contextlib.suppress(LaunchError):
+            return self._machine.place(workload)
+        self._forget_some(0)
+        return self._machine.place(workload)
+
+    def _forget_some(self, kept_bytes: int) -> None:
+        """Free the workloads that neither slot holds, but for the latest: they may fill the device's memory."""
+        needed = {_workload_key(loaded.candidate) for loaded in self._loaded.values()}
+        kept = {}
+        left = kept_bytes
+        for key, placement in reversed(self._placements.items()):
+            left -= placement.byte_count
+            if key in needed or left >= 0:
+                kept[key] = placement
+        self._placements = dict(reversed(kept.items()))
+
+    def _oracle(self, loaded: _Loaded) -> Oracle:
+        if loaded.placement.workload.reference is not None:
+            return Oracle.REFERENCE
+        return Oracle.UNCOARSENED if loaded.candidate.coarsenings else Oracle.NOTHING
+
+
+def _workload_key(candidate: Candidate) -> tuple[LocalSize, Definitions]:
+    return candidate.local_size, candidate.definitions
+
+
+def _is_same(now: Array, before: Array) -> bool:
+    return np.array_equal(now, before, equal_nan=np.issubdtype(now.dtype, np.floating))
+
+
+def _byte_count(array: Array) -> int:
+    return int(array.nbytes)

@@ -1,0 +1,120 @@
+"""Times kernels against each other: interleaved in one process, medians, bootstrap intervals, ties named.
+
+Interleaving (baseline, candidate, baseline, candidate, …) lets a change of clock or load hit all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Workload
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from coarsen.opencl_bench.measure.run import KernelChoice
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """How many times faster a candidate is than the baseline, with a bootstrap interval of that ratio."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval leaves out 1."""
+        return not self.low <= 1.0 <= self.high
+
+    def __str__(self) -> str:
+        if not self.significant:
+            return f"no significant difference ({self.low:.2f} to {self.high:.2f})"
+        return f"{self.ratio:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def measure(
+    queue: cl.CommandQueue,
+    workload: Workload,
+    get_kernels: Mapping[str, KernelChoice],
+    repetitions: int,
+    warm_up: int = 1,
+) -> dict[str, list[int]]:
+    """Time candidates on one workload, one after the other in every repetition.
+
+    Args:
+        queue: an in-order queue with profiling enabled.
+        workload: what to run; its outputs are put back before every run.
+        get_kernels: candidates by name, in the order in which they run.
+        repetitions: timed runs of each candidate.
+        warm_up: runs of each candidate before the first timed one.
+
+    Returns:
+        For each candidate the durations of its runs in nanoseconds, from the device's profiling events.
+    """
+    # Imported late: a machine without OpenCL, whose times are compared here too, has no PyOpenCL.
+    from coarsen.opencl_bench.measure.run import DeviceWorkload
+
+    if repetitions < 1:
+        raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
+    on_device = DeviceWorkload(queue, workload)
+    samples: dict[str, list[int]] = {name: [] for name in get_kernels}
+    for repetition in range(-warm_up, repetitions):
+        for name, get_kernel in get_kernels.items():
+            on_device.restore(workload.outputs)
+            nanoseconds = on_device.execute(get_kernel)
+            if repetition >= 0:
+                samples[name].append(nanoseconds)
+    return samples
+
+
+def median(samples: Sequence[float]) -> float:
+    """The median of at least one sample."""
+    return float(np.median(samples))
+
+
+def bootstrap_interval(
+    baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of median(baseline) / median(candidate).
+
+    Runs are resampled in pairs (one repetition of both), because interleaved runs share what disturbed them.
+
+    Args:
+        baseline: durations of the baseline, one per repetition.
+        candidate: durations of the candidate, as many.
+        level: probability that the interval covers, in (0, 1).
+        seed: seed of the resampling.
+    """
+    if len(baseline) != len(candidate) or not baseline:
+        raise InvalidInputError(f"samples must come in pairs, not {len(baseline)} and {len(candidate)}")
+    if not 0 < level < 1:
+        raise InvalidInputError(f"the level of an interval lies between 0 and 1, not {level}")
+    tail = (1 - level) / 2
+    low, high = np.quantile(resampled_ratios(baseline, candidate, seed), (tail, 1 - tail))
+    return float(low), float(high)
+
+
+def resampled_ratios(baseline: Sequence[float], candidate: Sequence[float], seed: int) -> NDArray[np.float64]:
+    """Bootstrap values of median(baseline) / median(candidate), (`RESAMPLES`,); see `bootstrap_interval`."""
+    count = len(baseline)
+    chosen = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
+    numerator = np.median(np.asarray(baseline, np.float64)[chosen], axis=1)
+    denominator = np.median(np.asarray(candidate, np.float64)[chosen], axis=1)
+    ratios: NDArray[np.float64] = numerator / denominator
+    return ratios
+
+
+def speedup(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0) -> Speedup:
+    """The ratio of medians baseline / candidate with its bootstrap interval; see `bootstrap_interval`."""
+    low, high = bootstrap_interval(baseline, candidate, level, seed)
+    return Speedup(median(baseline) / median(candidate), low, high)

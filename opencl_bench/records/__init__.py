@@ -1,0 +1,1 @@
+"""Records of measurements: plain data, and its form as JSON."""

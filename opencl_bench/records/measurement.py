@@ -1,0 +1,179 @@
+"""What is kept of one measured configuration: what ran, where, how, and what came of it.
+
+A measurement is identified by its content (`Measurement.key`): the normalised IR, the options, the configuration,
+the sizes, the device, the driver, the versions and the method. Two runs of the same thing have the same key.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from coarsen.opencl_bench.records.candidate import Candidate, Form
+
+
+class Invalidity(enum.StrEnum):
+    """How a configuration ended, in the words of the T4 format."""
+
+    CORRECT = "correct"
+    TIMEOUT = "timeout"
+    COMPILE = "compile"
+    RUNTIME = "runtime"
+    CORRECTNESS = "correctness"
+    CONSTRAINTS = "constraints"
+
+
+class Role(enum.StrEnum):
+    """What a measurement is for.
+
+    `selection`: an uncoarsened configuration against the first one, to find the best of them.
+    `comparison`: any configuration against the best uncoarsened one, the baseline of every speed-up.
+    `confirmation`: the best of the comparisons once more, since the largest of many noisy numbers is too large.
+    """
+
+    SELECTION = "selection"
+    COMPARISON = "comparison"
+    CONFIRMATION = "confirmation"
+
+
+class Oracle(enum.StrEnum):
+    """What the results were compared with."""
+
+    REFERENCE = "reference"
+    UNCOARSENED = "uncoarsened"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is measured, its configuration apart. `size` holds the problem's extents, in elements, by name.
+
+    `ir_hash` is the SHA-256 of the uncoarsened kernel's normalised IR; `build_options` are without `-D` values of
+    the configuration.
+    """
+
+    benchmark: str
+    kernel: str
+    ir_hash: str
+    build_options: tuple[str, ...]
+    preset: str
+    size: tuple[tuple[str, int], ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where it was measured.
+
+    `versions` are those of coarsen, LLVM and PyOpenCL (or CUDA), by name, and the `transform`'s: which code a
+    configuration stands for. Rows without one are of replication alone.
+    """
+
+    vendor: str
+    device: str
+    driver_version: str
+    platform: str
+    platform_version: str
+    compute_units: int
+    device_types: tuple[str, ...]
+    form: Form
+    versions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How it is measured.
+
+    At least `minimum_repetitions` and at most `repetitions` timed runs, after `warm_up` runs; in between, timing
+    stops once the bootstrap interval of the speed-up (of probability `level`) is narrower than `interval_width`,
+    relative to the speed-up. `timeout_multiple`: a configuration that takes more than so many times the best time
+    so far is given up, `grace_seconds` later where it doesn't end by itself. `compile_seconds`: so long may a
+    compilation take. `cold_cache`: caches are flushed before every timed run.
+    """
+
+    repetitions: int = 50
+    minimum_repetitions: int = 9
+    warm_up: int = 1
+    interval_width: float = 0.02
+    level: float = 0.95
+    timeout_multiple: float = 10.0
+    grace_seconds: float = 30.0
+    compile_seconds: float = 120.0
+    cold_cache: bool = False
+
+    def __post_init__(self) -> None:
+        # 10 and 10.0 are the same method, so they must have the same key.
+        for name in ("interval_width", "level", "timeout_multiple", "grace_seconds", "compile_seconds"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+
+QUICK = Method(repetitions=7, minimum_repetitions=3, interval_width=0.1)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One configuration's row.
+
+    `nanoseconds` are the durations of the whole job (all launches), one per repetition; `baseline_nanoseconds` as
+    many of the baseline, each from the run just before. Both are empty unless `invalidity` is correct. `reason`
+    says why it isn't, in one line: a compiler's log is made one. `compile_seconds` and `measure_seconds` are
+    wall-clock times spent on it; `timed_seconds` is the part of the latter in which the device ran the timed
+    kernels. `started_at` is UTC in ISO 8601. `code_hash` is the SHA-256 of what the device was given, empty where
+    nothing was.
+    """
+
+    subject: Subject
+    environment: Environment
+    method: Method
+    role: Role
+    candidate: Candidate
+    baseline: Candidate | None
+    invalidity: Invalidity
+    started_at: str
+    reason: str = ""
+    oracle: Oracle = Oracle.NOTHING
+    nanoseconds: tuple[int, ...] = ()
+    baseline_nanoseconds: tuple[int, ...] = ()
+    compile_seconds: float = 0.0
+    measure_seconds: float = 0.0
+    timed_seconds: float = 0.0
+    code_hash: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", one_line(self.reason))
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256, in hexadecimal digits, of everything that was decided before the measurement."""
+        return content_key(self.subject, self.environment, self.method, self.role, self.candidate, self.baseline)
+
+
+def content_key(
+    subject: Subject,
+    environment: Environment,
+    method: Method,
+    role: Role,
+    candidate: Candidate,
+    baseline: Candidate | None,
+) -> str:
+    """The key that a measurement of this will have."""
+    content: Mapping[str, Any] = {
+        "subject": asdict(subject),
+        "environment": asdict(environment),
+        "method": asdict(method),
+        "role": role.value,
+        "candidate": candidate.to_json(),
+        "baseline": baseline.to_json() if baseline else None,
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def one_line(text: str) -> str:
+    """A text, such as a compiler's log, as one line that any terminal and any database takes."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

@@ -1,0 +1,1 @@
+"""Numbers of the figures, apart from their drawing."""

@@ -1,0 +1,94 @@
+"""Curves as the rows that figures of measurements take: published runtimes drawn by the same functions.
+
+read_curves(runtimes.csv).curves -> curve_frame -> draw_curves, draw_violins, draw_portability, best_table
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+import pandas as pd
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
+from coarsen.opencl_bench.records.candidate import shape
+from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.results.curves import Curve
+from coarsen.opencl_bench.results.rows import NEEDED
+
+# How a factor ended that a curve has no speed-up at: nothing says why.
+MISSING = "missing"
+_UNKNOWN: Mapping[str, object] = {
+    **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form", "definitions"), ""),
+    **dict.fromkeys(("low", "high"), float("nan")),
+    "started_at": "",
+    "role": Role.COMPARISON.value,
+    "oracle": Oracle.NOTHING.value,
+    "tie": False,
+    "cold_cache": False,
+}
+
+
+def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
+    """The speed-ups of curves as rows, of which the figures of measurements are drawn.
+
+    One row per kernel, device, dimension and factor. Factor 1 has the speed-up 1. A factor that the device has of
+    another kernel, but not of this one, could not run: its row failed. Intervals are not known (NaN).
+
+    Args:
+        curves: from `read_curves`, such as of a table of runtimes. Those of which only the best factor is known
+            are left out: see `draw_best_factors`.
+
+    Returns:
+        the columns that the figures need, which `Results.frame` has too, so that frames of both, one below the
+        other (`pandas.concat`), make one figure.
+
+    Raises:
+        InvalidInputError: none of the curves has speed-ups.
+    """
+    usable = [curve for curve in curves if curve.speedup]
+    if not usable:
+        raise InvalidInputError("none of the curves has speed-ups: there is nothing but best factors")
+    factors: defaultdict[str, set[int]] = defaultdict(lambda: {1})
+    for curve in usable:
+        factors[curve.device] |= set(curve.speedup)
+    rows = [row for curve in usable for row in _rows(curve, sorted(factors[curve.device]))]
+    return pd.DataFrame(rows, columns=list(NEEDED)).drop_duplicates("key", ignore_index=True)
+
+
+def device_name(device: str) -> str:
+    """What figures call the device of a curve: `fermi` is the NVIDIA GTX 480."""
+    known = DEVICE_DESCRIPTORS.get(device)
+    return known.full_name.partition(" on ")[0] if known else device
+
+
+def _rows(curve: Curve, factors: Iterable[int]) -> Iterator[dict[str, object]]:
+    local_size = shape(curve.local_size) if curve.local_size else ""
+    for factor in factors:
+        # Along whichever dimension, factor 1 is the same.
+        along = {"factors": str(factor), "dimension": str(curve.dimension), "stride": "1"} if factor > 1 else {}
+        place = (curve.device, curve.kernel, along.get("dimension", ""), str(factor))
+        yield {
+            **_UNKNOWN,
+            **dict.fromkeys(("factors", "dimension", "stride"), ""),
+            **along,
+            **_outcome(curve, factor),
+            "key": "/".join(place),
+            "benchmark": curve.kernel,
+            "device": device_name(curve.device),
+            "factor": factor,
+            "local_size": local_size,
+            "baseline_local_size": local_size,
+        }
+
+
+def _outcome(curve: Curve, factor: int) -> dict[str, object]:
+    speedup = 1.0 if factor == 1 else curve.speedup.get(factor)
+    if speedup is None:
+        return {"speedup": float("nan"), "invalidity": MISSING}
+    # Of a curve that was measured here; published data have no such mark.
+    if curve.local_size is not None and speedup == GIVEN_UP_SPEEDUP:
+        return {"speedup": float("nan"), "invalidity": Invalidity.TIMEOUT.value}
+    return {"speedup": speedup, "invalidity": Invalidity.CORRECT.value}

@@ -1,0 +1,221 @@
+"""What the page says: plain data, so that it can be tested without a browser and drawn without any measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coarsen.opencl_bench.measure.speedup import Speedup
+
+# What stands for a point of a curve that has no speed-up.
+FAILED, EXCLUDED = "failed", "excluded"
+MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A device with a driver, a form of code and a preset: what may be compared within, and not across.
+
+    Args:
+        slug: names it in the page and in its address; letters, digits and hyphens.
+        name: what readers call it; no two places have the same.
+        facts: pairs of a heading and a text, such as the driver's version.
+        rows: stored measurements, of any role.
+        endings: how many rows ended how, in the words of `Invalidity`.
+        speedup: the geometric mean of the best speed-ups; None where no kernel has one.
+        kernels: how many there are, `measured` of them have a speed-up, coarsening `helped` so many.
+        remarks: what a reader has to know of these numbers, one sentence each.
+    """
+
+    slug: str
+    name: str
+    preset: str
+    facts: tuple[tuple[str, str], ...]
+    rows: int
+    endings: Mapping[str, int]
+    speedup: float | None
+    kernels: int
+    measured: int
+    helped: int
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best configuration of a kernel at a place; `speedup` is None where nothing has one.
+
+    `oracle` is what its results were compared with: "nothing" where it is not coarsened, and others were compared
+    with it. `is_confirmed` says that it was timed once more, in a new process, and that this is that number.
+    """
+
+    place: str
+    baseline: str
+    configuration: str
+    speedup: Speedup | None
+    oracle: str
+    is_coarsened: bool
+    is_confirmed: bool
+    measured: int
+    excluded: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A factor of a curve: its speed-up, or how it came that there is none (`state`, `reason`)."""
+
+    factor: int
+    state: str
+    speedup: Speedup | None = None
+    configuration: str = ""
+    reason: str = ""
+    is_best: bool = False
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The speed-ups of a kernel at a place, in the order of their factors."""
+
+    place: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Curves that share their axes; `note` says what the speed-ups are over."""
+
+    slug: str
+    title: str
+    note: str
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the default model chose for a kernel's own launch, beside the best factor there.
+
+    Args:
+        place: where; `dimension` along which, `local_size` of which launch.
+        factor: None where the model said nothing; `note` says why, or what is to be known of the answer.
+        expected: the speed-up that the model expects of its choice; None for factor 1.
+        speedup: what was measured for the choice; None where there is nothing.
+        best_factor: the factor with the largest measured speed-up, 1 being one of them, and that `best_speedup`.
+    """
+
+    place: str
+    dimension: int
+    local_size: str
+    factor: int | None
+    expected: float | None
+    speedup: Speedup | None
+    best_factor: int
+    best_speedup: Speedup
+    note: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """How much of the best speed-up the choice gets: 1 where it is the best."""
+        return None if self.speedup is None else self.speedup.ratio / self.best_speedup.ratio
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """Configurations that ended alike, for the same reason."""
+
+    ending: str
+    reason: str
+    configurations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Those of a kernel at a place: tried without success, and left out since they break a constraint."""
+
+    place: str
+    tried: tuple[FailureGroup, ...]
+    excluded: tuple[FailureGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the original: its marks, and which of the page's looks they have."""
+
+    number: int
+    text: str
+    gutter: str
+    look: str
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The original with what differs between the work-items along a dimension."""
+
+    heading: str
+    lines: tuple[SourceLine, ...]
+    legend: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """A coarsened kernel: its lines, of which `more` were left out at the end, or why there are none."""
+
+    lines: tuple[str, ...]
+    more: int = 0
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A kernel before and after a coarsening, and whose choice that is."""
+
+    configuration: str
+    places: tuple[str, ...]
+    whose: tuple[str, ...]
+    before: Before | None
+    after: After
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSection:
+    """All that the page says of one kernel.
+
+    `source_note` says why there is no source, or that it has changed. `original` is there where no pair has it.
+    """
+
+    slug: str
+    name: str
+    best: tuple[Best, ...]
+    charts: tuple[Chart, ...]
+    choices: tuple[Choice, ...]
+    failures: tuple[Failures, ...]
+    pairs: tuple[Pair, ...]
+    source_note: str = ""
+    original: Before | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole page.
+
+    Args:
+        origin: the names of the files or the store that the measurements are from, without their folders.
+        devices: how many there are; one may be several places.
+        first, last: when the first and the last of them were made, UTC, ISO 8601.
+        outdated: rows of earlier versions of the kernels, which were left out.
+    """
+
+    origin: str
+    devices: int
+    first: str
+    last: str
+    outdated: int
+    places: tuple[Place, ...]
+    kernels: tuple[KernelSection, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Stored measurements."""
+        return sum(place.rows for place in self.places)

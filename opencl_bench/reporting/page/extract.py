@@ -1,0 +1,249 @@
+"""From results to what the page says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coarsen.opencl_bench.measure.environment import TRANSFORM
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.candidate import shape
+from coarsen.opencl_bench.records.measurement import Measurement, Role
+from coarsen.opencl_bench.reporting.page.answers import all_answers
+from coarsen.opencl_bench.reporting.page.charts import overall_chart, own_charts
+from coarsen.opencl_bench.reporting.page.content import Best, Choice, KernelSection, Place, Report
+from coarsen.opencl_bench.reporting.page.failures import failures_of
+from coarsen.opencl_bench.reporting.page.own_launch import OwnCurve, own_curves
+from coarsen.opencl_bench.reporting.page.places import places_of
+from coarsen.opencl_bench.reporting.page.questions import (
+    CodeQuestion,
+    KernelAnswers,
+    KernelQuestions,
+    PredictionAnswer,
+    PredictionQuestion,
+)
+from coarsen.opencl_bench.reporting.page.slugs import slugs
+from coarsen.opencl_bench.reporting.page.sweeps import Sweep, sweeps_of
+from coarsen.opencl_bench.results.results import Results
+from coarsen.opencl_bench.workloads.benchmark import Definitions
+from coarsen.opencl_bench.workloads.kernel_source import known_kernel
+from coarsen.variant.coarsening import Configuration
+
+LEARNED = (
+    "The default model has learned from synthetic kernels measured on some of these devices: "
+    "its choices for them are no test of it"
+)
+
+
+@dataclass(frozen=True)
+class _KernelData:
+    """What was measured of a kernel, by the slug of the place; `names` are the places' names."""
+
+    name: str
+    sweeps: Mapping[str, Sweep]
+    names: Mapping[str, str]
+    own: Mapping[str, tuple[OwnCurve, ...]]
+
+    @property
+    def rows(self) -> Mapping[str, tuple[Measurement, ...]]:
+        """The measurements."""
+        return {place: sweep.kernels[self.name] for place, sweep in self.sweeps.items()}
+
+
+def report_of(results: Results, kernels: Path | None = None, processes: int | None = None) -> Report:
+    """All that the page says of some measurements.
+
+    Args:
+        results: of any kernels, devices and presets; what is of several presets is kept apart.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+        processes: how many predict and coarsen; see `processes.mapped`.
+    """
+    sweeps = sweeps_of(results.measurements)
+    places = places_of(sweeps)
+    data = [_data(name, sweeps, places, kernels) for name in sorted(results.benchmarks, key=_natural)]
+    answers = all_answers([_questions(kernel, kernels) for kernel in data], processes)
+    own_slugs = slugs(kernel.name for kernel in data)
+    started = sorted(row.started_at for row in results.measurements)
+    return Report(
+        origin=_without_folders(results.place),
+        devices=len({row.environment.device for row in results.measurements}),
+        first=started[0],
+        last=started[-1],
+        outdated=len(results.earlier),
+        places=places,
+        kernels=tuple(
+            _section(kernel, found, own_slugs[kernel.name]) for kernel, found in zip(data, answers, strict=True)
+        ),
+        remarks=tuple(_remarks(results)),
+    )
+
+
+def _without_folders(place: str) -> str:
+    """Files by their names alone: whoever is sent the page need not know the sender's folders."""
+    parts = place.split(" and ")
+    return " and ".join(part if "://" in part else Path(part).name for part in parts)
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Orders names by letters and by whole numbers: kernel-9 before kernel-10."""
+    parts = re.split(r"([0-9]+)", name.casefold())
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def _remarks(results: Results) -> Iterator[str]:
+    if results.earlier:
+        count = len(results.earlier)
+        yield f"{count} row{'' if count == 1 else 's'} of earlier versions of these kernels left out"
+    if any(name.startswith("synthetic-") for name in results.benchmarks):
+        yield LEARNED
+
+
+def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: Path | None) -> _KernelData:
+    benchmark = known_kernel(name, folder)
+    own = {place.slug: sweep for place, sweep in zip(places, sweeps, strict=True) if name in sweep.kernels}
+    curves = {slug: own_curves(benchmark, sweep.kernels[name]) for slug, sweep in own.items()}
+    return _KernelData(name, own, {place.slug: place.name for place in places}, curves)
+
+
+def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
+    hashes: dict[Definitions, set[str]] = {}
+    for row in (row for rows in kernel.rows.values() for row in rows if row.subject.ir_hash):
+        hashes.setdefault(row.candidate.definitions, set()).add(row.subject.ir_hash)
+    return KernelQuestions(
+        kernel.name,
+        folder,
+        {definitions: frozenset(stored) for definitions, stored in hashes.items()},
+        tuple(_predictions(kernel)),
+        tuple(_best_codes(kernel)),
+    )
+
+
+def _predictions(kernel: _KernelData) -> Iterator[PredictionQuestion]:
+    for place, curve in _launches(kernel):
+        rows = kernel.rows[place]
+        environment = rows[0].environment
+        yield PredictionQuestion(
+            place,
+            environment.device,
+            environment.platform,
+            curve.dimension,
+            curve.launch.local_size,
+            curve.definitions,
+            _codes_by_factor(kernel, place, curve),
+        )
+
+
+def _launches(kernel: _KernelData) -> Iterator[tuple[str, OwnCurve]]:
+    for place, curves in kernel.own.items():
+        for curve in curves:
+            yield place, curve
+
+
+def _codes_by_factor(kernel: _KernelData, place: str, curve: OwnCurve) -> dict[int, CodeQuestion]:
+    whose = f"chosen by the model for {kernel.names[place]}"
+    return {
+        row.candidate.factor: _code(place, whose, row)
+        for row in kernel.rows[place]
+        if row.role is Role.COMPARISON
+        and row.candidate.definitions == curve.definitions
+        and _is_along(row.candidate.coarsenings, curve.dimension)
+    }
+
+
+def _is_along(coarsenings: Configuration, dimension: int) -> bool:
+    return len(coarsenings) == 1 and (coarsenings[0].dimension, coarsenings[0].stride) == (dimension, 1)
+
+
+def _best_codes(kernel: _KernelData) -> Iterator[CodeQuestion]:
+    for place, sweep in kernel.sweeps.items():
+        key = next((row.key for row in _best_rows(kernel.name, sweep)), "")
+        row = next((row for row in sweep.kernels[kernel.name] if row.key == key), None)
+        if row is not None and row.candidate.coarsenings:
+            yield _code(place, f"best on {kernel.names[place]}", row)
+
+
+def _code(place: str, whose: str, row: Measurement) -> CodeQuestion:
+    where = row.environment
+    return CodeQuestion(
+        place,
+        whose,
+        row.candidate.coarsenings,
+        row.candidate.definitions,
+        where.form,
+        TRANSFORM not in dict(where.versions),
+        where.device_types,
+        row.code_hash,
+    )
+
+
+def _best_rows(name: str, sweep: Sweep) -> Iterator[Any]:
+    yield from sweep.best[sweep.best["benchmark"] == name].itertuples()
+
+
+def _section(kernel: _KernelData, answers: KernelAnswers, slug: str) -> KernelSection:
+    choices = tuple(
+        _choice(place, curve, answer)
+        for (place, curve), answer in zip(_launches(kernel), answers.predictions, strict=True)
+    )
+    chosen = {(each.place, each.dimension): each.factor for each in choices if each.factor is not None}
+    overall = overall_chart(kernel.name, kernel.sweeps)
+    found = [failures_of(place, rows) for place, rows in kernel.rows.items()]
+    return KernelSection(
+        slug=slug,
+        name=kernel.name,
+        best=tuple(_bests(kernel)),
+        charts=(*((overall,) if overall else ()), *own_charts(kernel.own, chosen)),
+        choices=choices,
+        failures=tuple(each for each in found if each is not None),
+        pairs=answers.pairs,
+        source_note=answers.note,
+        original=answers.original,
+    )
+
+
+def _bests(kernel: _KernelData) -> Iterator[Best]:
+    for place, sweep in kernel.sweeps.items():
+        for row in _best_rows(kernel.name, sweep):
+            yield _best(place, row, sweep)
+
+
+def _best(place: str, row: Any, sweep: Sweep) -> Best:  # noqa: ANN401 (a row of a frame has no type)
+    roles = Counter(each.role for each in sweep.kernels[row.benchmark] if each.key == row.key)
+    gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
+    return Best(
+        place=place,
+        baseline=row.baseline,
+        configuration=row.configuration,
+        speedup=gain,
+        oracle=row.oracle,
+        is_coarsened=int(row.factor) > 1,
+        is_confirmed=Role.CONFIRMATION in roles,
+        measured=int(row.measured),
+        excluded=int(row.excluded),
+        failed=int(row.failed),
+    )
+
+
+def _choice(place: str, curve: OwnCurve, answer: PredictionAnswer) -> Choice:
+    best = curve.best
+    point = curve.point(answer.factor) if answer.factor is not None else None
+    note = answer.note
+    if answer.factor is not None and (point is None or point.speedup is None):
+        why = point.reason if point else "this factor was not measured"
+        note = "; ".join(filter(None, (note, f"no time: {why}")))
+    return Choice(
+        place=place,
+        dimension=curve.dimension,
+        local_size=shape(curve.launch.local_size),
+        factor=answer.factor,
+        expected=answer.expected if answer.factor != 1 else None,
+        speedup=point.speedup if point else None,
+        best_factor=best.factor,
+        best_speedup=best.speedup or Speedup(1.0, 1.0, 1.0),
+        note=note,
+    )

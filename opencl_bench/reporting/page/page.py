@@ -1,0 +1,176 @@
+"""The page's text: the template filled in, with style and script inside, and nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from coarsen.distribution import __version__
+from coarsen.opencl_bench.records.measurement import Oracle
+from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Report
+from coarsen.opencl_bench.reporting.page.drawing import drawn
+from coarsen.opencl_bench.reporting.page.failures import ENDINGS
+from coarsen.opencl_bench.reporting.page.summaries import choice_summaries
+from coarsen.opencl_bench.reporting.page.words import (
+    interval,
+    is_tie,
+    moment,
+    percent,
+    point_text,
+    ratio,
+    state_word,
+)
+from coarsen.opencl_bench.results.best import verified_against
+
+# As many looks as `page.css` and the template's symbols have; they come again after these.
+LOOKS = 7
+# A note that is longer is folded away behind its beginning.
+_SHORT = 28
+
+
+@dataclass(frozen=True, slots=True)
+class BarAxis:
+    """The logarithmic axis of the bars in the table, in per cent of a bar's width."""
+
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        """Where a speed-up is."""
+        return round(3 + 94 * math.log(value / self.low) / math.log(self.high / self.low), 1)
+
+
+def page_of(report: Report) -> str:
+    """The whole HTML file."""
+    style, script = _part("page.css"), _part("page.js")
+    places = report.places
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            report=report,
+            title=f"coarsen: {_counts(report)}",
+            heading="What thread coarsening is worth, measured",
+            lead=_lead(report),
+            names={place.slug: place.name for place in places},
+            styles={place.slug: index % LOOKS for index, place in enumerate(places)},
+            presets=len({place.preset for place in places}),
+            endings={ending.value: words for ending, words in ENDINGS.items()},
+            drawings={kernel.slug: drawn(kernel.charts) for kernel in report.kernels},
+            bars=_bar_axis(report),
+            summaries=choice_summaries(report),
+            numbers=_embedded(_numbers(report)),
+            version=__version__,
+            policy=_policy(style, script),
+            style=Markup(style),  # a file of this package, as the script is
+            script=Markup(script),
+        )
+    )
+
+
+def _templates() -> Environment:
+    # The names that users give to kernels, and compilers' messages, are text and nothing else.
+    environment = Environment(
+        loader=FunctionLoader(_part),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "configurations": _configurations,
+        "interval": interval,
+        "percent": percent,
+        "point": point_text,
+        "ratio": ratio,
+        "short": _short,
+        "state": state_word,
+        "tie": is_tie,
+        "verified": _verified,
+    }
+    return environment
+
+
+def _part(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """What the browser may load and run: this page's own style and script, known by their hashes."""
+    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'")
+    return "; ".join(("default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"))
+
+
+def _counts(report: Report) -> str:
+    kernels, devices, places = len(report.kernels), report.devices, len(report.places)
+    ways = f" in {places} ways" if places > devices else ""
+    return f"{kernels} kernel{'' if kernels == 1 else 's'} on {devices} device{'' if devices == 1 else 's'}{ways}"
+
+
+def _lead(report: Report) -> str:
+    failed = sum(
+        count for place in report.places for ending, count in place.endings.items() if ending not in _NOT_FAILED
+    )
+    left_out = sum(place.endings.get("constraints", 0) for place in report.places)
+    return (
+        f"{_counts(report)}, measured {moment(report.first)} to {moment(report.last)} UTC: {report.rows} rows, "
+        f"{failed} of them failed, {left_out} were left out since they break a rule of the kernel or the device."
+    )
+
+
+_NOT_FAILED = ("correct", "constraints")
+
+
+def _bar_axis(report: Report) -> BarAxis:
+    gains = [best.speedup for kernel in report.kernels for best in kernel.best if best.speedup]
+    return BarAxis(min((*(gain.low for gain in gains), 0.8)), max((*(gain.high for gain in gains), 1.25)))
+
+
+def _numbers(report: Report) -> object:
+    """What programs may want of the page: devices, best configurations and choices."""
+    return {
+        "devices": [asdict(place) for place in report.places],
+        "kernels": [
+            {
+                "name": kernel.name,
+                "best": [asdict(best) for best in kernel.best],
+                "choices": [asdict(choice) for choice in kernel.choices],
+            }
+            for kernel in report.kernels
+        ],
+    }
+
+
+def _embedded(value: object) -> Markup:
+    """JSON that may stand inside of a script element: nothing in it ends the element or begins a comment."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)  # made safe here
+
+
+def _short(text: str) -> str:
+    """What comes before a colon, or the first words."""
+    head = text.partition(":")[0]
+    return head if len(head) <= _SHORT else f"{head[:_SHORT].rsplit(' ', 1)[0]} …"
+
+
+def _verified(best: Best) -> str:
+    """What is to be known of a best configuration's verification; nothing where it was against the reference."""
+    if best.oracle == Oracle.REFERENCE.value:
+        return ""
+    words = verified_against(best.oracle, coarsened=best.is_coarsened)
+    return f"verified against the {words}" if best.oracle == Oracle.UNCOARSENED.value else words
+
+
+def _configurations(groups: Sequence[FailureGroup]) -> int:
+    return sum(len(group.configurations) for group in groups)

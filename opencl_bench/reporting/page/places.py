@@ -1,0 +1,125 @@
+"""What is told of each device: what ran there, when and how, what came of it, and what to make of the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from coarsen.opencl_bench.measure.environment import TRANSFORM
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.reporting.page.content import Place
+from coarsen.opencl_bench.reporting.page.slugs import slugs
+from coarsen.opencl_bench.reporting.page.sweeps import Sweep
+from coarsen.opencl_bench.results.best import geometric_means
+from coarsen.opencl_bench.results.labels import FORMS
+
+# More names are of no use in a remark.
+_NAMED = 8
+
+
+def places_of(sweeps: Sequence[Sweep]) -> tuple[Place, ...]:
+    """A place for each sweep, in their order; a preset is part of a name that two would share without it."""
+    labels = Counter(sweep.label for sweep in sweeps)
+    names = [
+        sweep.label if labels[sweep.label] == 1 else f"{sweep.label}, preset {sweep.preset}" for sweep in sweeps
+    ]
+    known = slugs(names)
+    return tuple(_place(sweep, name, known[name]) for sweep, name in zip(sweeps, names, strict=True))
+
+
+def _place(sweep: Sweep, name: str, slug: str) -> Place:
+    mean = geometric_means(sweep.best).iloc[0]
+    rows = sweep.measurements
+    return Place(
+        slug=slug,
+        name=name,
+        preset=sweep.preset,
+        facts=tuple(_facts(rows, sweep.preset)),
+        rows=len(rows),
+        endings={ending.value: count for ending, count in _endings(rows).items()},
+        speedup=None if math.isnan(mean.speedup) else float(mean.speedup),
+        kernels=int(mean.kernels),
+        measured=int(mean.measured),
+        helped=int(mean.helped),
+        remarks=tuple(_remarks(sweep)),
+    )
+
+
+def _endings(rows: Iterable[Measurement]) -> dict[Invalidity, int]:
+    counts = Counter(row.invalidity for row in rows)
+    return {ending: counts[ending] for ending in Invalidity if ending in counts}
+
+
+def _facts(rows: Sequence[Measurement], preset: str) -> Iterator[tuple[str, str]]:
+    place = max(rows, key=lambda row: row.started_at).environment
+    yield "device", place.device
+    yield "platform", f"{place.platform}, {place.platform_version}"
+    yield "driver", _distinct(row.environment.driver_version for row in rows)
+    yield "compute units", str(place.compute_units)
+    yield "given as", FORMS.get(place.form, place.form)
+    yield "preset of sizes", preset
+    yield (
+        "repetitions",
+        _distinct(
+            f"{row.method.minimum_repetitions} to {row.method.repetitions}"
+            + (", cold caches" if row.method.cold_cache else "")
+            for row in rows
+        ),
+    )
+    yield "measured", _days(rows)
+    yield "made by", ", ".join(f"{name} {version}" for name, version in place.versions if name != TRANSFORM)
+
+
+def _days(rows: Iterable[Measurement]) -> str:
+    days = sorted({row.started_at[:10] for row in rows})
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _distinct(texts: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(texts))
+
+
+def _remarks(sweep: Sweep) -> Iterator[str]:
+    yield from _on_transforms(sweep.measurements)
+    yield from _on_oracles(sweep)
+    unconfirmed = _unconfirmed(sweep)
+    if unconfirmed:
+        yield f"Picked and not timed again in a new process, so somewhat too large: the best of {unconfirmed}"
+    ties = sorted(sweep.best.loc[sweep.best["tie"].astype(bool), "benchmark"], key=str.casefold)
+    if ties:
+        yield f"No significant difference from the baseline (the interval holds 1): {_listed(ties)}"
+
+
+def _on_transforms(rows: Sequence[Measurement]) -> Iterator[str]:
+    older = sum(TRANSFORM not in dict(row.environment.versions) for row in rows)
+    if older:
+        which = "Measured" if older == len(rows) else f"{older} of {len(rows)} rows were measured"
+        yield f"{which} with replication alone: no fast path, no lock-step and no clean-up yet"
+
+
+def _on_oracles(sweep: Sweep) -> Iterator[str]:
+    words = {
+        Oracle.UNCOARSENED: "Verified against the uncoarsened kernel, not an independent reference",
+        Oracle.NOTHING: "Not verified",
+    }
+    for oracle, sentence in words.items():
+        of_it = {
+            name
+            for name, rows in sweep.kernels.items()
+            if any(row.oracle is oracle and row.candidate.coarsenings and row.nanoseconds for row in rows)
+        }
+        if of_it:
+            yield f"{sentence}: {_listed(sorted(of_it, key=str.casefold))}"
+
+
+def _unconfirmed(sweep: Sweep) -> str:
+    confirmed = {row.key for row in sweep.measurements if row.role is Role.CONFIRMATION}
+    known = sweep.best[sweep.best["key"] != ""]
+    others = [row.benchmark for row in known.itertuples() if row.key not in confirmed]
+    return "all kernels" if len(others) == len(known) > 1 else _listed(others)
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + rest

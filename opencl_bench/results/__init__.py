@@ -1,0 +1,1 @@
+"""Results: stored measurements, files of them, frames, curves and the best configurations."""

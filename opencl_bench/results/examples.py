@@ -1,0 +1,103 @@
+"""From curves to what predictors learn from: each kernel is lowered once, and its features are computed.
+
+curves ─▶ kernels × (dimension, local size) ─▶ features, in several processes ─▶ Example
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.errors import RefusalError
+from coarsen.features import FeatureTable, MechanismTable, feature_tables
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.models.examples import Example
+from coarsen.opencl_bench.results.curves import Curve
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
+from coarsen.processes import mapped
+
+# The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
+Launch = tuple[int, LocalSize | None]
+Tables = tuple[FeatureTable, MechanismTable]
+
+
+@dataclass(frozen=True)
+class KernelLaunches:
+    """A kernel by its name in the data, the folder that may describe it, and the launches wanted."""
+
+    name: str
+    folder: Path | None
+    launches: tuple[Launch, ...]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples, and which curves have none, since the kernel can't be coarsened that way."""
+
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...]
+
+
+def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes: int | None = None) -> Examples:
+    """The curves with their kernels' features.
+
+    Args:
+        curves: of any kernels and devices.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+        processes: how many compute features. None: as many as there are processors, but for a script just one;
+            one that has its work under `if __name__ == "__main__":` may say more.
+
+    Raises:
+        InvalidInputError: a kernel that is not known, or does not compile; the message names it.
+    """
+    wanted: defaultdict[str, dict[Launch, None]] = defaultdict(dict)
+    for curve in curves:
+        wanted[curve.kernel][_launch(curve)] = None
+    asked = [KernelLaunches(name, kernels, tuple(launches)) for name, launches in wanted.items()]
+    known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
+    examples = [
+        _example(curve, tables)
+        for curve in curves
+        if not isinstance(tables := known[curve.kernel][_launch(curve)], str)
+    ]
+    refusals = (text for tables in known.values() for text in tables.values() if isinstance(text, str))
+    return Examples(tuple(examples), tuple(dict.fromkeys(refusals)))
+
+
+def _launch(curve: Curve) -> Launch:
+    return curve.dimension, curve.local_size
+
+
+def _example(curve: Curve, tables: Tables) -> Example:
+    return Example(
+        kernel=curve.kernel,
+        family=measured_family(curve.kernel),
+        device=curve.device,
+        dimension=curve.dimension,
+        local_size=curve.local_size,
+        speedup=curve.speedup,
+        best_factor=curve.best_factor,
+        table=tables[0],
+        mechanism=tables[1],
+    )
+
+
+def _tables(asked: KernelLaunches) -> Mapping[Launch, Tables | str]:
+    """The tables of each launch, or in one sentence why it can't be coarsened."""
+    benchmark = find_measured(asked.name, asked.folder)
+    try:
+        kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    except RefusalError as refusal:
+        return dict.fromkeys(asked.launches, f"{asked.name} can't be coarsened: {refusal}")
+    return {launch: _tables_of_launch(asked.name, kernel, launch) for launch in asked.launches}
+
+
+def _tables_of_launch(name: str, kernel: Kernel, launch: Launch) -> Tables | str:
+    try:
+        return feature_tables(kernel, *launch)
+    except RefusalError as refusal:
+        return f"{name} can't be coarsened along dimension {launch[0]}: {refusal}"

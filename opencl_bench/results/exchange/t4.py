@@ -1,0 +1,140 @@
+"""Measurements in the auto-tuning results format T4, and back.
+
+    {"schema_version": "1.0.0", "results": [{"configuration": {…}, "times": {…}, "invalidity": "correct",
+     "correctness": 1, "measurements": […], "coarsen": {the whole measurement}}, …]}
+
+T4 allows further fields everywhere. What it has no place for (the device, the baseline, the method, exact
+durations) stands in the field `coarsen` of each result; the other fields are made from it for other programs to
+read. Times are in milliseconds, as Kernel Tuner writes them. A result of another program has no such field: it
+names neither a device nor a kernel, so nothing here could be compared with it, and the file is refused.
+
+Source: TuningSchema, branch T4, `results-schema.json` (https://github.com/odgaard/TuningSchema), with the
+invalidity "correct" and the texts and lists among measurements of the version 1.0.0 in Kernel Tuner.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from coarsen.errors import InvalidInputError
+from coarsen.files import read_file, replace_file
+from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.opencl_bench.results.exchange.t4_rules import check
+from coarsen.variant.coarsening import DIMENSIONS
+
+__all__ = ["VERSION", "check", "read_t4", "t4_document", "write_t4"]
+
+VERSION = "1.0.0"
+EXTENSION = "coarsen"
+NANOSECONDS, SECONDS = 1e-6, 1e3  # in milliseconds
+
+
+def write_t4(measurements: Iterable[Measurement], path: Path) -> None:
+    """Write a T4 file with a result per measurement, in their order, each on a line of its own.
+
+    Raises:
+        InvalidInputError: the file can't be written, or a measurement isn't in its normal form.
+    """
+    document = t4_document(measurements)
+    results = ",\n".join(_line(result) for result in document.pop("results"))
+    start = _line(document).removesuffix("}")
+    replace_file(f'{start}, "results": [\n{results}\n]}}\n'.encode(), path)
+
+
+def read_t4(path: Path) -> list[Measurement]:
+    """The measurements in a T4 file that `write_t4` wrote, equal to those written.
+
+    Raises:
+        InvalidInputError: the file can't be read, is no T4 file, or is one of another program (see above).
+    """
+    data = read_file(path)
+    try:
+        document = json.loads(data)
+        check(document)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{path}: not a JSON file: {error}") from None
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: not a T4 file: {error}") from None
+    return [
+        _measurement(result, f"{path}: result {number}") for number, result in enumerate(document["results"], 1)
+    ]
+
+
+def t4_document(measurements: Iterable[Measurement]) -> dict[str, Any]:
+    """The content of a T4 file, as JSON takes it."""
+    return {"schema_version": VERSION, "results": [_result(measurement) for measurement in measurements]}
+
+
+def _result(measurement: Measurement) -> dict[str, Any]:
+    """One result. `correctness` is 1 where the output was verified to be right, 0 where it wasn't."""
+    return {
+        "timestamp": measurement.started_at,
+        "configuration": _configuration(measurement.candidate),
+        "objectives": ["time"],
+        "times": {
+            "compilation_time": measurement.compile_seconds * SECONDS,
+            "benchmark": measurement.measure_seconds * SECONDS,
+            "runtimes": _milliseconds(measurement.nanoseconds),
+        },
+        "invalidity": measurement.invalidity.value,
+        "correctness": int(measurement.invalidity is Invalidity.CORRECT),
+        "measurements": list(_values(measurement)),
+        EXTENSION: measurement_to_json(measurement),
+    }
+
+
+def _configuration(candidate: Candidate) -> dict[str, int | str]:
+    """The tunable parameters, the same in every result: three dimensions of each, 1 where there is none."""
+    parameters: dict[str, int | str] = {}
+    for dimension, extent in enumerate((*candidate.local_size, 1, 1, 1)[:DIMENSIONS]):
+        chosen = [coarsening for coarsening in candidate.coarsenings if coarsening.dimension == dimension]
+        parameters[f"local_size_{dimension}"] = extent
+        parameters[f"factor_{dimension}"] = chosen[0].factor if chosen else 1
+        parameters[f"stride_{dimension}"] = chosen[0].stride if chosen else 1
+    return parameters | {f"-D {name}": value for name, value in candidate.definitions}
+
+
+def _values(measurement: Measurement) -> Iterable[dict[str, object]]:
+    if measurement.invalidity is not Invalidity.CORRECT:
+        yield {"name": "reason", "value": measurement.reason, "unit": ""}
+        return
+    time, baseline = median(measurement.nanoseconds), median(measurement.baseline_nanoseconds)
+    yield {"name": "time", "value": time * NANOSECONDS, "unit": "ms"}
+    yield {"name": "baseline_time", "value": baseline * NANOSECONDS, "unit": "ms"}
+    yield {
+        "name": "baseline_runtimes",
+        "value": _milliseconds(measurement.baseline_nanoseconds),
+        "unit": "ms",
+    }
+    if time > 0:
+        yield {"name": "speedup", "value": baseline / time, "unit": ""}
+
+
+def _milliseconds(nanoseconds: Iterable[int]) -> list[float]:
+    return [duration * NANOSECONDS for duration in nanoseconds]
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _measurement(result: dict[str, Any], where: str) -> Measurement:
+    if EXTENSION not in result:
+        raise InvalidInputError(
+            f"{where} is of another program: T4 alone says neither on which device nor against which baseline"
+        )
+    try:
+        measurement = measurement_from_json(result[EXTENSION])
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{where}: {error}") from None
+    if result["invalidity"] != measurement.invalidity:
+        raise InvalidInputError(
+            f"{where} is {result['invalidity']} by T4 and {measurement.invalidity} by its field '{EXTENSION}'"
+        )
+    return measurement

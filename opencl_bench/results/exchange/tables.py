@@ -1,0 +1,235 @@
+"""Measurements as Parquet or CSV tables, and back: a row per measurement, a column per field.
+
+The columns are named as the fields of `Measurement` and of its subject, environment and candidate; `method_…` are
+the method's, `baseline_…` the baseline's, null where there is none. Parquet has lists and maps where the fields
+do; CSV has them as JSON text, and empty cells for nulls. Nothing is lost in either.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from coarsen.errors import InvalidInputError
+from coarsen.files import read_file, replace_file
+from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Row = dict[str, Any]
+TEXT, WHOLE = pa.string(), pa.int64()
+# The fields' types, as they are annotated.
+TYPES = {
+    **dict.fromkeys(("str", "Form", "Role", "Invalidity", "Oracle"), TEXT),
+    "int": WHOLE,
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+    "tuple[str, ...]": pa.list_(TEXT),
+    "tuple[int, ...]": pa.list_(WHOLE),
+    "tuple[tuple[str, str], ...]": pa.map_(TEXT, TEXT),
+    "tuple[tuple[str, int], ...]": pa.map_(TEXT, WHOLE),
+}
+CANDIDATE_TYPES = {
+    "local_size": pa.list_(WHOLE),
+    "coarsenings": pa.list_(pa.list_(WHOLE)),
+    "definitions": pa.map_(TEXT, TEXT),
+}
+# The fields that have fields of their own, and what those columns' names begin with.
+PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
+    {"subject": (Subject, ""), "environment": (Environment, ""), "method": (Method, "method_")}
+)
+CANDIDATES = MappingProxyType({"candidate": "", "baseline": "baseline_"})
+NULLABLE = ("baseline",)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, its type, and in which part of a measurement its field stands, if any."""
+
+    name: str
+    type: pa.DataType
+    part: str = ""
+    field: str = ""
+
+    @property
+    def source(self) -> str:
+        """The field's name in its object."""
+        return self.field or self.name
+
+
+def _columns() -> Iterator[Column]:
+    yield Column("key", TEXT)
+    for field in fields(Measurement):
+        if field.name in PARTS:
+            part, prefix = PARTS[field.name]
+            for inner in fields(part):
+                yield Column(prefix + inner.name, TYPES[str(inner.type)], field.name, inner.name)
+        elif field.name in CANDIDATES:
+            for name, type_ in CANDIDATE_TYPES.items():
+                yield Column(CANDIDATES[field.name] + name, type_, field.name, name)
+        else:
+            yield Column(field.name, TYPES[str(field.type)])
+
+
+COLUMNS = tuple(_columns())
+SCHEMA = pa.schema([pa.field(column.name, column.type) for column in COLUMNS])
+
+
+def write_table(measurements: Iterable[Measurement], path: Path) -> None:
+    """Write a table with a row per measurement, in their order: Parquet or CSV by the file's suffix.
+
+    Raises:
+        InvalidInputError: another suffix; the file can't be written; a measurement isn't in its normal form.
+    """
+    encode = _coder(path, {".parquet": _to_parquet, ".csv": _to_csv})
+    replace_file(encode([_row(measurement) for measurement in measurements]), path)
+
+
+def read_table(path: Path) -> list[Measurement]:
+    """The measurements in a table that `write_table` wrote, equal to those written.
+
+    Raises:
+        InvalidInputError: another suffix; the file can't be read, is damaged, lacks a column or has a wrong value.
+    """
+    decode = _coder(path, {".parquet": _from_parquet, ".csv": _from_csv})
+    data = read_file(path)
+    try:
+        return [_measurement(row, number) for number, row in enumerate(decode(data), 1)]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+
+
+def _coder(path: Path, coders: Mapping[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    if path.suffix.lower() not in coders:
+        raise InvalidInputError(f"{path}: a table's name ends in {' or '.join(coders)}")
+    return coders[path.suffix.lower()]
+
+
+def _row(measurement: Measurement) -> Row:
+    value = measurement_to_json(measurement)
+    return {column.name: _field(value, column) for column in COLUMNS}
+
+
+def _field(value: Mapping[str, Any], column: Column) -> Any:  # noqa: ANN401 (any JSON value)
+    owner = value[column.part] if column.part else value
+    return None if owner is None else owner[column.source]
+
+
+def _measurement(row: Row, number: int) -> Measurement:
+    value: dict[str, Any] = {}
+    for column in COLUMNS:
+        owner = value.setdefault(column.part, {}) if column.part else value
+        owner[column.source] = row[column.name]
+    for part in NULLABLE:
+        if all(entry is None for entry in value[part].values()):
+            value[part] = None
+    try:
+        return measurement_from_json(value)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"row {number}: {error}") from None
+
+
+def _to_parquet(rows: list[Row]) -> bytes:
+    values = [{column.name: _arrow_value(row[column.name], column) for column in COLUMNS} for row in rows]
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pa.Table.from_pylist(values, SCHEMA), buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _from_parquet(data: bytes) -> Iterator[Row]:
+    try:
+        table = pyarrow.parquet.read_table(io.BytesIO(data))
+        _check_columns(table.column_names)
+        rows: list[Row] = table.select(SCHEMA.names).cast(SCHEMA).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInputError(f"not a Parquet table of measurements: {_first_line(error)}") from None
+    return ({column.name: _json_value(row[column.name], column) for column in COLUMNS} for row in rows)
+
+
+def _arrow_value(value: Any, column: Column) -> Any:  # noqa: ANN401
+    """A value of a measurement's JSON as Arrow takes it: a map as a list of pairs, each a tuple."""
+    if value is None or not pa.types.is_map(column.type):
+        return value
+    return list(value.items()) if isinstance(value, dict) else [tuple(pair) for pair in value]
+
+
+def _json_value(value: Any, column: Column) -> Any:  # noqa: ANN401
+    """The reverse of `_arrow_value`."""
+    if value is None or not pa.types.is_map(column.type):
+        return value
+    return dict(value) if column.source == "definitions" else [list(pair) for pair in value]
+
+
+def _to_csv(rows: list[Row]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)  # ends lines as RFC 4180 says, and so quotes both characters of a line's end
+    writer.writerow(SCHEMA.names)
+    writer.writerows([_cell(row[column.name], column) for column in COLUMNS] for row in rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object, column: Column) -> str:
+    if value is None:
+        return ""
+    return str(value) if column.type == TEXT else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _from_csv(data: bytes) -> list[Row]:
+    try:
+        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        with _cells_of_any_length():
+            reader = csv.DictReader(text, strict=True)
+            _check_columns(reader.fieldnames or ())
+            lines = list(reader)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"not a CSV table of measurements: {error}") from None
+    return [
+        {column.name: _value(cells[column.name], column, number) for column in COLUMNS}
+        for number, cells in enumerate(lines, 1)
+    ]
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Thousands of repetitions make a cell that is longer than the limit which the module csv starts with."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _value(cell: str | None, column: Column, number: int) -> Any:  # noqa: ANN401
+    if cell is None:
+        raise InvalidInputError(f"row {number} ends before the column '{column.name}'")
+    if column.type == TEXT:
+        return cell
+    if not cell and column.part in NULLABLE:
+        return None
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        raise InvalidInputError(f"row {number}: the column '{column.name}' has the value {cell[:60]!a}") from None
+
+
+def _check_columns(names: Iterable[str]) -> None:
+    found = set(names)
+    for name in SCHEMA.names:
+        if name not in found:
+            raise InvalidInputError(f"not a table of measurements: there is no column '{name}'")
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,154 @@
+"""The store of measurements: a database that any number of processes write to, and that loses nothing.
+
+    with open_store("results.sqlite") as store:
+        store.add(measurement)
+        for measurement in store.measurements(Filter(benchmark="sgemm")):
+            …
+
+Every call is a transaction of its own: what `add` has returned for is there, whatever happens to the process then.
+A store must be opened in the process that uses it; threads may share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Engine, delete, func, select
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
+from coarsen.opencl_bench.results.store.filters import EVERYTHING, Filter, condition
+from coarsen.opencl_bench.results.store.insertion import insert_new, insert_or_replace
+from coarsen.opencl_bench.results.store.location import SQLITE, shown, store_url
+from coarsen.opencl_bench.results.store.migration import migrate
+from coarsen.opencl_bench.results.store.rows import all_columns, measurement_of, rows_of, selection
+from coarsen.opencl_bench.results.store.schema import measurement as table
+from coarsen.opencl_bench.results.store.schema import store as store_table
+
+# Rows that are read, or written in one transaction, at a time.
+BATCH = 500
+
+
+def open_store(url: str | None = None) -> Store:
+    """Open a store; it is created, or brought to this program's version of the schema, if need be.
+
+    Args:
+        url: the path of an SQLite file, `sqlite:///PATH` or `postgresql://…`. None: what the environment variable
+            `COARSEN_STORE` says, or else a file in the user's data folder.
+
+    Raises:
+        InvalidInputError: the database can't be reached, opened or written to, is no store, or is one of a newer
+            program; psycopg is missing. The message is one line without any password.
+    """
+    place = store_url(url)
+    engine, guard = engine_of(place), guard_of(place)
+    try:
+        with guard():
+            migrate(engine)
+            with engine.connect() as connection:
+                identity = connection.execute(select(store_table.c.identity)).scalar_one()
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(engine, guard, shown(place), str(identity))
+
+
+def open_existing_store(url: str | None = None) -> Store:
+    """Open a store that is there: to look at one must not make it.
+
+    Args and errors as for `open_store`; also raises InvalidInputError where there is no such file, or it is empty.
+    """
+    place = store_url(url)
+    if place.drivername == SQLITE:
+        _check_is_there(Path(str(place.database)))
+    return open_store(url)
+
+
+def _check_is_there(file: Path) -> None:
+    """Raise InvalidInputError unless there is a file with something in it: an empty one would be made a store."""
+    if not file.exists():
+        raise InvalidInputError(f"there is no store at {file}; 'coarsen bench' makes one")
+    if file.is_file() and not file.stat().st_size:
+        raise InvalidInputError(f"there is no store at {file}: the file is empty")
+
+
+class Store:
+    """An open store, made by `open_store`. As a context manager it is closed at the end.
+
+    All methods raise InvalidInputError, with one line, when the database fails or a row of it is damaged.
+
+    Attributes:
+        identity: a UUID that the database got when it was created.
+        location: its URL without password, or the path of its file.
+    """
+
+    def __init__(self, engine: Engine, guard: Guard, location: str, identity: str) -> None:
+        self._engine = engine
+        self._guard = guard
+        self.location = location
+        self.identity = identity
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.location!r})"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def add(self, measurement: Measurement) -> bool:
+        """Store a measurement unless there is one of its key. False: there was, and it is left as it is."""
+        return self.add_all([measurement]) == 1
+
+    def add_all(self, measurements: Iterable[Measurement]) -> int:
+        """Store several measurements, some hundreds in each transaction; how many weren't there."""
+        rows = map(rows_of, measurements)
+        added = 0
+        while batch := list(islice(rows, BATCH)):
+            with self._guard(), writing(self._engine).begin() as connection:
+                added += insert_new(connection, batch)
+        return added
+
+    def replace(self, measurement: Measurement) -> None:
+        """Store a measurement in the place of the one of its key, if there is one."""
+        rows = rows_of(measurement)
+        with self._guard(), writing(self._engine).begin() as connection:
+            insert_or_replace(connection, rows)
+
+    def find(self, key: str) -> Measurement | None:
+        """The measurement of a key; None if there is none."""
+        query = selection(*all_columns()).where(table.c.key == key)
+        with self._guard(), self._engine.connect() as connection:
+            row = connection.execute(query).one_or_none()
+            return measurement_of(row) if row else None
+
+    def measurements(self, chosen: Filter = EVERYTHING) -> Iterator[Measurement]:
+        """The measurements that a filter lets through, as they are now, in the order of their start and key."""
+        query = selection(*all_columns()).where(condition(chosen)).order_by(table.c.started_at, table.c.key)
+        with self._guard(), self._engine.connect() as connection:
+            for row in connection.execution_options(yield_per=BATCH).execute(query):
+                yield measurement_of(row)
+
+    def count(self, chosen: Filter = EVERYTHING) -> int:
+        """How many measurements a filter lets through."""
+        query = selection(table.c.key).where(condition(chosen)).subquery()
+        with self._guard(), self._engine.connect() as connection:
+            return connection.execute(select(func.count()).select_from(query)).scalar_one()
+
+    def remove(self, chosen: Filter) -> int:
+        """Remove the measurements that a filter lets through; how many these were."""
+        keys = selection(table.c.key).where(condition(chosen))
+        with self._guard(), writing(self._engine).begin() as connection:
+            return connection.execute(delete(table).where(table.c.key.in_(keys))).rowcount

@@ -1,0 +1,76 @@
+"""Connections to the database of a store, and its errors as one line."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.measurement import one_line
+from coarsen.opencl_bench.results.store.location import SQLITE, secrets, shown
+from coarsen.opencl_bench.results.store.rows import json_value
+
+PATIENCE = 60  # seconds to wait for another process that writes to an SQLite file
+CONNECT_TIMEOUT = 10  # seconds
+
+WRITING = "coarsen_writing"
+
+Guard = Callable[[], AbstractContextManager[None]]
+
+
+def engine_of(url: URL) -> Engine:
+    """An engine for the database; connects to nothing yet.
+
+    Raises:
+        InvalidInputError: PostgreSQL's client library is missing.
+    """
+    if url.drivername == SQLITE:
+        engine = create_engine(url, connect_args={"timeout": PATIENCE}, json_deserializer=json_value)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    arguments = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_TIMEOUT}
+    try:
+        return create_engine(url, connect_args=arguments, pool_pre_ping=True, json_deserializer=json_value)
+    except ImportError as error:
+        raise InvalidInputError(
+            "a store in PostgreSQL needs psycopg: pip install 'coarsen[postgresql]'"
+        ) from error
+
+
+def writing(engine: Engine) -> Engine:
+    """The engine for transactions that write."""
+    return engine.execution_options(**{WRITING: True})
+
+
+def guard_of(url: URL) -> Guard:
+    """A context that turns the database's errors into one line that names the store and shows no password."""
+
+    @contextmanager
+    def guard() -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error, InvalidInputError) as error:
+            cause = getattr(error, "orig", None) or error
+            text = one_line(str(cause).partition("\n[SQL")[0])
+            for secret in secrets(url):
+                text = text.replace(secret, "***")
+            raise InvalidInputError(f"the store {shown(url)}: {text}") from error
+
+    return guard
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    # `_begin_sqlite` begins all transactions; Python's module wouldn't for changes of the schema.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITING)
+    # A transaction that writes waits for others at its begin, where SQLite can wait: one that has read can't.
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

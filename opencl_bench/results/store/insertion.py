@@ -1,0 +1,45 @@
+"""Inserting rows, alike in SQLite and PostgreSQL, safe against others that insert the same at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+from coarsen.opencl_bench.results.store.location import SQLITE
+from coarsen.opencl_bench.results.store.rows import Rows, Values
+from coarsen.opencl_bench.results.store.schema import SHARED, measurement
+
+
+def insert_new(connection: Connection, batch: Sequence[Rows]) -> int:
+    """Inserts the measurements whose keys aren't there yet; how many these were."""
+    _insert_shared(connection, batch)
+    # In one order for all writers, so that two of them never wait for each other.
+    ordered = sorted((rows.own for rows in batch), key=lambda own: str(own["key"]))
+    return sum(_insert(connection, measurement, own) for own in ordered)
+
+
+def insert_or_replace(connection: Connection, rows: Rows) -> None:
+    """Inserts a measurement in the place of the one of its key, if there is one."""
+    _insert_shared(connection, [rows])
+    statement = _insertion(connection, measurement)
+    columns = {column.name: statement.excluded[column.name] for column in measurement.c if not column.primary_key}
+    connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=columns), rows.own)
+
+
+def _insert_shared(connection: Connection, batch: Sequence[Rows]) -> None:
+    for table in SHARED:
+        parts = {str(part["key"]): part for rows in batch for owner, part in rows.shared if owner is table}
+        for key in sorted(parts):
+            _insert(connection, table, parts[key])
+
+
+def _insert(connection: Connection, table: Table, values: Values) -> int:
+    """Inserts a row unless its key is there; 1 if it was inserted, otherwise 0."""
+    statement = _insertion(connection, table).on_conflict_do_nothing(index_elements=["key"])
+    return connection.execute(statement, values, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def _insertion(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    return sqlite.insert(table) if connection.dialect.name == SQLITE else postgresql.insert(table)

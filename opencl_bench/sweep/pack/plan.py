@@ -1,0 +1,98 @@
+"""The plan of a pack: which configurations of which benchmarks to measure, and where their code is.
+
+    DIR/plan.json              this plan
+    DIR/code/<hash>.cl|spv|ptx each distinct code once
+    DIR/benchmarks/<number>/   a user's benchmark: its TOML file and its kernel
+
+Needs nothing but Python and NumPy: it is read where a pack is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coarsen.opencl_bench.measure.environment import Versions
+from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions, Form
+from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
+from coarsen.opencl_bench.sweep.plan import Space
+
+FORMAT = 1
+PLAN_FILE = "plan.json"
+CODE_FOLDER = "code"
+BENCHMARK_FOLDER = "benchmarks"
+SUFFIXES: dict[Form, str] = {"opencl_c": ".cl", "spirv": ".spv", "ptx": ".ptx"}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedCandidate:
+    """A configuration of a pack: the hash of its code, or why it has none.
+
+    `invalidity` is then `compile` or `timeout`; `constraints` where it wasn't compiled since it breaks a limit
+    that the pack was made for. `seconds` is how long the compilation took.
+    """
+
+    candidate: Candidate
+    code: str | None = None
+    seconds: float = 0.0
+    invalidity: Invalidity = Invalidity.CORRECT
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSweep:
+    """The sweep of one benchmark with code of one form.
+
+    `benchmark` is a name of the suite, or the path of a TOML file within the pack. `subjects` holds the subject of
+    each set of macro values. `content_hash` is the benchmark's at the preset; empty in the packs of old, where
+    nobody knows it.
+    """
+
+    benchmark: str
+    preset: str
+    seed: int
+    form: Form
+    method: Method
+    space: Space
+    subjects: tuple[tuple[Definitions, Subject], ...]
+    candidates: tuple[PackedCandidate, ...]
+    content_hash: str = ""
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name."""
+        return self.subjects[0][1].benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class PackPlan:
+    """All sweeps of a pack. `versions` are those of what made the code."""
+
+    versions: Versions
+    sweeps: tuple[PackedSweep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeEntry:
+    """What the plan says of a file of code."""
+
+    form: Form
+    kernel: str
+    options: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, code: Code) -> CodeEntry:
+        """The entry of some code."""
+        return cls(code.form, code.kernel, code.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A plan with the codes that it names, by hash."""
+
+    plan: PackPlan
+    codes: dict[str, CodeEntry] = field(default_factory=dict)
+
+
+def code_file(code_hash: str, form: Form) -> str:
+    """The path of a code's file within the pack."""
+    return f"{CODE_FOLDER}/{code_hash}{SUFFIXES[form]}"

@@ -1,0 +1,122 @@
+"""A pack that lies in a folder: its plan, and its code where a sweep wants it."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from pathlib import Path
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions
+from coarsen.opencl_bench.records.measurement import Invalidity, Subject
+from coarsen.opencl_bench.sweep.compiler import Compiled
+from coarsen.opencl_bench.sweep.pack.plan import (
+    PLAN_FILE,
+    Packed,
+    PackedCandidate,
+    PackedSweep,
+    PackPlan,
+    code_file,
+)
+from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
+from coarsen.opencl_bench.sweep.points import Point
+
+
+class Pack:
+    """A pack in a folder.
+
+    Raises:
+        InvalidInputError: there is none, or it is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._packed = _read_plan(folder / PLAN_FILE)
+
+    @property
+    def plan(self) -> PackPlan:
+        """What is to be measured."""
+        return self._packed.plan
+
+    def code(self, code_hash: str) -> Code:
+        """The code of this hash. Raises InvalidInputError where its file is missing or changed."""
+        entry = self._packed.codes[code_hash]
+        path = self.folder / code_file(code_hash, entry.form)
+        try:
+            contents = path.read_bytes()
+            content = contents if entry.form == "spirv" else contents.decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInputError(f"{path}: can't be read: {error}") from None
+        code = Code(entry.form, entry.kernel, content, entry.options)
+        if code.hash != code_hash:
+            raise InvalidInputError(f"{path} is not what the pack was made with")
+        return code
+
+    def benchmark(self, sweep: PackedSweep) -> str:
+        """A sweep's benchmark as `find_benchmark` takes it."""
+        return (
+            str(self.folder.resolve() / sweep.benchmark) if sweep.benchmark.endswith(".toml") else sweep.benchmark
+        )
+
+
+class PackedCodes:
+    """The code of a sweep's candidates, compiled when the pack was made."""
+
+    def __init__(self, pack: Pack, sweep: PackedSweep) -> None:
+        self._pack = pack
+        self._candidates = {packed.candidate: packed for packed in sweep.candidates}
+        self._originals = {
+            packed.candidate.definitions: packed
+            for packed in sweep.candidates
+            if not packed.candidate.coarsenings and packed.code is not None
+        }
+
+    def ahead(self, candidate: Candidate) -> Future[Compiled]:
+        """See `rows.Codes`: it is there already."""
+        future: Future[Compiled] = Future()
+        future.set_result(self.compiled(candidate))
+        return future
+
+    def compiled(self, candidate: Candidate) -> Compiled:
+        """See `rows.Codes`. Raises InvalidInputError where the pack is damaged."""
+        packed = self._candidates.get(candidate, _NOT_PACKED)
+        if packed.code is None and not candidate.coarsenings:
+            # One code serves all local sizes, also those that only a coarsened kernel can have.
+            packed = self._originals.get(candidate.definitions, packed)
+        if packed.code is None:
+            return Compiled(None, None, packed.seconds, packed.invalidity, packed.failure)
+        return Compiled(self._pack.code(packed.code), None, packed.seconds)
+
+    def with_limits_of_pack(self, point: Point) -> Point:
+        """A point of the device's space, with the violation for which the pack has no code of it."""
+        if point.violation is not None:
+            return point
+        packed = self._candidates.get(point.candidate, _NOT_PACKED)
+        return Point(point.candidate, packed.failure if packed.invalidity is Invalidity.CONSTRAINTS else None)
+
+
+_NOT_PACKED = PackedCandidate(
+    Candidate(()), invalidity=Invalidity.CONSTRAINTS, failure="the pack was made without it"
+)
+
+
+class PackedSubjects:
+    """The subjects of a sweep, found out when the pack was made."""
+
+    def __init__(self, sweep: PackedSweep) -> None:
+        self._subjects = dict(sweep.subjects)
+
+    def of(self, definitions: Definitions) -> Subject:
+        """See `rows.Subjects`."""
+        if definitions not in self._subjects:
+            raise InvalidInputError(f"the pack does not know the macro values {dict(definitions)}")
+        return self._subjects[definitions]
+
+
+def _read_plan(path: Path) -> Packed:
+    try:
+        return plan_from_json(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise InvalidInputError(f"{path.parent} is no pack: {path.name}: {error.strerror}") from None
+    except ValueError:
+        raise InvalidInputError(f"{path} is no JSON") from None

@@ -1,0 +1,51 @@
+"""What a sweep is asked for: which benchmark, at which sizes, over which space, how measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coarsen.opencl_bench.records.candidate import Form
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+
+DEFAULT_FACTORS = (1, 2, 4, 8, 16, 32)
+DEFAULT_STRIDES = (1, 8, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The optimisation space: every combination of these.
+
+    Args:
+        factors: coarsening factors, 1 for uncoarsened.
+        strides: how far apart the merged work-items stand, in local ids.
+        dimensions: of the NDRange; the benchmark's own where None.
+        local_sizes: of the launch before coarsening, in work-items; the benchmark's own where None.
+        definitions: per macro, the values to try; those of the benchmark where the macro isn't named here.
+    """
+
+    factors: tuple[int, ...] = DEFAULT_FACTORS
+    strides: tuple[int, ...] = DEFAULT_STRIDES
+    dimensions: tuple[int, ...] | None = None
+    local_sizes: tuple[LocalSize, ...] | None = None
+    definitions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """The sweep of one benchmark on one device.
+
+    `benchmark` is a name of the suite, or the path of a TOML file that describes a user's kernel. `device` is what
+    a person calls it (see `coarsen.devices.selection.find_device`). `confirms`: the best configuration is timed
+    once more, in a new process.
+    """
+
+    benchmark: str | Path
+    device: str
+    preset: str = "cpu"
+    seed: int = 0
+    space: Space = field(default_factory=Space)
+    method: Method = field(default_factory=Method)
+    form: Form = "opencl_c"
+    confirms: bool = True

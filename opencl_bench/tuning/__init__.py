@@ -1,0 +1,1 @@
+"""Tuning: choosing a kernel's configuration by measuring a few."""

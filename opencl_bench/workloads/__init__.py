@@ -1,0 +1,1 @@
+"""Workloads: kernels with their inputs, launches and references, from the suite, descriptions or a generator."""

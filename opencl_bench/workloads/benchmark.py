@@ -1,0 +1,237 @@
+"""What a benchmark is: a kernel's source, its sizes, and the workloads made from them.
+
+A `Benchmark` makes a `Workload` from a preset and a seed: the buffers, the launches that turn the inputs
+into the outputs, and an independent reference of the outputs where there is one.
+
+Shapes: a buffer of OpenCL vectors of n components is an array whose last axis has n elements.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InternalError, InvalidInputError
+
+Array = NDArray[Any]
+LocalSize = tuple[int, ...]
+Size = Mapping[str, int]
+Definitions = tuple[tuple[str, str], ...]
+
+KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArgument:
+    """A buffer of the workload, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """A scalar passed by value; its NumPy type is the kernel's parameter type."""
+
+    value: np.generic
+
+
+@dataclass(frozen=True, slots=True)
+class LocalArgument:
+    """Dynamic local memory of a work-group, in bytes."""
+
+    byte_count: int
+
+
+Argument = BufferArgument | ScalarArgument | LocalArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch of a kernel over an NDRange, with the uncoarsened sizes."""
+
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: LocalSize
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Everything needed to run a benchmark once and to judge what came out.
+
+    `buffers` holds the contents before the first launch, `reference` computes the contents of the `outputs`
+    after the last one; where it is None, the uncoarsened kernel's results take its place. A floating-point element
+    is right if |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most
+    `integer_tolerance`, which is 0 unless rounding of an intermediate result may tip it.
+    """
+
+    buffers: Mapping[str, Array]
+    launches: tuple[Launch, ...]
+    outputs: tuple[str, ...]
+    reference: Callable[[], Mapping[str, Array]] | None
+    relative_tolerance: float = 0.0
+    absolute_tolerance: float = 0.0
+    integer_tolerance: int = 0
+
+    def expected(self) -> Mapping[str, Array]:
+        """The outputs by the reference. Raises InternalError where there is none."""
+        if self.reference is None:
+            raise InternalError("the workload has no reference")
+        return self.reference()
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """The extents of the problem (in elements) and the work-group size used unless another is asked for.
+
+    `feasible`: whether the host can compute the reference of such a problem in reasonable time and memory.
+    """
+
+    size: Size
+    local_size: LocalSize
+    feasible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A kernel with its host driver.
+
+    `dimensions` are those that the NDRange uses. `divisible_local_sizes` gives, for each of them, a work-group
+    whose extent along it is divided by as many of the factors 2, 3, 4, 8, 16, 32 as the algorithm allows.
+    `make_workload` takes the extents, the work-group size and the source of random numbers; extents that the
+    kernel does not guard are rounded up to whole work-groups. `local_sizes` are the work-groups worth trying and
+    `tunables` the values worth trying of `-D` macros, the default first.
+
+    `make_launches` gives the launches alone, for a driver whose launches depend on the problem's extents in more
+    than their number. `kernel_name`, and `source_file` or `source_text`, are set where the suite's own kernel of
+    this name isn't meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in
+    the kernel nor the sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the
+    driver is part of this package.
+    """
+
+    name: str
+    dimensions: tuple[int, ...]
+    presets: Mapping[str, Preset]
+    divisible_local_sizes: Mapping[int, LocalSize]
+    make_workload: Callable[[Size, LocalSize, np.random.Generator], Workload]
+    build_options: tuple[str, ...] = ("-cl-std=CL1.2",)
+    local_sizes: tuple[LocalSize, ...] = ()
+    tunables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    make_launches: Callable[[Size, LocalSize], tuple[Launch, ...]] | None = None
+    kernel_name: str = ""
+    source_file: Path | None = None
+    source_text: str = ""
+    inputs_hash: str = ""
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel function."""
+        return self.kernel_name or self.name
+
+    @property
+    def kernel_file(self) -> Path:
+        """The path of the kernel's source. Raises InternalError where the source is a text."""
+        if self.source_text:
+            raise InternalError(f"the source of {self.name} is in no file")
+        return self.source_file or KERNEL_FOLDER / f"{self.name}.cl"
+
+    @property
+    def code(self) -> Path | str:
+        """The kernel's source as the front end takes it: a file's path, or the text itself."""
+        return self.source_text or self.kernel_file
+
+    @property
+    def source(self) -> str:
+        """The kernel's OpenCL C source."""
+        return self.source_text or self.kernel_file.read_text(encoding="utf-8")
+
+    @property
+    def own_definitions(self) -> Definitions:
+        """The default values of the `-D` macros that can be tuned, in the order of their names."""
+        return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
+
+    def content_hash(self, preset: str) -> str:
+        """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
+        size = sorted(self.preset(preset).size.items())
+        content = [self.name, self.kernel, size, self.inputs_hash]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def preset(self, name: str) -> Preset:
+        """The preset of this name. Raises InvalidInputError where there is none; the message lists the names."""
+        if name not in self.presets:
+            raise InvalidInputError(f"{self.name}: no preset {name!r}; there are {', '.join(self.presets)}")
+        return self.presets[name]
+
+    def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:
+        """The work-group sizes worth trying at a preset, its own first. Raises InvalidInputError."""
+        return tuple(dict.fromkeys((self.preset(preset).local_size, *self.local_sizes)))
+
+    def workload(
+        self,
+        preset: str,
+        seed: int = 0,
+        local_size: LocalSize | None = None,
+        definitions: Definitions = (),
+    ) -> Workload:
+        """Make the workload of a preset; the same arguments give the same arrays.
+
+        Args:
+            preset: `test`, `cpu`, `paper`, `gpu` or whatever `presets` has.
+            seed: seed of the inputs.
+            local_size: work-group size in work-items, one entry per dimension; the preset's if None.
+            definitions: names and values of the `-D` macros that the kernel is built with; whole numbers among
+                them count as extents of the problem, for a driver whose launches depend on them.
+
+        Returns:
+            The workload, without its reference where that isn't feasible.
+
+        Raises:
+            InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
+        """
+        chosen = self.preset(preset)
+        size, group = self._size_and_group(chosen, local_size, definitions)
+        made = self.make_workload(size, group, np.random.default_rng(seed))
+        return made if chosen.feasible else replace(made, reference=None)
+
+    def launches(
+        self, preset: str, local_size: LocalSize | None = None, definitions: Definitions = ()
+    ) -> tuple[Launch, ...]:
+        """The launches of a preset's workload, found without making large inputs.
+
+        A driver that has no `make_launches` is asked for the workload of its smallest preset: there the number of
+        launches and their global sizes differ, but not their local sizes nor their local memory.
+
+        Args:
+            preset: `test`, `cpu`, `paper`, `gpu` or whatever `presets` has.
+            local_size: work-group size in work-items, one entry per dimension; the preset's if None.
+            definitions: names and values of the `-D` macros that the kernel is built with.
+
+        Raises:
+            InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
+        """
+        chosen = self.preset(preset)
+        if self.make_launches is not None:
+            return self.make_launches(*self._size_and_group(chosen, local_size, definitions))
+        group = chosen.local_size if local_size is None else local_size
+        return self.workload(next(iter(self.presets)), 0, group, definitions).launches
+
+    def _size_and_group(
+        self, preset: Preset, local_size: LocalSize | None, definitions: Definitions
+    ) -> tuple[Size, LocalSize]:
+        group = preset.local_size if local_size is None else local_size
+        if len(group) != len(preset.local_size) or min(group) < 1:
+            count = len(preset.local_size)
+            raise InvalidInputError(f"{self.name}: a local size is {count} positive numbers, not {group}")
+        return {**preset.size, **whole_numbers(definitions)}, group
+
+
+def whole_numbers(definitions: Definitions) -> dict[str, int]:
+    """The macros whose value is a decimal whole number, by name."""
+    return {name: int(value) for name, value in definitions if value.removeprefix("-").isdecimal()}

@@ -1,0 +1,72 @@
+"""Every name in an expression must be a size, an extent of the local size or a macro that is a whole number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import whole_numbers
+from coarsen.opencl_bench.workloads.described.description import (
+    ArgumentDescription,
+    BufferDescription,
+    Description,
+    LocalDescription,
+)
+from coarsen.opencl_bench.workloads.described.expressions import Expression
+
+
+def check_names(description: Description) -> None:
+    """Check all names. Raises InvalidInputError, with file and key, for the first that is wrong."""
+    sizes = _common_sizes(description)
+    for name in sizes & description.tunables.keys():
+        raise InvalidInputError(f"{description.path}: tunables.{name}: there is a size of this name too")
+    known = sizes | _whole_macros(description)
+    known |= {f"local_size_{dimension}" for dimension in range(len(description.global_size))}
+    for key, names in _names_by_key(description):
+        for name in sorted(names - known):
+            raise InvalidInputError(
+                f"{description.path}: {key}: there is no '{name}'; there are {', '.join(sorted(known))}"
+            )
+
+
+def _common_sizes(description: Description) -> set[str]:
+    """The names of the sizes, which all presets must share."""
+    first, *others = description.sizes
+    names = set(description.sizes[first])
+    for other in others:
+        for name in sorted(names ^ set(description.sizes[other])):
+            lacking = other if name in names else first
+            raise InvalidInputError(
+                f"{description.path}: sizes.{lacking}.{name}: it is missing; other presets have it"
+            )
+    return names
+
+
+def _whole_macros(description: Description) -> set[str]:
+    return {
+        name
+        for name, values in description.tunables.items()
+        if all(whole_numbers(((name, value),)) for value in values)
+    }
+
+
+def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str]]]:
+    for expression in description.global_size:
+        yield "ndrange.global_size", expression.names
+    for condition in description.conditions:
+        yield "ndrange.conditions", condition.names
+    for index, argument in enumerate(description.arguments):
+        for key, names in _names_of(argument):
+            yield f"arguments[{index}].{key}", names
+
+
+def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[str]]]:
+    if isinstance(argument, BufferDescription):
+        yield "elements", argument.elements.names
+        yield "values", argument.values.names
+    elif isinstance(argument, LocalDescription):
+        yield "bytes" if argument.in_bytes else "elements", argument.count.names
+    else:
+        for component in argument.value:
+            if isinstance(component, Expression):
+                yield "value", component.names

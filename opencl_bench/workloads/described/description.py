@@ -1,0 +1,108 @@
+"""What a benchmark's TOML file says, read and checked for form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.conditions import Condition
+from coarsen.opencl_bench.workloads.described.distributions import Distribution
+from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class BufferDescription:
+    """A pointer to global or constant memory: so many elements of a type, and what is in them."""
+
+    name: str
+    type: ElementType
+    elements: Expression
+    values: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarDescription:
+    """A parameter passed by value; a vector has as many components as its type."""
+
+    name: str
+    type: ElementType
+    value: tuple[Expression | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDescription:
+    """A pointer to local memory: so many elements of a type, or bytes, per work-group."""
+
+    name: str
+    type: ElementType
+    count: Expression
+    in_bytes: bool
+
+
+ArgumentDescription = BufferDescription | ScalarDescription | LocalDescription
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A user's kernel, its launch and its sizes; `path` is the TOML file.
+
+    `sizes` holds each preset's sizes by name; `tunables` the values of each `-D` macro, the default first.
+    """
+
+    path: Path
+    kernel_file: Path
+    kernel: str
+    build_options: tuple[str, ...]
+    arguments: tuple[ArgumentDescription, ...]
+    outputs: tuple[str, ...]
+    global_size: tuple[Expression, ...]
+    local_size: LocalSize
+    local_sizes: tuple[LocalSize, ...]
+    conditions: tuple[Condition, ...]
+    tunables: Mapping[str, tuple[str, ...]]
+    sizes: Mapping[str, Mapping[str, int]]
+    relative_tolerance: float
+    absolute_tolerance: float
+    integer_tolerance: int
+
+    @property
+    def name(self) -> str:
+        """What the benchmark is called: the file's name without its ending."""
+        return self.path.stem
+
+    @property
+    def defaults(self) -> tuple[tuple[str, str], ...]:
+        """The first value of each macro."""
+        return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
+
+    @property
+    def inputs_hash(self) -> str:
+        """A hash of what decides about inputs, launch and verification, sizes and the kernel itself apart."""
+        content = [
+            list(self.outputs),
+            [extent.text for extent in self.global_size],
+            [condition.text for condition in self.conditions],
+            [self.relative_tolerance, self.absolute_tolerance, self.integer_tolerance],
+            self.defaults,
+            [_content(argument) for argument in self.arguments],
+        ]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def place_of(self, index: int) -> str:
+        """How a message names an argument."""
+        return f"{self.path}: arguments[{index}] ({self.arguments[index].name})"
+
+
+def _content(argument: ArgumentDescription) -> list[object]:
+    """All that a file says of an argument, as JSON takes it."""
+    said: list[object] = [type(argument).__name__, argument.name, argument.type.name]
+    if isinstance(argument, BufferDescription):
+        return [*said, argument.elements.text, argument.values.text]
+    if isinstance(argument, LocalDescription):
+        return [*said, argument.count.text, argument.in_bytes]
+    return [*said, *(value.text if isinstance(value, Expression) else value for value in argument.value)]

@@ -1,0 +1,83 @@
+"""OpenCL C's scalar and vector types, and their arrays in NumPy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Array
+
+_SCALARS: Mapping[str, type[np.generic]] = MappingProxyType(
+    {
+        "char": np.int8,
+        "uchar": np.uint8,
+        "short": np.int16,
+        "ushort": np.uint16,
+        "int": np.int32,
+        "uint": np.uint32,
+        "long": np.int64,
+        "ulong": np.uint64,
+        "half": np.float16,
+        "float": np.float32,
+        "double": np.float64,
+    }
+)
+_NAME = re.compile(rf"({'|'.join(_SCALARS)})(2|3|4|8|16)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """A type by its name in OpenCL C; `components` is 1 for a scalar type."""
+
+    name: str
+    scalar: type[np.generic]
+    components: int
+
+    @property
+    def stored_components(self) -> int:
+        """How many components an element takes in memory: a vector of three takes four."""
+        return 4 if self.components == 3 else self.components
+
+    @property
+    def byte_count(self) -> int:
+        """The size of an element in bytes."""
+        return np.dtype(self.scalar).itemsize * self.stored_components
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it holds whole numbers."""
+        return bool(np.issubdtype(self.scalar, np.integer))
+
+    def shape(self, elements: int) -> tuple[int, ...]:
+        """The shape of an array of so many elements."""
+        return (elements,) if self.components == 1 else (elements, self.stored_components)
+
+    def can_hold(self, number: float) -> bool:
+        """Whether a number is in the type's range, and whole where it must be."""
+        if not self.is_integer:
+            return isinstance(number, float) or abs(number) <= float(np.finfo(np.dtype(self.scalar)).max)
+        limits = np.iinfo(np.dtype(self.scalar))
+        return limits.min <= number <= limits.max and number == int(number)
+
+    def value(self, numbers: Sequence[float]) -> np.generic:
+        """An argument passed by value, from its components."""
+        if self.components == 1:
+            made: Array = np.array([numbers[0]], self.scalar)
+        else:
+            padded = [*numbers, *[0] * (self.stored_components - len(numbers))]
+            made = np.array([tuple(padded)], [(f"s{index}", self.scalar) for index in range(len(padded))])
+        value: np.generic = made[0]
+        return value
+
+
+def element_type(name: str) -> ElementType:
+    """The type of this name. Raises InvalidInputError where there is none."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise InvalidInputError(f"'{name}' is no type; there are {', '.join(_SCALARS)} and their vectors (float4)")
+    return ElementType(name, _SCALARS[match[1]], int(match[2] or 1))

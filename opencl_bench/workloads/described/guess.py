@@ -1,0 +1,95 @@
+"""What a kernel's parameters and instructions suggest for a benchmark of it; a person corrects the rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coarsen.analysis.builtins import builtin_name
+from coarsen.ir.kernel import Argument, Kernel, ValueKind
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse
+from coarsen.opencl_bench.workloads.driver_tools import round_up
+
+_ID_FUNCTIONS = frozenset(
+    {
+        *("get_global_id", "get_local_id", "get_group_id"),
+        *("get_global_size", "get_local_size", "get_num_groups"),
+    }
+)
+
+# By number of dimensions; the default first.
+_LOCAL_SIZES: tuple[tuple[LocalSize, ...], ...] = (
+    ((64,), (32,), (128,), (256,)),
+    ((16, 16), (8, 8), (32, 8), (64, 4), (4, 64)),
+    ((8, 8, 4), (32, 4, 2), (16, 8, 2), (32, 2, 2)),
+)
+_EXTENTS = (
+    {"test": 1024, "cpu": 1 << 20, "gpu": 1 << 24},
+    {"test": 64, "cpu": 512, "gpu": 4096},
+    {"test": 32, "cpu": 128, "gpu": 256},
+)
+
+# A type with fewer bytes may not hold a size.
+_BYTES_OF_A_SIZE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchGuess:
+    """Local sizes to try, the default first, and the extent `n` of every dimension at each preset."""
+
+    local_sizes: tuple[LocalSize, ...]
+    extents: dict[str, int]
+
+    @property
+    def dimensions(self) -> int:
+        """How many dimensions the NDRange has."""
+        return len(self.local_sizes[0])
+
+
+def guess_launch(kernel: Kernel) -> LaunchGuess:
+    """As many dimensions as the kernel asks for ids of, and the work-group size that it demands, if any."""
+    required = kernel.required_work_group_size
+    used = [_dimension(kernel, name) for name in _ID_FUNCTIONS]
+    used += [dimension for dimension, extent in enumerate(required or ()) if extent > 1]
+    dimensions = max(used) + 1
+    local_sizes = (required[:dimensions],) if required else _LOCAL_SIZES[dimensions - 1]
+    multiple = math.lcm(*(extent for local_size in local_sizes for extent in local_size))
+    return LaunchGuess(local_sizes, {name: round_up(n, multiple) for name, n in _EXTENTS[dimensions - 1].items()})
+
+
+def _dimension(kernel: Kernel, function: str) -> int:
+    """The highest dimension that a function is asked for, 0 if none."""
+    asked = (
+        instruction.arguments[0]
+        for instruction in kernel.instructions()
+        if instruction.callee and builtin_name(instruction.callee) == function
+    )
+    return max((int(value.text) for value in asked if value.kind is ValueKind.CONSTANT), default=0)
+
+
+def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: dict[str, PointerUse]) -> list[str]:
+    """The buffers that the kernel writes; those that it may write, where none shows."""
+    open_to_writing = [entry.name for entry in buffers if "const" not in entry.qualifiers]
+    return [name for name in open_to_writing if uses[name].is_written] or open_to_writing
+
+
+def guess_values(kind: ElementType, use: PointerUse) -> str:
+    """What to fill a buffer with."""
+    if use.is_written and not use.is_read:
+        return "unwritten"
+    if not kind.is_integer:
+        return "uniform(-1, 1)"
+    # Below n, since such numbers are often indices.
+    return (
+        "integers(0, n)" if kind.byte_count // kind.stored_components >= _BYTES_OF_A_SIZE else "integers(0, 100)"
+    )
+
+
+def guess_scalar(kind: ElementType) -> list[str | float]:
+    """A scalar's value, or a vector's components."""
+    if not kind.is_integer:
+        return [0.5] * kind.components
+    whole: str | float = "n" if kind.byte_count // kind.stored_components >= _BYTES_OF_A_SIZE else 1
+    return [whole] * kind.components

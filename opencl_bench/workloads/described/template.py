@@ -1,0 +1,178 @@
+"""Writes the TOML file of a kernel's benchmark from the kernel's parameters, for a person to complete."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from coarsen.errors import InvalidInputError
+from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.types import AddressSpace
+from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
+from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.guess import (
+    LaunchGuess,
+    guess_launch,
+    guess_outputs,
+    guess_scalar,
+    guess_values,
+)
+from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
+
+_ADDRESS_SPACES = {0: "", 1: "global ", 2: "constant ", 3: "local "}
+
+_HEAD = """\
+# The kernel {kernel} as a benchmark. Written from its parameters; what they can't tell is marked CHECK.
+#
+# An extent is a whole number or an expression of the sizes below, of local_size_0, local_size_1, local_size_2 and
+# of the macros below that are whole numbers: + - * // % and parentheses.
+
+file = {file}
+kernel = {name}
+build_options = {options}
+
+# The buffers whose contents count after a run. They are compared with those of the uncoarsened kernel, run with
+# the same local size and macros:
+# |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|, for whole numbers integer_tolerance.
+outputs = {outputs}  # CHECK
+relative_tolerance = 1e-5
+absolute_tolerance = 1e-6
+integer_tolerance = 0
+
+[ndrange]
+# Work-items along each dimension; the local size must divide them. Where the kernel has a guard, round up:
+# "(n + local_size_0 - 1) // local_size_0 * local_size_0"
+global_size = {global_size}  # CHECK
+local_size = {local_size}
+# What a sweep tries:
+local_sizes = {local_sizes}{check_local_sizes}
+# What the kernel asks of local sizes and macros; where it does not hold, nothing is measured:
+# conditions = ["local_size_0 == TILE", "local_size_1 <= 16"]
+
+{tunables}
+# The problem's sizes, one table for each --preset. A sweep runs the kernel thousands of times: choose them so that
+# a run takes milliseconds with `test`, and tens of milliseconds with `cpu` (the default) on a few cores and with
+# `gpu` on a large GPU.
+
+{sizes}
+# Buffers are filled from a seed: uniform(low, high), integers(low, high) below high, normal(mean, deviation),
+# arange, permutation, constant(value), zeros, or unwritten for what the kernel only writes.
+"""
+
+
+def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mapping[str, str]) -> str:
+    """The text of the TOML file.
+
+    Args:
+        kernel: the lowered kernel.
+        file: the path of its source, as the TOML file is to name it.
+        options: the build options, without those macros.
+        tunables: the values of macros of which a sweep may try others.
+
+    Raises:
+        InvalidInputError: a parameter that no benchmark can have, or no buffer to compare.
+    """
+    kinds = {parameter.name: _kind(kernel, parameter) for parameter in kernel.arguments}
+    buffers = [parameter for parameter in kernel.arguments if kinds[parameter.name] == "buffer"]
+    uses = dict(pointer_uses(kernel))
+    outputs = guess_outputs(kernel, buffers, uses)
+    if not outputs:
+        raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
+    launch = guess_launch(kernel)
+    head = _HEAD.format(
+        kernel=kernel.name,
+        file=_quoted(file),
+        name=_quoted(kernel.name),
+        options=_array(options),
+        outputs=_array(outputs),
+        global_size=_array(["n"] * launch.dimensions),
+        local_size=list(launch.local_sizes[0]),
+        local_sizes=[list(local_size) for local_size in launch.local_sizes],
+        check_local_sizes="  # CHECK: is the kernel's local memory large enough?" if _may_outgrow(kernel) else "",
+        tunables=_tunables(tunables),
+        sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
+    )
+    entries = (_argument(entry, kinds[entry.name], launch, uses[entry.name]) for entry in kernel.arguments)
+    return head + "".join(entries)
+
+
+def _may_outgrow(kernel: Kernel) -> bool:
+    """Whether a larger work-group may be too large for local memory whose size the kernel fixes."""
+    is_local = (variable.address_space == AddressSpace.LOCAL for variable in kernel.globals.values())
+    return kernel.required_work_group_size is None and any(is_local)
+
+
+def _tunables(values: Mapping[str, str]) -> str:
+    lines = [f"{name} = [{_macro(value)}]  # CHECK" for name, value in values.items()]
+    example = ["[tunables]", *lines] if lines else ["# [tunables]", "# TILE = [16, 32]"]
+    return "\n".join(["# The values of -D macros that a sweep tries, the default first.", *example, ""])
+
+
+def _macro(value: str) -> str:
+    """A macro's value as TOML has it; a number whose text isn't its usual one stays a text."""
+    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else _quoted(value)
+
+
+def _kind(kernel: Kernel, parameter: Argument) -> str:
+    kind = kind_of(parameter)
+    if kind is None or (kind == "scalar" and declared_type(parameter) is None):
+        raise InvalidInputError(
+            f"the kernel '{kernel.name}': its parameter '{parameter.name}' is of type {parameter.type_name}, "
+            "which a benchmark can't have; time it in a program of your own, with coarsen.Program"
+        )
+    return kind
+
+
+def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse) -> str:
+    const = "const " if "const" in parameter.qualifiers and parameter.address_space == 1 else ""
+    declaration = f"{_ADDRESS_SPACES[parameter.address_space]}{const}{parameter.type_name} {parameter.name}"
+    declared = declared_type(parameter)
+    lines = [f"\n[[arguments]]  # {declaration}", f"name = {_quoted(parameter.name)}"]
+    if declared is None:
+        lines += _structure_lines(parameter, kind, launch)
+    elif kind == "buffer":
+        lines += _buffer_lines(declared, launch, use)
+    elif kind == "local":
+        lines += [f"local = {_quoted(declared.name)}", f"elements = {_quoted(_items(launch))}  # CHECK"]
+    else:
+        lines += _scalar_lines(declared)
+    return "\n".join(lines) + "\n"
+
+
+def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse) -> Iterator[str]:
+    yield f"buffer = {_quoted(kind.name)}"
+    yield f"elements = {_quoted(_extent(launch))}  # CHECK"
+    yield f"values = {_quoted(guess_values(kind, use))}"
+
+
+def _scalar_lines(kind: ElementType) -> Iterator[str]:
+    yield f"scalar = {_quoted(kind.name)}"
+    components = guess_scalar(kind)
+    yield f"value = {json.dumps(components[0] if kind.components == 1 else components)}  # CHECK"
+
+
+def _structure_lines(parameter: Argument, kind: str, launch: LaunchGuess) -> Iterator[str]:
+    yield f"# CHECK: which type, and how many elements of it, make up what is there of {parameter.type_name}"
+    yield f"{kind} = {_quoted('uint')}"
+    elements = _items(launch) if kind == "local" else _extent(launch)
+    yield f"elements = {_quoted(f'16 * {elements}')}"
+    if kind == "buffer":
+        yield f"values = {_quoted('zeros')}"
+
+
+def _extent(launch: LaunchGuess) -> str:
+    return " * ".join(["n"] * launch.dimensions)
+
+
+def _items(launch: LaunchGuess) -> str:
+    return " * ".join(f"local_size_{dimension}" for dimension in range(launch.dimensions))
+
+
+def _quoted(text: str) -> str:
+    # JSON's strings are TOML's, as long as no character is written as two halves.
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _array(texts: Sequence[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False)

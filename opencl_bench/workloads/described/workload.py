@@ -1,0 +1,162 @@
+"""Makes buffers and the launch of a described benchmark from its sizes, a local size and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    Array,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    LocalSize,
+    ScalarArgument,
+    Size,
+    Workload,
+    whole_numbers,
+)
+from coarsen.opencl_bench.workloads.described.description import (
+    ArgumentDescription,
+    BufferDescription,
+    Description,
+    LocalDescription,
+    ScalarDescription,
+)
+from coarsen.opencl_bench.workloads.described.expressions import Expression
+
+
+def make_workload(
+    description: Description, size: Size, local_size: LocalSize, generator: np.random.Generator
+) -> Workload:
+    """The workload at these sizes; buffers are filled in the order of the arguments.
+
+    Raises:
+        InvalidInputError: sizes that don't go together, with file and key.
+    """
+    values = _values(description, size, local_size)
+    buffers = {
+        argument.name: _contents(description, index, argument, values, generator)
+        for index, argument in enumerate(description.arguments)
+        if isinstance(argument, BufferDescription)
+    }
+    return Workload(
+        buffers=buffers,
+        launches=_launches(description, size, local_size),
+        outputs=description.outputs,
+        reference=None,
+        relative_tolerance=description.relative_tolerance,
+        absolute_tolerance=description.absolute_tolerance,
+        integer_tolerance=description.integer_tolerance,
+    )
+
+
+def make_launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+    """The launch at these sizes.
+
+    Raises:
+        InvalidInputError: as `make_workload` does, and where a condition of the kernel does not hold.
+    """
+    values = _values(description, size, local_size)
+    with _at(description, "ndrange.conditions"):
+        for condition in description.conditions:
+            condition.check(values)
+    return _launches(description, size, local_size)
+
+
+def _launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+    values = _values(description, size, local_size)
+    with _at(description, "ndrange.global_size"):
+        global_size = tuple(_positive(extent, values) for extent in description.global_size)
+        for dimension, (total, group) in enumerate(zip(global_size, local_size, strict=True)):
+            if total % group:
+                raise InvalidInputError(
+                    f"the local size {group} does not divide the global size {total} along dimension {dimension}"
+                )
+    arguments = tuple(
+        _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
+    )
+    return (Launch(description.kernel, global_size, local_size, arguments),)
+
+
+def check_preset(description: Description, preset: str) -> None:
+    """Compute all extents and values of a preset. Raises InvalidInputError as `make_workload` does."""
+    size = description.sizes[preset]
+    make_launches(description, size, description.local_size)
+    values = _values(description, size, description.local_size)
+    for index, argument in enumerate(description.arguments):
+        if isinstance(argument, BufferDescription):
+            with _at(description, f"arguments[{index}].elements"):
+                _positive(argument.elements, values)
+            with _at(description, f"arguments[{index}].values"):
+                argument.values.numbers(values, argument.type)
+
+
+def _values(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
+    """What the names in expressions stand for; macros have their first value unless another is given."""
+    extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
+    return {**whole_numbers(description.defaults), **size, **extents}
+
+
+def _contents(
+    description: Description,
+    index: int,
+    buffer: BufferDescription,
+    values: Mapping[str, int],
+    generator: np.random.Generator,
+) -> Array:
+    with _at(description, f"arguments[{index}].elements"):
+        elements = _positive(buffer.elements, values)
+    with _at(description, f"arguments[{index}].values"):
+        try:
+            return buffer.values.fill(generator, buffer.type, elements, values)
+        except (MemoryError, ValueError):
+            raise InvalidInputError(f"{elements} elements of {buffer.type.name} do not fit the memory") from None
+
+
+def _argument(
+    description: Description, index: int, argument: ArgumentDescription, values: Mapping[str, int]
+) -> Argument:
+    if isinstance(argument, BufferDescription):
+        return BufferArgument(argument.name)
+    if isinstance(argument, LocalDescription):
+        with _at(description, f"arguments[{index}].{'bytes' if argument.in_bytes else 'elements'}"):
+            return LocalArgument(
+                _positive(argument.count, values) * (1 if argument.in_bytes else argument.type.byte_count)
+            )
+    with _at(description, f"arguments[{index}].value"):
+        return _scalar(argument, values)
+
+
+def _scalar(argument: ScalarDescription, values: Mapping[str, int]) -> ScalarArgument:
+    numbers = [entry.evaluate(values) if isinstance(entry, Expression) else entry for entry in argument.value]
+    for number in numbers:
+        if not argument.type.can_hold(number):
+            raise InvalidInputError(f"{number} is nothing that {argument.type.name} holds")
+    return ScalarArgument(argument.type.value(numbers))
+
+
+def _positive(expression: Expression, values: Mapping[str, int]) -> int:
+    value = expression.evaluate(values)
+    if value < 1:
+        raise InvalidInputError(
+            f"'{expression.text}' must be at least 1; it is {value} for {_shown(expression, values)}"
+        )
+    return value
+
+
+def _shown(expression: Expression, values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
+
+
+@contextmanager
+def _at(description: Description, key: str) -> Iterator[None]:
+    """Put file and key before what a mistake is."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{description.path}: {key}: {error}") from None

@@ -1,0 +1,44 @@
+"""What a kernel's name in a table or in a row of results means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.examples import family_of
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.opencl_bench.workloads.synthetic import synthetic_family
+
+
+def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
+    """The suite's or the generator's kernel of this name, or one that a folder describes.
+
+    Args:
+        name: as it stands in the table or the row.
+        kernels: a folder with NAME.toml, as `coarsen bench init` writes it.
+
+    Raises:
+        InvalidInputError: nothing is called so, or there is a mistake in its description.
+    """
+    described = kernels / f"{name}.toml" if kernels is not None else None
+    if described is not None and described.is_file():
+        return find_benchmark(described)
+    try:
+        return find_benchmark(name)
+    except InvalidInputError:
+        where = f"neither in {kernels} nor" if kernels is not None else "not"
+        raise InvalidInputError(f"the kernel '{name}' is {where} in the suite, so it has no features") from None
+
+
+def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
+    """What `find_measured` finds; None where it finds nothing or a mistake."""
+    try:
+        return find_measured(name, kernels)
+    except InvalidInputError:
+        return None
+
+
+def measured_family(name: str) -> str:
+    """The name that related kernels share: versions of one algorithm, synthetic kernels of one structure."""
+    return synthetic_family(name) if name.startswith("synthetic-") else family_of(name)

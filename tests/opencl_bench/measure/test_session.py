@@ -1,0 +1,181 @@
+"""What a session compares results with, and that it holds no more on the device than it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.session import Session, Slot, Trial
+from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.measurement import Method, Oracle
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, Workload
+from coarsen.opencl_bench.workloads.lookup import benchmark
+from coarsen.variant.coarsening import Coarsening, Configuration
+
+ORIGINAL = Code("opencl_c", "mt", "original")
+COARSENED = Candidate((32, 32), (Coarsening(2),))
+UNCOARSENED = Candidate((32, 32))
+METHOD = Method(repetitions=3, minimum_repetitions=3)
+
+
+@dataclass
+class PretendedMachine:
+    """Computes by the reference of the small preset; code whose text says so is wrong, or does not build."""
+
+    placed: list[Workload] = field(default_factory=list)
+
+    def place(self, workload: Workload) -> Executor:
+        self.placed.append(workload)
+        return PretendedExecutor(workload)
+
+
+class PretendedExecutor:
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self._results: Mapping[str, Array] = {}
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        text = str(code.content)
+        if "does not build" in text:
+            raise BuildError("no")
+
+        def job() -> int:
+            right = {name: np.arange(4) for name in self._workload.outputs}
+            wrong = "wrong" in text and (self._workload.reference is not None or "everywhere" in text)
+            self._results = {name: array + int(wrong) for name, array in right.items()}
+            return 7
+
+        return job
+
+    def restore(self) -> None:
+        self._results = {}
+
+    def reset(self) -> None:
+        self._results = {}
+
+    def outputs(self) -> dict[str, Array]:
+        return dict(self._results)
+
+    def violated(self) -> tuple[str, ...]:
+        return ()
+
+    def flush_caches(self) -> None:
+        raise AssertionError("nobody asked for cold caches")
+
+
+def small_benchmark(*, feasible: bool) -> Benchmark:
+    """One output of four numbers; a preset `test`, and `large` whose reference may not be feasible."""
+
+    def make_workload(*_arguments: object) -> Workload:
+        return Workload({"result": np.full(4, -1)}, (), ("result",), reference=lambda: {"result": np.arange(4)})
+
+    presets = {"test": Preset({}, (32, 32)), "large": replace(Preset({}, (32, 32)), feasible=feasible)}
+    return replace(benchmark("mt"), presets=presets, make_workload=make_workload)
+
+
+def tried(candidate: Candidate, code: Code, original: Code = ORIGINAL, *, feasible: bool = True) -> Trial:
+    session = Session(PretendedMachine(), small_benchmark(feasible=feasible), "large", 0)
+    session.load(Slot.CANDIDATE, candidate, code)
+    session.expect(Slot.CANDIDATE, original)
+    return session.try_out(Slot.CANDIDATE)
+
+
+def test_the_reference_is_the_oracle_where_it_is_feasible() -> None:
+    trial = tried(COARSENED, ORIGINAL)
+    assert (trial.wrong, trial.oracle, trial.nanoseconds) == ((), Oracle.REFERENCE, 7)
+
+
+def test_the_uncoarsened_kernel_is_the_oracle_elsewhere() -> None:
+    trial = tried(COARSENED, ORIGINAL, feasible=False)
+    assert (trial.wrong, trial.oracle) == ((), Oracle.UNCOARSENED)
+    wrong = tried(COARSENED, replace(ORIGINAL, content="wrong everywhere"), feasible=False)
+    assert "elements wrong" in wrong.wrong[0]
+
+
+def test_nothing_vouches_for_the_uncoarsened_kernel_itself() -> None:
+    trial = tried(UNCOARSENED, ORIGINAL, feasible=False)
+    assert trial.oracle is Oracle.NOTHING
+
+
+def test_an_oracle_that_is_wrong_at_the_small_preset_is_none() -> None:
+    with pytest.raises(LaunchError, match="the uncoarsened kernel is wrong at preset test"):
+        tried(COARSENED, ORIGINAL, replace(ORIGINAL, content="wrong"), feasible=False)
+
+
+def test_an_oracle_that_does_not_build_is_none() -> None:
+    with pytest.raises(LaunchError, match="the uncoarsened kernel"):
+        tried(COARSENED, ORIGINAL, replace(ORIGINAL, content="does not build"), feasible=False)
+
+
+def test_a_workload_is_placed_once_per_local_size() -> None:
+    machine = PretendedMachine()
+    session = Session(machine, small_benchmark(feasible=True), "large", 0)
+    for slot, local_size in ((Slot.BASELINE, (8, 8)), (Slot.CANDIDATE, (8, 8)), (Slot.CANDIDATE, (32, 32))):
+        session.load(slot, Candidate(local_size), ORIGINAL)
+    session.load(Slot.CANDIDATE, Candidate((8, 8)), ORIGINAL)
+    assert len(machine.placed) == 2
+    assert session.time(METHOD).candidate == session.time(METHOD).baseline == (7, 7, 7)
+
+
+class RememberingExecutor(PretendedExecutor):
+    """Computes in two steps, by way of a buffer that is no output; lazy code leaves out the first."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__(workload)
+        self._original = dict(workload.buffers)
+        self._now = dict(workload.buffers)
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        def job() -> int:
+            if "lazy" not in str(code.content):
+                self._now["between"] = np.arange(4)
+            if "idle" not in str(code.content):
+                self._now["result"] = self._now["between"]
+            return 7
+
+        return job
+
+    def restore(self) -> None:
+        self._now["result"] = self._original["result"]
+
+    def reset(self) -> None:
+        self._now = dict(self._original)
+
+    def outputs(self) -> dict[str, Array]:
+        return {"result": self._now["result"]}
+
+
+class RememberingMachine(PretendedMachine):
+    def place(self, workload: Workload) -> Executor:
+        return RememberingExecutor(workload)
+
+
+def two_steps(*, with_reference: bool) -> Session:
+    buffers = {"between": np.full(4, -2), "result": np.full(4, -1)}
+    reference = (lambda: {"result": np.arange(4)}) if with_reference else None
+
+    def make_workload(*_arguments: object) -> Workload:
+        return Workload(buffers, (), ("result",), reference)
+
+    made = replace(small_benchmark(feasible=True), make_workload=make_workload)
+    return Session(RememberingMachine(), made, "large", 0)
+
+
+@pytest.mark.parametrize("with_reference", [True, False])
+def test_what_one_kernel_left_behind_does_not_make_another_one_right(*, with_reference: bool) -> None:
+    session = two_steps(with_reference=with_reference)
+    for text, wrong in (("right", 0), ("lazy", 1), ("right", 0)):
+        session.load(Slot.CANDIDATE, COARSENED, replace(ORIGINAL, content=text))
+        session.expect(Slot.CANDIDATE, ORIGINAL)
+        assert len(session.try_out(Slot.CANDIDATE).wrong) == wrong
+
+
+def test_an_oracle_that_writes_nothing_is_none() -> None:
+    session = two_steps(with_reference=False)
+    session.load(Slot.CANDIDATE, COARSENED, ORIGINAL)
+    with pytest.raises(LaunchError, match="leaves all outputs as they were"):
+        session.expect(Slot.CANDIDATE, replace(ORIGINAL, content="idle"))

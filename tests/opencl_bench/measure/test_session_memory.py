@@ -1,0 +1,86 @@
+"""How many workloads a session keeps: those that a kernel needs, and the latest others as far as they fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.session import Session, Slot
+from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.variant.coarsening import Configuration
+
+CODE = Code("opencl_c", "reduce", "")
+SMALL, MIDDLE, LARGE = (Candidate((extent,)) for extent in (32, 64, 128))
+
+
+class CountingExecutor:
+    """Loads whatever it is given; the rest isn't asked for here."""
+
+    def load(self, _code: Code, _coarsenings: Configuration, _binary: bytes | None = None) -> Job:
+        return lambda: 1
+
+    def restore(self) -> None:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        raise NotImplementedError
+
+    def outputs(self) -> dict[str, Array]:
+        raise NotImplementedError
+
+    def violated(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def flush_caches(self) -> None:
+        raise NotImplementedError
+
+
+class CountingMachine:
+    """Counts the workloads that are placed on it."""
+
+    def __init__(self) -> None:
+        self.placed = 0
+
+    def place(self, _workload: Workload) -> Executor:
+        self.placed += 1
+        return CountingExecutor()
+
+
+def placed_by(candidates: list[Candidate], kept_bytes: int) -> int:
+    machine = CountingMachine()
+    session = Session(machine, SUITE["reduce"], "test", 0, kept_bytes)
+    session.load(Slot.BASELINE, SMALL, CODE)
+    for candidate in candidates:
+        session.load(Slot.CANDIDATE, candidate, CODE)
+    return machine.placed
+
+
+@pytest.mark.parametrize(("kept_bytes", "placed"), [(1 << 30, 3), (0, 5)])
+def test_workloads_are_kept_as_far_as_they_fit(kept_bytes: int, placed: int) -> None:
+    assert placed_by([MIDDLE, SMALL, LARGE, MIDDLE, LARGE], kept_bytes) == placed
+
+
+def test_what_the_baseline_needs_is_always_kept() -> None:
+    assert placed_by([SMALL, MIDDLE, SMALL], 0) == 2
+
+
+class FullMachine(CountingMachine):
+    """Takes a third workload only after it has refused it."""
+
+    def place(self, workload: Workload) -> Executor:
+        executor = super().place(workload)
+        if self.placed == 3:
+            raise LaunchError("MEM_OBJECT_ALLOCATION_FAILURE")
+        return executor
+
+
+def test_what_does_not_fit_beside_those_that_wait_is_tried_without_them() -> None:
+    machine = FullMachine()
+    session = Session(machine, SUITE["reduce"], "test", 0)
+    for candidate in (SMALL, MIDDLE, LARGE, LARGE):
+        assert session.place(Slot.CANDIDATE, candidate)
+    assert machine.placed == 4
+    session.place(Slot.CANDIDATE, SMALL)
+    assert machine.placed == 5, "it had to make room"

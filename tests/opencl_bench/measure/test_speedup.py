@@ -1,0 +1,93 @@
+"""Timing: order of the runs, medians, intervals, ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import (
+    DeviceWorkload,
+    KernelChoice,
+    LaunchableKernel,
+    build_program,
+    kernels_of,
+)
+from coarsen.opencl_bench.measure.speedup import bootstrap_interval, measure, median, speedup
+from coarsen.opencl_bench.workloads.benchmark import Launch
+from coarsen.opencl_bench.workloads.lookup import SUITE
+
+
+def test_candidates_are_interleaved(queue: cl.CommandQueue) -> None:
+    choose = kernels_of(build_program(queue.context, SUITE["mt"]))
+    order: list[str] = []
+
+    def recorded(name: str) -> KernelChoice:
+        def get_kernel(launch: Launch) -> LaunchableKernel:
+            order.append(name)
+            return choose(launch)
+
+        return get_kernel
+
+    candidates = {"baseline": recorded("baseline"), "candidate": recorded("candidate")}
+    samples = measure(queue, SUITE["mt"].workload("test"), candidates, repetitions=3, warm_up=1)
+    assert order == ["baseline", "candidate"] * 4
+    assert {name: len(times) for name, times in samples.items()} == {"baseline": 3, "candidate": 3}
+    assert all(time > 0 for times in samples.values() for time in times)
+
+
+def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:
+    workload = SUITE["fastWalsh"].workload("test")
+    on_device = DeviceWorkload(queue, workload)
+    choose = kernels_of(build_program(queue.context, SUITE["fastWalsh"]))
+    on_device.execute(choose)
+    on_device.restore(workload.outputs)
+    on_device.execute(choose)
+    assert compare(on_device.outputs(), workload.expected(), workload) == []
+
+
+def test_no_repetition_is_refused(queue: cl.CommandQueue) -> None:
+    with pytest.raises(InvalidInputError, match="repetitions"):
+        measure(queue, SUITE["mt"].workload("test"), {}, repetitions=0)
+
+
+def test_median_of_even_number() -> None:
+    assert median([4, 1, 3, 2]) == 2.5
+
+
+def test_clear_difference_is_significant() -> None:
+    noise = np.random.default_rng(0).normal(0, 1, (2, 15))
+    result = speedup(list(200 + noise[0]), list(100 + noise[1]))
+    assert result.significant
+    assert result.low <= result.ratio <= result.high
+    assert result.ratio == pytest.approx(2, rel=0.02)
+    assert str(result).startswith("2.0")
+
+
+def test_tie_is_called_a_tie() -> None:
+    noise = np.random.default_rng(1).normal(0, 5, (2, 15))
+    result = speedup(list(100 + noise[0]), list(100 + noise[1]))
+    assert not result.significant
+    assert str(result).startswith("no significant difference")
+
+
+def test_equal_samples_are_a_tie() -> None:
+    assert not speedup([5, 6, 7], [5, 6, 7]).significant
+
+
+def test_interval_is_reproducible_and_grows_with_level() -> None:
+    baseline, candidate = [10.0, 12.0, 11.0, 13.0, 9.0], [5.0, 7.0, 6.0, 5.5, 6.5]
+    narrow, wide = bootstrap_interval(baseline, candidate, 0.5), bootstrap_interval(baseline, candidate, 0.99)
+    assert bootstrap_interval(baseline, candidate, 0.5) == narrow
+    assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
+    assert wide != narrow
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "level"), [([], [], 0.95), ([1.0], [1.0, 2.0], 0.95), ([1.0], [1.0], 1.0)]
+)
+def test_unusable_samples_are_refused(baseline: list[float], candidate: list[float], level: float) -> None:
+    with pytest.raises(InvalidInputError):
+        bootstrap_interval(baseline, candidate, level)

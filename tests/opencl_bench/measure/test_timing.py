@@ -1,0 +1,101 @@
+"""Baseline and candidate take turns, until their ratio is known well enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from coarsen.opencl_bench.measure.machine import Job
+from coarsen.opencl_bench.measure.timing import interleaved, timed_run
+from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.variant.coarsening import Configuration
+
+METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)
+
+
+class Runs:
+    """Two kernels whose durations are drawn from normal distributions."""
+
+    def __init__(self, spread: float) -> None:
+        self._generator = np.random.default_rng(7)
+        self._spread = spread
+        self.order: list[str] = []
+
+    def run(self, name: str, nanoseconds: float) -> Callable[[], int]:
+        def once() -> int:
+            self.order.append(name)
+            return int(self._generator.normal(nanoseconds, self._spread * nanoseconds))
+
+        return once
+
+
+def test_they_take_turns_after_the_warm_up() -> None:
+    runs = Runs(0.5)
+    timed = interleaved(runs.run("baseline", 1e6), runs.run("candidate", 1e6), METHOD)
+    assert runs.order == ["baseline", "candidate"] * (2 + 50)
+    assert len(timed.baseline) == len(timed.candidate) == 50
+
+
+def test_steady_times_stop_early_but_not_before_the_minimum() -> None:
+    runs = Runs(0.0)
+    timed = interleaved(runs.run("baseline", 2e6), runs.run("candidate", 1e6), METHOD)
+    assert len(timed.candidate) == METHOD.minimum_repetitions
+    assert set(timed.baseline) == {2_000_000}
+    assert set(timed.candidate) == {1_000_000}
+
+
+def test_how_narrow_is_enough_decides_how_long_it_takes() -> None:
+    def repetitions(width: float) -> int:
+        runs = Runs(0.05)
+        method = replace(METHOD, interval_width=width)
+        return len(interleaved(runs.run("baseline", 2e6), runs.run("candidate", 1e6), method).candidate)
+
+    assert repetitions(0.5) == METHOD.minimum_repetitions
+    assert METHOD.minimum_repetitions < repetitions(0.06) < METHOD.repetitions
+    assert repetitions(0.001) == METHOD.repetitions
+
+
+def test_durations_of_zero_are_no_reason_to_stop() -> None:
+    timed = interleaved(lambda: 0, lambda: 0, METHOD)
+    assert len(timed.candidate) == METHOD.repetitions
+
+
+class Recorder:
+    """An executor that writes down what is asked of it."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+        raise NotImplementedError
+
+    def restore(self) -> None:
+        self.calls.append("restore")
+
+    def reset(self) -> None:
+        self.calls.append("reset")
+
+    def outputs(self) -> dict[str, Array]:
+        return {}
+
+    def violated(self) -> tuple[str, ...]:
+        return ()
+
+    def flush_caches(self) -> None:
+        self.calls.append("flush")
+
+    def job(self) -> int:
+        self.calls.append("run")
+        return 1
+
+
+def test_outputs_are_put_back_before_each_run_and_caches_flushed_where_asked() -> None:
+    warm, cold = Recorder(), Recorder()
+    timed_run(warm, warm.job, METHOD)()
+    timed_run(cold, cold.job, replace(METHOD, cold_cache=True))()
+    assert warm.calls == ["restore", "run"]
+    assert cold.calls == ["restore", "flush", "run"]

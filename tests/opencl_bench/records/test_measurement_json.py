@@ -1,0 +1,102 @@
+"""Measurements as JSON: nothing is lost, and nothing malformed is taken."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from tests.opencl_bench.measurements import measurements, some_measurement
+
+
+@given(measurements())
+def test_nothing_is_lost(measurement: Measurement) -> None:
+    text = json.dumps(measurement_to_json(measurement), allow_nan=False)
+    read = measurement_from_json(json.loads(text))
+    assert read == measurement
+    assert read.key == measurement.key
+
+
+def changed(path: str, value: object) -> Callable[[dict[str, Any]], None]:
+    """Sets the field `a.b`."""
+    *parents, name = path.split(".")
+
+    def change(document: dict[str, Any]) -> None:
+        for parent in parents:
+            document = document[parent]
+        document[name] = value
+
+    return change
+
+
+MALFORMED = {
+    "key is another's": (changed("key", "0" * 64), "key '000000000000' is not that of its content"),
+    "content was changed": (changed("subject.seed", 1), "is not that of its content"),
+    "text for a number": (
+        changed("subject.seed", "1"),
+        "'seed' of the measurement's subject must be a whole number",
+    ),
+    "flag for a number": (changed("subject.seed", True), "must be a whole number"),
+    "number beyond 64 bits": (changed("subject.seed", 2**63), "at most 64 bits"),
+    "number for a flag": (changed("method.cold_cache", 1), "must be true or false"),
+    "not finite": (changed("compile_seconds", math.inf), "'compile_seconds' of the measurement must be a number"),
+    "unknown word": (changed("invalidity", "fine"), "must be one of correct, timeout"),
+    "unknown form": (changed("environment.form", "wasm"), "must be one of opencl_c, spirv, ptx"),
+    "unknown field": (changed("subject.colour", "red"), "subject has an unknown field 'colour'"),
+    "number for text": (changed("reason", 1), "must be text"),
+    "text with NUL": (changed("environment.device", "a\0b"), "must be text"),
+    "half a surrogate pair": (changed("environment.device", "\ud800"), "must be text"),
+    "text for a list": (changed("subject.build_options", "-g"), "must be a list"),
+    "no pairs": (changed("subject.size", [["n", 1, 2]]), "must be a list of pairs"),
+    "object for a list": (changed("nanoseconds", {}), "must be a list"),
+    "no object": (changed("method", []), "method is not a JSON object"),
+    "configuration without local size": (changed("candidate", {}), "not a configuration"),
+    "configuration that is none": (changed("candidate", 1), "not a configuration"),
+    "infinite local size": (changed("candidate.local_size", [math.inf]), "not a configuration"),
+    "factor of 1": (changed("candidate.coarsenings", [[1, 0, 1]]), "normal form"),
+    "local time": (changed("started_at", "2026-11-20T12:00:00"), "no time in UTC"),
+    "no time": (changed("started_at", "yesterday"), "no time in UTC"),
+    "correct without times": (changed("nanoseconds", []), "is correct and has 0 times"),
+    "failed with times": (changed("invalidity", "timeout"), "is timeout and has 5 times"),
+    "fewer of the baseline": (changed("baseline_nanoseconds", [1]), "not as many times of the baseline"),
+    "negative time": (changed("nanoseconds", [-1, 1, 1, 1, 1]), "negative time"),
+    "field missing": (lambda document: document.pop("reason"), "has no field 'reason'"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), MALFORMED.values(), ids=MALFORMED)
+def test_malformed(change: Callable[[dict[str, Any]], None], message: str) -> None:
+    document = copy.deepcopy(measurement_to_json(some_measurement()))
+    change(document)
+    with pytest.raises(InvalidInputError) as caught:
+        measurement_from_json(document)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 1])
+def test_what_is_no_object(value: object) -> None:
+    with pytest.raises(InvalidInputError, match="the measurement is not a JSON object"):
+        measurement_from_json(value)
+
+
+def test_what_could_not_be_read_back_is_not_written() -> None:
+    with pytest.raises(InvalidInputError, match="times of the baseline"):
+        measurement_to_json(some_measurement(nanoseconds=(1, 2)))
+
+
+def test_reasons_are_one_line() -> None:
+    failed = some_measurement(invalidity=Invalidity.COMPILE, reason="1 error:\n\t\0bad\ud800  token\x1b[0m\n")
+    assert failed.reason == "1 error: bad token [0m"
+
+
+def test_equal_methods_have_one_key() -> None:
+    assert some_measurement(method=Method(timeout_multiple=10)).key == some_measurement(method=Method()).key

@@ -1,0 +1,168 @@
+"""What all figures of measurements promise a reader: their type, their titles, the sizes they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from coarsen.opencl_bench.reporting.figures.draw_curves import columns_for, draw_curves
+from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
+from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
+from coarsen.opencl_bench.reporting.figures.draw_violins import draw_violins
+from coarsen.opencl_bench.reporting.figures.findings import curves_finding, portability_finding, violins_finding
+from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
+from coarsen.opencl_bench.reporting.numbers.curves import curve_points, series_order
+from coarsen.opencl_bench.reporting.numbers.portability import transfers
+from coarsen.opencl_bench.reporting.numbers.violins import violin_points
+from tests.opencl_bench.reporting.figures.samples import (
+    INTEL,
+    NVIDIA,
+    POCL,
+    frame_of,
+    row,
+    sweep_frame,
+)
+from tests.opencl_bench.reporting.figures.writing import texts, written
+
+DRAWINGS = (draw_curves, draw_violins, draw_hinton, draw_portability)
+NVIDIA_PTX = NVIDIA | {"platform": "NVIDIA CUDA driver"}
+LONG = "a_kernel_whose_name_is_longer_than_any_page_is_wide_and_then_some"
+
+
+@pytest.fixture(scope="module")
+def four_devices() -> pd.DataFrame:
+    """The suite on four devices, of which two had other problem sizes."""
+    rows = sweep_frame((POCL, INTEL, NVIDIA, NVIDIA_PTX))
+    rows.loc[rows["device"] == NVIDIA["device"], "preset"] = "gpu"
+    return rows
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_no_type_is_too_small_for_print(
+    draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
+) -> None:
+    figure = draw(four_devices)
+    assert min(text.get_fontsize() for text in texts(figure)) >= SMALLEST_SIZE
+    assert figure.get_size_inches()[0] <= PAGE_WIDTH + 0.01
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_devices_of_different_sizes_stand_side_by_side(
+    draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
+) -> None:
+    text = written(draw(four_devices))
+    assert (
+        "Problem sizes differ: preset gpu on NVIDIA H200 (OpenCL) and NVIDIA H200 (PTX); "
+        "preset test on AMD EPYC (Intel) and AMD EPYC (PoCL)."
+    ) in text
+    assert ("What is lost may be lost to the sizes as well." in text) == (draw is draw_portability)
+
+
+def test_the_same_sizes_need_no_word() -> None:
+    rows = [row("mt", 2, preset="cpu"), row("mt", 2, preset="cpu", **POCL), row("nbody", 2, preset="gpu")]
+    assert "Problem sizes" not in written(draw_curves(frame_of(rows)))
+
+
+def test_a_long_name_is_cut_rather_than_small() -> None:
+    figure = draw_curves(frame_of([row(LONG, 2, 2.0), *(row(name, 2) for name in "bcd")]))
+    title = figure.axes[0].title
+    assert title.get_fontsize() == SMALLEST_SIZE and title.get_text().endswith("…")
+    assert LONG.startswith(title.get_text()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("kernels", "columns"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 3), (8, 4), (9, 5), (12, 4), (17, 5)]
+)
+def test_panels_leave_few_places_empty(kernels: int, columns: int) -> None:
+    assert columns_for(kernels) == columns
+
+
+def test_devices_whose_names_end_in_a_number_are_in_the_order_of_letters() -> None:
+    names = ["stride 32", "NVIDIA GTX 480", "dimension 1", "AMD Radeon HD 5900", "stride 8"]
+    assert sorted(names, key=series_order) == [
+        *("dimension 1", "stride 8", "stride 32", "AMD Radeon HD 5900", "NVIDIA GTX 480"),
+    ]
+
+
+def test_few_kernels_on_many_devices_stand_side_by_side() -> None:
+    rows = frame_of([row("mt", 2, 2.0, **place) for place in (POCL, INTEL, NVIDIA)])
+    panels = draw_violins(rows).axes
+    assert len({round(axes.get_position().y0, 3) for axes in panels}) == 1
+    wide = [axes for axes in draw_violins(sweep_frame((POCL, INTEL))).axes if axes.get_title(loc="left")]
+    assert len({round(axes.get_position().x0, 3) for axes in wide}) == 1
+
+
+@pytest.mark.parametrize("places", [(INTEL,), (POCL, INTEL), (POCL, INTEL, NVIDIA, NVIDIA_PTX)])
+def test_cells_are_square(places: tuple[dict[str, str], ...]) -> None:
+    figure = draw_hinton(sweep_frame(places))
+    figure.draw_without_rendering()
+    for axes in (axes for axes in figure.axes if axes.axison):
+        box = axes.get_window_extent()
+        width, height = (abs(high - low) for low, high in (axes.get_xlim(), axes.get_ylim()))
+        assert box.width / width == pytest.approx(box.height / height, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "by", "finding"),
+    [
+        (
+            [row("mt", 2, 2.0), row("mt", 2, None, **POCL), row("mt", 2, 0.5, **NVIDIA)],
+            "device",
+            "Coarsening makes mt 2.00 times as fast on AMD EPYC (Intel) at factor 2, and does not help it on "
+            "NVIDIA H200 (OpenCL); mt has no result on AMD EPYC (PoCL)",
+        ),
+        ([row("mt", 2, None)], "device", "mt has no result on AMD EPYC (Intel)"),
+        (
+            [row("mt", 2, 1.004, low=1.003, high=1.005)],
+            "device",
+            "Coarsening makes mt 1.004 times as fast on AMD EPYC (Intel) at factor 2",
+        ),
+        (
+            [row("mt", 2, 1.5), row("mt", 4, 3.0, stride="8")],
+            "stride",
+            "Coarsening makes mt 3.00 times as fast on AMD EPYC (Intel) at factor 4 with stride 8",
+        ),
+        (
+            [row("mt", 2, 3.0, dimension="1")],
+            "dimension",
+            "Coarsening makes mt 3.00 times as fast on AMD EPYC (Intel) at factor 2 along dimension 1",
+        ),
+        (
+            [row("mt", 2, 0.5), row("nbody", 2, 1.0)],
+            "device",
+            "Coarsening helps none of 2 kernels on AMD EPYC (Intel)",
+        ),
+        (
+            [row("mt", 2, 2.0), row("nbody", 2, None), row("reduce", 2, 2.0, stride="8")],
+            "stride",
+            "Coarsening helps 2 of 3 kernels (1 without a result) on AMD EPYC (Intel): stride 1 is best for 1 "
+            "(1 with no other to choose) and stride 8 for 1 (1 with no other to choose)",
+        ),
+    ],
+)
+def test_titles_of_odd_curves(rows: list[dict[str, object]], by: str, finding: str) -> None:
+    points = curve_points(frame_of(rows), by)  # type: ignore[arg-type]
+    assert curves_finding(points, by) == finding  # type: ignore[arg-type]
+
+
+def test_no_share_is_rounded_to_all_or_none() -> None:
+    many = [row("mt", 2, 2.0 if count else 0.5, definitions=f"A={count}") for count in range(300)]
+    assert violins_finding(violin_points(frame_of(many))).startswith("Over 99 % of the measured")
+    few = [row("mt", 2, 0.5 if count else 2.0, definitions=f"A={count}") for count in range(300)]
+    assert violins_finding(violin_points(frame_of(few))).startswith("Under 1 % of the measured")
+
+
+def test_titles_of_few_transfers() -> None:
+    one = [row("mt", 2, 2.0), row("mt", 2, 2.0, **POCL), row("mt", 4, 4.0, **POCL)]
+    assert portability_finding(transfers(frame_of(one))) == (
+        "With another device's best configuration mt keeps 50 % of a device's own best speed-up; "
+        "1 of 2 could not be compared"
+    )
+    several = [*one, row("mt", 4, 1.0)]
+    assert portability_finding(transfers(frame_of(several))) == (
+        "With another device's best configuration mt keeps 50 % of a device's own best speed-up (geometric mean), "
+        "at worst 50 %"
+    )

@@ -1,0 +1,221 @@
+"""What the page says is what the results, the model and the pipeline say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import coarsen
+from coarsen import processes
+from coarsen.opencl_bench import Results, find_benchmark
+from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.reporting.page.answers import CHANGED
+from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Report
+from coarsen.opencl_bench.reporting.page.extract import LEARNED, report_of
+from coarsen.opencl_bench.reporting.page.pairs import MOST_LINES, OTHER, SAME
+from coarsen.variant.coarsening import Coarsening
+from tests.opencl_bench.reporting.figures.samples import POCL
+from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
+from tests.opencl_bench.reporting.page.conftest import section_of
+
+POCL_SLUG, OPENCL_SLUG, PTX_SLUG = "amd-epyc-pocl", "nvidia-h200-opencl", "nvidia-h200-ptx"
+
+
+def test_devices_at_their_own_presets(report: Report, results: Results) -> None:
+    assert [(place.slug, place.preset) for place in report.places] == [
+        (POCL_SLUG, "cpu"),
+        (OPENCL_SLUG, "gpu"),
+        (PTX_SLUG, "gpu"),
+    ]
+    assert report.rows == len(results) == sum(sum(place.endings.values()) for place in report.places)
+    for place in report.places:
+        own = [row for row in results.measurements if row.subject.preset == place.preset]
+        assert Counter(row.invalidity.value for row in own)["correct"] >= place.endings["correct"] > 0
+    assert {place.measured for place in report.places} == {1, 2}  # sobel has no PTX form
+
+
+def test_the_page_names_no_folders_of_its_maker(report: Report) -> None:
+    assert report.origin == "pocl.parquet and h200.parquet"
+
+
+def test_a_device_that_is_given_two_forms_of_code_is_one_device(report: Report) -> None:
+    assert (report.devices, len(report.places)) == (2, 3)
+
+
+def test_in_several_processes_the_same(report: Report, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "FEW", 1)
+    assert report_of(results, processes=2) == report
+
+
+def test_the_best_are_those_of_the_results(report: Report, results: Results) -> None:
+    table = results.only(preset="cpu").best().set_index("benchmark")
+    for name in ("sobel", "spmv"):
+        best = next(each for each in section_of(report, name).best if each.place == POCL_SLUG)
+        row = table.loc[name]
+        assert best.speedup is not None
+        assert (best.speedup.ratio, best.speedup.low, best.speedup.high) == (row.speedup, row.low, row.high)
+        assert (best.configuration, best.baseline, best.failed) == (row.configuration, row.baseline, row.failed)
+        assert best.is_confirmed
+
+
+def test_choices_are_the_models_and_their_speedups_the_measured_ones(report: Report, results: Results) -> None:
+    benchmark = find_benchmark("spmv")
+    own = benchmark.preset("cpu").local_size
+    predicted = coarsen.predict(benchmark.kernel_file, device="pocl", local_size=own).factor
+    curves = results.only(preset="cpu", benchmarks=["spmv"]).curves().curves
+    speedup = {1: 1.0, **curves[0].speedup}
+    choice = next(each for each in section_of(report, "spmv").choices if each.place == POCL_SLUG)
+    assert choice.factor == predicted
+    assert choice.speedup is not None
+    assert choice.speedup.ratio == pytest.approx(speedup[predicted])
+    assert (choice.best_factor, choice.best_speedup.ratio) == max(speedup.items(), key=lambda entry: entry[1])
+    assert choice.share == pytest.approx(speedup[predicted] / max(speedup.values()))
+    assert choice.best_speedup.low <= choice.best_speedup.ratio <= choice.best_speedup.high
+
+
+def test_choices_along_each_dimension(report: Report) -> None:
+    found = {(choice.place, choice.dimension) for choice in section_of(report, "sobel").choices}
+    assert found == {(POCL_SLUG, 0), (POCL_SLUG, 1), (OPENCL_SLUG, 0), (OPENCL_SLUG, 1)}
+    assert all("abstains" in choice.note and choice.factor == 1 for choice in section_of(report, "sobel").choices)
+
+
+def test_curves_mark_best_and_chosen(report: Report) -> None:
+    spmv = section_of(report, "spmv")
+    assert [chart.slug for chart in spmv.charts] == ["overall", "dimension-0"]
+    own = next(curve for curve in spmv.charts[1].curves if curve.place == POCL_SLUG)
+    choice = next(each for each in spmv.choices if each.place == POCL_SLUG)
+    assert [point.factor for point in own.points if point.is_best] == [choice.best_factor]
+    assert [point.factor for point in own.points if point.is_chosen] == [choice.factor]
+    assert {point.state for curve in spmv.charts[0].curves for point in curve.points} <= {
+        MEASURED,
+        EXCLUDED,
+        FAILED,
+    }
+
+
+def test_failures_are_grouped_by_reason(report: Report, results: Results) -> None:
+    failures = next(each for each in section_of(report, "sobel").failures if each.place == PTX_SLUG)
+    assert {group.ending for group in failures.tried} == {"not compiled"}
+    rows = results.only(devices=["NVIDIA CUDA driver"], benchmarks=["sobel"]).measurements
+    stored = {str(row.candidate) for row in rows if row.invalidity is Invalidity.COMPILE}
+    assert {text for group in failures.tried for text in group.configurations} == stored
+    excluded = sum(row.invalidity is Invalidity.CONSTRAINTS for row in rows)
+    assert sum(len(group.configurations) for group in failures.excluded) == excluded
+
+
+def test_code_is_that_which_was_measured(report: Report) -> None:
+    pairs = section_of(report, "spmv").pairs
+    best = next(pair for pair in pairs if POCL_SLUG in pair.places)
+    assert SAME in best.remarks
+    assert OTHER not in {remark for pair in pairs for remark in pair.remarks}
+    assert best.configuration == str(Coarsening(8, 0, 32))
+    assert best.before is not None
+    marked = coarsen.explain(find_benchmark("spmv").kernel_file, dim=0)
+    assert [(line.number, line.text, line.gutter) for line in best.before.lines] == [
+        (line.number, line.text, line.marks.gutter) for line in marked.lines
+    ]
+    assert {"head", "region", "divergent", "uniform"} <= {line.look for line in best.before.lines}
+    assert best.before.legend == marked.legend
+    assert 0 < len(best.after.lines) <= MOST_LINES
+
+
+def test_remarks_are_honest(report: Report) -> None:
+    pocl = next(place for place in report.places if place.slug == POCL_SLUG)
+    assert any("replication alone" in remark for remark in pocl.remarks)
+    assert not any("Not verified" in remark for place in report.places for remark in place.remarks)
+    assert LEARNED not in report.remarks
+
+
+def test_other_code_and_another_kernel_are_told() -> None:
+    """The sample's hashes are of nothing."""
+    report = report_of(Results(tuple(two_devices()), "here"))
+    sgemm = section_of(report, "sgemm")
+    assert sgemm.source_note == CHANGED
+    assert {remark for pair in sgemm.pairs for remark in pair.remarks} == {OTHER}
+    nbody = next(place for place in report.places if place.slug == POCL_SLUG)
+    assert any(remark.endswith("independent reference: nbody") for remark in nbody.remarks)
+    assert any("not timed again" in remark for remark in nbody.remarks)
+
+
+@pytest.mark.parametrize("first", [OPENCL_SLUG, POCL_SLUG])
+def test_a_version_that_only_one_device_had_is_told(results: Results, first: str) -> None:
+    """Whichever device comes first."""
+    spmv = results.only(benchmarks=["spmv"]).measurements
+    ordered = sorted(spmv, key=lambda row: ("H200" in row.environment.device) != (first == OPENCL_SLUG))
+    old = [replace(row, subject=replace(row.subject, ir_hash="0" * 64)) for row in ordered[:3]]
+    kept = [row for row in ordered[3:] if row.environment != ordered[0].environment]
+    (kernel,) = report_of(Results((*old, *kept), "here")).kernels
+    assert kernel.source_note == CHANGED
+
+
+def test_a_kernel_that_is_not_known() -> None:
+    rows = [compared(factor, 100 // factor, benchmark="mine", **POCL) for factor in (1, 2)]
+    (kernel,) = report_of(Results(tuple(rows), "here")).kernels
+    assert "'mine' is not in the suite" in kernel.source_note
+    assert kernel.source_note.endswith("--kernels names the folder that has its description (NAME.toml)")
+    assert (kernel.pairs, kernel.original) == ((), None)
+    assert [(choice.factor, choice.share, choice.best_factor) for choice in kernel.choices] == [(None, None, 2)]
+
+
+DESCRIPTION = """\
+file = "mine.cl"
+kernel = "mine"
+outputs = ["out"]
+build_options = ["-cl-std=CL2.0"]
+[ndrange]
+global_size = ["n"]
+local_size = [64]
+[sizes.test]
+n = 256
+[[arguments]]
+name = "out"
+buffer = "int"
+elements = "n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "refusal"), [("get_local_id(0)", ""), ("work_group_all(get_local_id(0) > 3)", "[collective]")]
+)
+def test_a_kernel_that_a_folder_describes(value: str, refusal: str, tmp_path: Path) -> None:
+    text = f"kernel void mine(global int *out) {{\n    out[get_global_id(0)] = {value};\n}}\n"
+    (tmp_path / "mine.cl").write_text(text)
+    (tmp_path / "mine.toml").write_text(DESCRIPTION)
+    rows = [compared(factor, 100 // factor, benchmark="mine", **POCL) for factor in (1, 2)]
+    (kernel,) = report_of(Results(tuple(rows), "here"), tmp_path).kernels
+    assert kernel.source_note == CHANGED
+    assert kernel.pairs[0].after.refusal.endswith(refusal)
+    assert bool(kernel.pairs[0].after.refusal) == (kernel.pairs[0].before is None) == bool(refusal)
+    assert kernel.choices[0].note.startswith("can't be coarsened: ") == bool(refusal)
+
+
+def test_the_source_of_a_kernel_that_nothing_coarsens() -> None:
+    rows = [compared(factor, 100 * factor, benchmark="mvCoal", **POCL) for factor in (1, 2)]
+    (kernel,) = report_of(Results(tuple(rows), "here")).kernels
+    assert kernel.pairs == ()
+    assert kernel.original is not None
+    assert "divergent" in {line.look for line in kernel.original.lines}
+
+
+def test_one_device_at_two_presets() -> None:
+    rows = [compared(factor, 100 // factor, preset=preset) for factor in (1, 2) for preset in ("cpu", "test")]
+    report = report_of(Results(tuple(rows), "here"))
+    assert len({place.name for place in report.places}) == 2
+    assert [place.name.rpartition(", ")[2] for place in report.places] == ["preset cpu", "preset test"]
+
+
+def test_kernels_are_in_the_order_of_their_numbers() -> None:
+    names = ("k-10", "K-9", "a", "k-9b")
+    rows = [compared(1, 100, benchmark=name) for name in names]
+    report = report_of(Results(tuple(rows), "here"))
+    assert [kernel.name for kernel in report.kernels] == ["a", "K-9", "k-9b", "k-10"]
+
+
+def test_nothing_compared_yet() -> None:
+    rows = [compared(1, 100, role=Role.SELECTION, oracle=Oracle.NOTHING)]
+    report = report_of(Results(tuple(rows), "here"))
+    assert (report.kernels[0].charts, report.kernels[0].choices) == ((), ())
+    assert report.places[0].speedup is None

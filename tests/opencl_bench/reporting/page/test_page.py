@@ -1,0 +1,155 @@
+"""The page's text: self-contained, well-formed, and safe whatever names and reasons say."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench import Results, write_report
+from coarsen.opencl_bench.records.measurement import Oracle
+from coarsen.opencl_bench.reporting.page.content import Report
+from coarsen.opencl_bench.reporting.page.extract import report_of
+from coarsen.opencl_bench.reporting.page.page import page_of
+from coarsen.opencl_bench.reporting.page.slugs import slugs
+from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
+
+NASTY = "</script><script>alert('1')</script><img src=x onerror=\"alert(2)\">&amp;"
+VOID = {"meta", "input", "br", "img", "link"}
+
+
+class Seen(HTMLParser):
+    """Elements with their attributes, texts of scripts and styles, and whether every element was closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.raw: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("script", "style"):
+            self.raw.append((self.open[-1], data))
+
+
+@pytest.fixture(scope="module")
+def seen(html: str) -> Seen:
+    return Seen(html)
+
+
+def test_every_element_is_closed_and_every_name_stands_once(seen: Seen) -> None:
+    assert seen.open == []
+    names = Counter(attributes["id"] for _, attributes in seen.elements if "id" in attributes)
+    assert set(names.values()) == {1}
+    for _, attributes in seen.elements:
+        target = attributes.get("href", "#shown")
+        assert target.startswith("#") and target[1:] in names
+        assert attributes.get("aria-labelledby", "shown") in names
+
+
+def test_nothing_is_loaded_from_elsewhere(html: str, seen: Seen) -> None:
+    assert not {"src", "srcset", "action", "data", "style"} & {
+        name for _, found in seen.elements for name in found
+    }
+    assert not any(name.startswith("on") for _, found in seen.elements for name in found)
+    assert "http://" not in html and "https://" not in html and "@import" not in html and "url(" not in html
+    assert {tag for tag, _ in seen.elements}.isdisjoint({"link", "img", "iframe", "object", "embed", "base"})
+
+
+def test_the_policy_lets_nothing_in_but_the_pages_own_style_and_script(seen: Seen) -> None:
+    policy = next(found["content"] for tag, found in seen.elements if found.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    style, _, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in seen.raw)
+    assert f"style-src 'sha256-{style}'" in policy
+    assert f"script-src 'sha256-{script}'" in policy
+
+
+def test_landmarks_language_title_and_headings(html: str, seen: Seen) -> None:
+    tags = [tag for tag, _ in seen.elements]
+    assert all(tags.count(tag) == 1 for tag in ("header", "main", "footer", "nav", "aside", "form", "h1"))
+    assert ("html", {"lang": "en"}) in seen.elements
+    assert "<title>coarsen: 2 kernels on 2 devices in 3 ways</title>" in html
+    levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
+    assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
+
+
+def test_the_numbers_can_be_read_by_programs(seen: Seen, report: Report) -> None:
+    numbers = json.loads(next(text for tag, text in seen.raw if tag == "script"))
+    assert [kernel["name"] for kernel in numbers["kernels"]] == ["sobel", "spmv"]
+    assert numbers["devices"][0]["speedup"] == report.places[0].speedup
+
+
+@pytest.fixture(scope="module")
+def nasty() -> str:
+    """The page of a kernel, a device and reasons that are pieces of HTML."""
+    rows = [
+        compared(1, 100, benchmark=NASTY, device=NASTY),
+        compared(2, 0, benchmark=NASTY, device=NASTY, reason=NASTY),
+        compared(4, 50, benchmark=NASTY, device=NASTY),
+    ]
+    return page_of(report_of(Results(tuple(rows), NASTY)))
+
+
+def test_names_and_reasons_are_text(nasty: str, seen: Seen) -> None:
+    found = Seen(nasty)
+    assert found.open == []
+    assert "img" not in {tag for tag, _ in found.elements}
+    assert [tag for tag, _ in found.elements].count("script") == 2
+    numbers = json.loads(next(text for tag, text in found.raw if tag == "script"))
+    assert numbers["kernels"][0]["name"] == NASTY
+    assert nasty.count("onerror=") > 3  # it is shown, as text
+
+
+@pytest.mark.parametrize(
+    ("percent", "oracle", "tag"),
+    [
+        (150, Oracle.NOTHING, "is the original"),
+        (50, Oracle.NOTHING, "not verified"),
+        (50, Oracle.UNCOARSENED, "verified against the uncoarsened kernel"),
+        (50, Oracle.REFERENCE, None),
+    ],
+)
+def test_what_the_best_was_verified_against(percent: int, oracle: Oracle, tag: str | None) -> None:
+    rows = [compared(1, 100, oracle=oracle), compared(2, percent, oracle=oracle)]
+    table = page_of(report_of(Results(tuple(rows), "here"))).partition('id="best"')[2].partition("</table>")[0]
+    tags = {"is the original", "not verified", "verified against the uncoarsened kernel", "reference"}
+    assert {each for each in tags if each in table} == ({tag} if tag else set())
+
+
+def test_slugs_differ_and_need_no_escaping() -> None:
+    names = ["AMD EPYC (PoCL)", "amd epyc pocl", "µ±", "", "Größe", NASTY]
+    found = slugs(names)
+    assert len(set(found.values())) == len(names)
+    assert all(re.fullmatch("[a-z0-9-]+", slug) for slug in found.values())
+    assert found["AMD EPYC (PoCL)"] == "amd-epyc-pocl"
+
+
+def test_the_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    write_report(Results(tuple(two_devices()), "here"), path)
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InvalidInputError, match="it is a folder"):
+        write_report(Results(tuple(two_devices()), "here"), tmp_path)

@@ -1,0 +1,36 @@
+"""Results files of every format, told by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.results.exchange.files import READERS, WRITERS, read_results, write_results
+from coarsen.opencl_bench.results.exchange.lines import LineFile
+from tests.opencl_bench.measurements import several_measurements
+
+ROWS = several_measurements(3)
+
+
+@pytest.mark.parametrize("suffix", [*WRITERS, ".JSON"])
+def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
+    write_results(iter(ROWS), tmp_path / f"rows{suffix}")
+    assert read_results(tmp_path / f"rows{suffix}") == ROWS
+
+
+def test_a_packs_results_are_read(tmp_path: Path) -> None:
+    with LineFile(tmp_path / "results.jsonl") as lines:
+        for row in ROWS:
+            lines.add(row)
+    assert read_results(tmp_path / "results.jsonl") == ROWS
+    assert set(READERS) == {*WRITERS, ".jsonl"}
+
+
+def test_other_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"rows\.txt: the name .* ends in \.json, \.parquet or \.csv$"):
+        write_results(ROWS, tmp_path / "rows.txt")
+    with pytest.raises(InvalidInputError, match=r"ends in \.json, \.parquet, \.csv or \.jsonl$"):
+        read_results(tmp_path / "rows")
+    assert list(tmp_path.iterdir()) == []

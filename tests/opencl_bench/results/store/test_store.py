@@ -1,0 +1,164 @@
+"""What is put into a store comes out of it, once, in order, by the filter."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.results.store.database import BATCH, Store, open_store
+from coarsen.opencl_bench.results.store.filters import Filter
+from tests.opencl_bench.measurements import measurements, several_measurements, some_measurement
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(measurement=measurements())
+def test_nothing_is_lost(store: Store, measurement: Measurement) -> None:
+    store.replace(measurement)
+    found = store.find(measurement.key)
+    assert found == measurement
+    assert found.key == measurement.key
+
+
+def test_a_key_is_stored_once(store: Store) -> None:
+    first, second = some_measurement(), some_measurement(reason="another time", timed_seconds=9.0)
+    assert first.key == second.key
+    assert store.add(first)
+    assert not store.add(second)
+    assert list(store.measurements()) == [first]
+
+
+def test_replacing(store: Store) -> None:
+    first, other, second = (
+        some_measurement(),
+        some_measurement(seed=1),
+        some_measurement(invalidity=Invalidity.TIMEOUT),
+    )
+    store.add_all([first, other])
+    store.replace(second)
+    assert store.find(first.key) == second
+    assert store.find(other.key) == other
+    assert store.count() == 2
+
+
+def test_several_at_once(store: Store) -> None:
+    several = several_measurements(BATCH + 3)
+    assert store.add_all(several[:2]) == 2
+    assert store.add_all(iter(several)) == BATCH + 1
+    assert list(store.measurements()) == several
+
+
+def test_order(store: Store) -> None:
+    several = several_measurements(5)
+    for measurement in reversed(several):
+        store.add(measurement)
+    together = [some_measurement(preset="test", seed=seed) for seed in range(9)]
+    together.sort(key=lambda measurement: measurement.key)
+    store.add_all(reversed(together))
+    assert list(store.measurements()) == [*together, *several]
+
+
+def test_what_is_not_there(store: Store) -> None:
+    assert store.find("0" * 64) is None
+    assert store.find("") is None
+    assert list(store.measurements()) == []
+    assert store.count() == 0
+
+
+VARIANTS = {
+    "nbody": some_measurement(benchmark="nbody"),
+    "failed": some_measurement(invalidity=Invalidity.COMPILE),
+    "selection": some_measurement(role=Role.SELECTION, baseline=None),
+    "test": some_measurement(preset="test"),
+    "tahiti": some_measurement(device="Tahiti 100%_", vendor="AMD", platform="AMD APP", platform_version="2.0 X"),
+}
+FILTERS = [
+    (Filter(), {"nbody", "failed", "selection", "test", "tahiti"}),
+    (Filter(benchmark="nbody"), {"nbody"}),
+    (Filter(benchmark="n"), set()),
+    (Filter(preset="test"), {"test"}),
+    (Filter(role=Role.SELECTION), {"selection"}),
+    (Filter(invalidity=Invalidity.COMPILE), {"failed"}),
+    (Filter(device="tAHI"), {"tahiti"}),
+    (Filter(device="amd app"), {"tahiti"}),
+    (Filter(device="2.0 x"), {"tahiti"}),
+    (Filter(device="genuine"), {"nbody", "failed", "selection", "test"}),
+    (Filter(device="100%_"), {"tahiti"}),
+    (Filter(device="T%i"), set()),
+    (Filter(key_prefix=VARIANTS["test"].key[:9]), {"test"}),
+    (Filter(key_prefix=VARIANTS["test"].key.upper()), {"test"}),
+    (Filter(key_prefix="%"), set()),
+    (Filter(benchmark="sgemm", device="xeon", preset="cpu", role=Role.COMPARISON), {"failed"}),
+]
+
+
+def test_filters(store: Store) -> None:
+    store.add_all([*VARIANTS.values()])
+    for chosen, names in FILTERS:
+        found = {measurement.key for measurement in store.measurements(chosen)}
+        expected = {VARIANTS[name].key for name in names}
+        assert found == expected, chosen
+        assert store.count(chosen) == len(names), chosen
+
+
+def test_removing(store: Store) -> None:
+    store.add_all(VARIANTS.values())
+    assert store.remove(Filter(device="tahiti")) == 1
+    assert store.find(VARIANTS["tahiti"].key) is None
+    assert store.add(VARIANTS["tahiti"])
+    assert store.remove(Filter()) == len(VARIANTS)
+    assert store.count() == 0
+
+
+def test_what_could_not_be_read_back_is_not_stored(store: Store) -> None:
+    with pytest.raises(InvalidInputError, match="must be text"):
+        store.add(some_measurement(device="\0"))
+    assert store.count() == 0
+
+
+def test_identity(url: str, tmp_path: Path) -> None:
+    with open_store(url) as first, open_store(url) as again, open_store(str(tmp_path / "other.sqlite")) as other:
+        assert first.identity == again.identity != other.identity
+        assert str(uuid.UUID(first.identity)) == first.identity
+
+
+def test_the_location_opens_the_store_again(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    password = urlsplit(url).password
+    if password:
+        assert password not in store.location
+        monkeypatch.setenv("PGPASSWORD", password)
+    with open_store(store.location) as again:
+        assert again.identity == store.identity
+
+
+def test_writing_while_reading(store: Store) -> None:
+    several = several_measurements(4)
+    store.add_all(several[:3])
+    read = []
+    for measurement in store.measurements():
+        store.add(several[3])
+        read.append(measurement)
+    assert read == several[:3]
+    assert store.count() == 4
+
+
+def test_threads_may_share_a_store(store: Store) -> None:
+    several = several_measurements(30)
+    results: list[bool] = []
+
+    def write() -> None:
+        results.extend([store.add(measurement) for measurement in several])
+
+    threads = [threading.Thread(target=write) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (results.count(True), results.count(False)) == (30, 60)
+    assert list(store.measurements()) == several

@@ -1,0 +1,225 @@
+"""Packs run in processes of their own: rows arrive, failures are rows, nothing heavy is imported."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.results.exchange.lines import read_lines
+from coarsen.opencl_bench.run_pack import main
+from coarsen.opencl_bench.sweep.plan import Space
+from tests.opencl_bench.sweep.pack.small_pack import DEVICE, command, make_pack, run
+from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
+
+# What a machine that only measures doesn't have.
+ABSENT = (
+    *("alembic", "click", "distributed", "llvmlite", "matplotlib", "networkx", "pandas", "pyarrow", "rich"),
+    *("safetensors", "scipy", "sqlalchemy", "torch", "typer", "ziglang"),
+)
+BLOCKER = """\
+import sys
+
+
+class Blind:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.split(".")[0] in {absent!r} else self.finder.find_spec(name, path, target)
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+
+sys.meta_path[:] = [Blind(finder) for finder in sys.meta_path]
+"""
+
+
+def blocking(folder: Path, *absent: str) -> dict[str, str]:
+    """An environment in which no Python process has these packages."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCKER.format(absent=absent))
+    return {"PYTHONPATH": str(folder)}
+
+
+def test_rows_of_a_run_without_any_heavy_package(small_pack: Path, tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    finished = run(small_pack, output, environment=blocking(tmp_path / "site", *ABSENT))
+    assert finished.returncode == 0, finished.stderr
+    rows = read_lines(output)
+    assert {row.subject.benchmark for row in rows} == {"reduce", "mvCoal"}
+    endings = Counter(row.invalidity for row in rows)
+    assert set(endings) <= {Invalidity.CORRECT, Invalidity.CONSTRAINTS} and endings[Invalidity.CONSTRAINTS]
+    assert {row.oracle for row in rows if row.invalidity is Invalidity.CORRECT} == {Oracle.REFERENCE}
+    assert [row.role for row in rows[:2]] == [Role.SELECTION] * 2
+    assert rows[-1].role is Role.CONFIRMATION
+    names = [name for name, _ in rows[0].environment.versions]
+    assert names == ["coarsen", "llvmlite", "transform", "pyopencl"]
+    assert finished.stdout.count(" measured in ") == 2
+
+
+def test_a_second_run_measures_nothing_again(small_pack: Path, tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    assert run(small_pack, output, "--benchmark", "reduce").returncode == 0
+    first = output.read_bytes()
+    again = run(small_pack, output, "--benchmark", "reduce")
+    assert again.returncode == 0 and "; 0 measured in " in again.stdout
+    assert output.read_bytes() == first
+
+
+def test_a_synthetic_kernel_whose_best_is_not_confirmed(tmp_path: Path) -> None:
+    make_pack(tmp_path / "pack", "synthetic-0-118", space=Space((1, 2), (1,)))
+    output = tmp_path / "results.jsonl"
+    finished = run(tmp_path / "pack", output, "--no-confirmation")
+    assert finished.returncode == 0, finished.stderr
+    rows = read_lines(output)
+    assert [row.role for row in rows] == [Role.SELECTION, Role.COMPARISON, Role.COMPARISON]
+    assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
+    assert {row.subject.benchmark for row in rows} == {"synthetic-0-118"}
+    assert [row.oracle for row in rows if row.candidate.coarsenings] == [Oracle.UNCOARSENED]
+    assert run(tmp_path / "pack", output).returncode == 0
+    assert [row.role for row in read_lines(output)[3:]] == [Role.CONFIRMATION]
+
+
+def test_killed_and_continued(small_pack: Path, tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    process = subprocess.Popen(command(small_pack, output), stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (output.exists() and output.read_bytes().count(b"\n") >= 2):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with output.open("ab") as file:
+        file.write(b'{"key": "a row that was being writ')
+    kept = {row.key for row in read_lines(output)}
+    finished = run(small_pack, output)
+    assert finished.returncode == 0, finished.stderr
+    rows = read_lines(output)
+    assert kept < {row.key for row in rows}
+    assert output.read_bytes().count(b"\n") == len(rows), "no row is there twice"
+    assert finished.stdout.count(" over uncoarsened") == 2
+
+
+def test_failures_are_rows(small_pack: Path, tmp_path: Path) -> None:
+    """A candidate that was not compiled, one that the device's compiler refuses, one with wrong results."""
+    pack = Path(shutil.copytree(small_pack, tmp_path / "pack"))
+    plan = json.loads((pack / "plan.json").read_text())
+    sweep = next(sweep for sweep in plan["sweeps"] if sweep["benchmark"] == "reduce")
+    plan["sweeps"] = [sweep]
+    coarsened = [c for c in sweep["candidates"] if c["candidate"]["coarsenings"] and "code" in c]
+    del coarsened[0]["code"]
+    coarsened[0] |= {"invalidity": "compile", "failure": "refused here"}
+    replaced = coarsened[1]["code"]
+    coarsened[1]["code"] = _other_code(pack, plan, replaced, "kernel void reduce( {")
+    entries = [c for c in sweep["candidates"] if c["candidate"] == {**c["candidate"], "local_size": [128]}]
+    wrong = next(c for c in entries if not c["candidate"]["coarsenings"])
+    nothing = "kernel void reduce(global uint4 *a, global uint4 *b, local uint4 *c) { }"
+    wrong["code"] = _other_code(pack, plan, wrong["code"], nothing)
+    (pack / "plan.json").write_text(json.dumps(plan))
+
+    output = tmp_path / "results.jsonl"
+    finished = run(pack, output)
+    assert finished.returncode == 0, finished.stderr
+    rows = [row for row in read_lines(output) if row.role is Role.COMPARISON]
+    reasons = {row.invalidity: row.reason for row in rows if row.invalidity is not Invalidity.CORRECT}
+    compile_reasons = {row.reason for row in rows if row.invalidity is Invalidity.COMPILE}
+    assert "refused here" in compile_reasons and len(compile_reasons) == 2
+    assert "elements wrong" in reasons[Invalidity.CORRECTNESS]
+    assert any(row.invalidity is Invalidity.CORRECT for row in rows)
+
+
+def _other_code(pack: Path, plan: dict[str, dict[str, object]], replaced: str, content: str) -> str:
+    """Put a code into a pack, with the options of another."""
+    from coarsen.opencl_bench.records.candidate import Code
+
+    entry = plan["codes"][replaced]
+    assert isinstance(entry, dict)
+    code = Code("opencl_c", entry["kernel"], content, tuple(entry["options"]))
+    (pack / "code" / f"{code.hash}.cl").write_text(content)
+    plan["codes"][code.hash] = entry
+    return code.hash
+
+
+def test_a_benchmark_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "scale.cl").write_text(SCALE)
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    finished = run(tmp_path / "pack", tmp_path / "results.jsonl", environment=blocking(tmp_path / "site", *ABSENT))
+    assert finished.returncode == 0, finished.stderr
+    rows = read_lines(tmp_path / "results.jsonl")
+    assert {row.oracle for row in rows if row.candidate.coarsenings and row.nanoseconds} == {Oracle.UNCOARSENED}
+
+
+def test_no_time_at_all(small_pack: Path, tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    finished = run(small_pack, output, "--minutes", "0")
+    assert finished.returncode == 0
+    assert finished.stdout.count("the next run goes on from here") == 2
+    assert len(read_lines(output)) == 2
+
+
+def test_bad_input_is_one_line(small_pack: Path, tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    for options, message in (
+        (("--device", "nonesuch"), "no OpenCL device is called 'nonesuch'"),
+        (("--form", "spirv"), "the pack has no code of the form spirv"),
+        (("--benchmark", "sgem"), "the pack has no benchmark 'sgem'; it has mvCoal, reduce"),
+        (("--cuda", "--device", "0:0"), "a CUDA device is called by its number, not '0:0'"),
+    ):
+        finished = run(small_pack, output, *options)
+        assert finished.returncode == 2
+        assert finished.stderr == f"error: {message}\n" or message in finished.stderr.splitlines()[-1]
+        assert len(finished.stderr.splitlines()) == 1, finished.stderr
+    assert run(tmp_path / "nowhere", output).stderr.startswith("error: ")
+
+
+def test_a_pack_of_another_version_is_refused(small_pack: Path, tmp_path: Path) -> None:
+    """Its rows would say that the other version made the inputs."""
+    pack = Path(shutil.copytree(small_pack, tmp_path / "pack"))
+    plan = json.loads((pack / "plan.json").read_text())
+    plan["versions"]["coarsen"] = "0.0.1"
+    (pack / "plan.json").write_text(json.dumps(plan))
+    finished = run(pack, tmp_path / "results.jsonl")
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: the pack was made by coarsen 0.0.1, and this is ")
+
+
+def test_a_benchmark_that_was_changed_in_the_pack_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scale.cl").write_text(SCALE)
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    packed = tmp_path / "pack" / "benchmarks" / "0" / "scale.toml"
+    packed.write_text(packed.read_text().replace("uniform(-1, 1)", "uniform(-1, 2)"))
+    finished = run(tmp_path / "pack", tmp_path / "results.jsonl")
+    assert (finished.returncode, finished.stderr) == (2, "error: scale is not what the pack was made with\n")
+
+
+def test_a_full_disk_is_one_line(
+    small_pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("coarsen.opencl_bench.results.exchange.lines.os.fsync", fail)
+    output = str(tmp_path / "results.jsonl")
+    assert main([str(small_pack), "-o", output, "--device", DEVICE, "--benchmark", "reduce"]) == 2
+    assert capsys.readouterr().err == f"error: {output}: can't be written: No space left on device\n"
+
+
+def test_cuda_needs_no_opencl(small_pack: Path, tmp_path: Path) -> None:
+    """As far as that can be seen without NVIDIA's driver: nothing asks for PyOpenCL before cuda-bindings."""
+    site = blocking(tmp_path / "site", *ABSENT, "pyopencl", "platformdirs", "pytools", "cuda")
+    finished = run(small_pack, tmp_path / "results.jsonl", "--cuda", "--device", "0", environment=site)
+    assert finished.returncode == 2
+    assert finished.stderr == "error: there is no cuda-bindings here (No module named 'cuda')\n"

@@ -1,0 +1,165 @@
+"""What a pack holds, and what it says about what it doesn't hold."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.sweep.pack.plan import PackedCandidate, PackedSweep
+from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
+from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
+from coarsen.opencl_bench.sweep.pack.writing import write_pack
+from coarsen.opencl_bench.sweep.points import Point
+from coarsen.variant.coarsening import Coarsening
+from tests.opencl_bench.sweep.pack.small_pack import make_pack, request
+
+SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
+SCALE_FILE = """\
+file = "scale.cl"
+kernel = "scale"
+outputs = ["values"]
+
+[ndrange]
+global_size = ["n"]
+local_size = [64]
+
+[sizes.test]
+n = 1024
+
+[[arguments]]
+name = "values"
+buffer = "float"
+elements = "n"
+values = "uniform(-1, 1)"
+
+[[arguments]]
+name = "factor"
+scalar = "float"
+value = 2.5
+"""
+
+
+def sweep_of(pack: Pack, name: str) -> PackedSweep:
+    return next(sweep for sweep in pack.plan.sweeps if sweep.name == name)
+
+
+def test_each_code_once_and_as_it_was_compiled(small_pack: Path) -> None:
+    pack = Pack(small_pack)
+    codes = PackedCodes(pack, sweep_of(pack, "reduce"))
+    original = codes.compiled(Candidate((64,))).code
+    assert original is not None and original == codes.compiled(Candidate((128,))).code
+    assert original.content == (Path(__file__).parents[4] / "opencl_bench/kernels/reduce.cl").read_text()
+    coarsened = codes.compiled(Candidate((64,), (Coarsening(2, 0, 1),))).code
+    assert coarsened is not None and coarsened.content != original.content
+    # The original and one or two coarsened ones of each kernel, and nothing else.
+    named = {entry.code for sweep in pack.plan.sweeps for entry in sweep.candidates} - {None}
+    assert {path.stem for path in (small_pack / "code").iterdir()} == named
+
+
+def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) -> None:
+    sweep = sweep_of(Pack(small_pack), "reduce")
+    broken = next(
+        entry for entry in sweep.candidates if entry.candidate == Candidate((64,), (Coarsening(2, 0, 64),))
+    )
+    assert broken.code is None
+    assert broken.invalidity is Invalidity.CONSTRAINTS
+    assert broken.failure.startswith("the stride 64 does not divide the coarsened local size")
+
+
+def test_an_original_that_fits_nowhere_still_vouches_for_what_was_made_of_it(small_pack: Path) -> None:
+    """A work-group of 2048 work-items, coarsened by 2, has as many as a device allows."""
+    pack = Pack(small_pack)
+    sweep = sweep_of(pack, "reduce")
+    original = Candidate((2048,))
+    refused = PackedCandidate(original, invalidity=Invalidity.CONSTRAINTS, failure="too large")
+    codes = PackedCodes(pack, replace(sweep, candidates=(*sweep.candidates, refused)))
+    assert codes.compiled(original).code == codes.compiled(Candidate((64,))).code
+    assert codes.with_limits_of_pack(Point(original, None)).violation == "too large"
+
+
+def test_files_are_included_however_that_is_written(tmp_path: Path) -> None:
+    (tmp_path / "nothing.h").write_text("")
+    (tmp_path / "scale.cl").write_text(f'  #  include "nothing.h"\n{SCALE}')
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    with pytest.raises(InvalidInputError, match="its source includes files, which a pack does not hold"):
+        write_pack(request(tmp_path / "scale.toml"), tmp_path / "pack")
+
+
+def test_the_plan_survives_json(small_pack: Path) -> None:
+    text = (small_pack / "plan.json").read_text()
+    packed = plan_from_json(json.loads(text))
+    assert json.loads(json.dumps(plan_to_json(packed))) == json.loads(text)
+    assert plan_from_json(json.loads(json.dumps(plan_to_json(packed)))) == packed
+    subject = packed.plan.sweeps[0].subjects[0][1]
+    assert (subject.benchmark, subject.preset, len(subject.ir_hash)) == ("reduce", "test", 64)
+
+
+def test_a_refusal_is_part_of_the_plan(tmp_path: Path) -> None:
+    """PTX has no logarithm in full precision."""
+    summary = make_pack(tmp_path / "pack", "blackscholes", forms=("ptx",))
+    sweep = sweep_of(Pack(tmp_path / "pack"), "blackscholes")
+    allowed = [entry for entry in sweep.candidates if entry.invalidity is not Invalidity.CONSTRAINTS]
+    assert summary.codes == 0 and {entry.invalidity for entry in allowed} == {Invalidity.COMPILE}
+    assert all("log has no counterpart in PTX" in entry.failure for entry in allowed)
+
+
+def test_a_benchmark_of_ones_own_comes_along(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "scale.cl").write_text(SCALE)
+    (tmp_path / "own" / "scale.toml").write_text(SCALE_FILE)
+    make_pack(tmp_path / "pack", tmp_path / "own" / "scale.toml")
+    shutil.rmtree(tmp_path / "own")
+    moved = (tmp_path / "pack").rename(tmp_path / "moved")
+    pack = Pack(moved)
+    assert pack.benchmark(pack.plan.sweeps[0]) == str(moved / "benchmarks" / "0" / "scale.toml")
+    assert (moved / "benchmarks" / "0" / "scale.cl").read_text() == SCALE
+
+
+def test_what_can_not_be_packed(tmp_path: Path) -> None:
+    (tmp_path / "include.cl").write_text(f'#include "other.h"\n{SCALE}')
+    (tmp_path / "other.h").write_text("")
+    own = tmp_path / "include.toml"
+    own.write_text(SCALE_FILE.replace("scale.cl", "include.cl"))
+    with pytest.raises(InvalidInputError, match="nothing to pack: include as opencl_c: its source includes files"):
+        make_pack(tmp_path / "pack", own)
+    (tmp_path / "full" / "something").mkdir(parents=True)
+    with pytest.raises(InvalidInputError, match="full isn't empty"):
+        make_pack(tmp_path / "full", "reduce")
+    with pytest.raises(InvalidInputError, match="no preset 'huge'"):
+        write_pack(replace(request("reduce"), preset="huge"), tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"format": 1', '"format": 2', "reads format 1"),
+        ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
+        ('"seed": 0', '"seed": "zero"', "must be a whole number"),
+        ('"form": "opencl_c",\n   "kernel"', '"form": "cubin",\n   "kernel"', "no form of code"),
+        ('"candidates"', '"candidate"', "no field 'candidates'"),
+        ("{", "[", "is no JSON"),
+    ],
+)
+def test_a_damaged_plan_is_one_line(small_pack: Path, tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = (small_pack / "plan.json").read_text()
+    assert old in text
+    (tmp_path / "plan.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        Pack(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_changed_code_is_not_run(small_pack: Path, tmp_path: Path) -> None:
+    changed = Path(shutil.copytree(small_pack, tmp_path / "changed"))
+    for file in (changed / "code").iterdir():
+        file.write_text(file.read_text() + "\n")
+    pack = Pack(changed)
+    with pytest.raises(InvalidInputError, match="is not what the pack was made with"):
+        PackedCodes(pack, pack.plan.sweeps[0]).compiled(Candidate((64,)))

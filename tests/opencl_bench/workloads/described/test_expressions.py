@@ -1,0 +1,78 @@
+"""Extents as expressions: what they may hold, and what they are worth."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.described.expressions import parse_expression
+
+VALUES = {"n": 10, "local_size_0": 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n", 10),
+        (12, 12),
+        ("2 * n + 1", 21),
+        ("(n + local_size_0 - 1) // local_size_0 * local_size_0", 12),
+        ("n % local_size_0", 2),
+        ("-n + 11", 1),
+        (" n ", 10),
+    ],
+)
+def test_value(text: str | int, value: int) -> None:
+    assert parse_expression(text).evaluate(VALUES) == value
+
+
+def test_names() -> None:
+    assert parse_expression("(n + m) * n // 2").names == {"n", "m"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "n +", "n n", "n ** 2", "n / 2", "1.5", "True", "'n'", "n if n else 1", "n < 2", "[n]", "n, m"),
+        *("abs(n)", "n.real", "n[0]", "lambda: n", "(n := 2)", "~n", "n @ n", "n << 9", "__import__('os')", "\0"),
+        *("n\nn", "f'{n}'", "*n", "1j", "...", "None", "not n", "+n"),
+    ],
+)
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        parse_expression(text)
+
+
+@pytest.mark.parametrize("text", ["(" * 90 + "n" + ")" * 90, "-" * 190 + "n", "9" * 200])
+def test_a_deep_or_long_text_does_no_harm(text: str) -> None:
+    try:
+        parse_expression(text).evaluate(VALUES)
+    except InvalidInputError as error:
+        assert "\n" not in str(error)
+
+
+def test_too_long() -> None:
+    with pytest.raises(InvalidInputError, match="longer than 200 characters"):
+        parse_expression("n + " * 60 + "n")
+
+
+@pytest.mark.parametrize("text", ["n // 0", "n % (n - 10)"])
+def test_division_by_zero(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="divides by zero"):
+        parse_expression(text).evaluate(VALUES)
+
+
+def test_a_name_without_value() -> None:
+    with pytest.raises(InvalidInputError, match="'n \\+ m' needs a whole number for 'm'"):
+        parse_expression("n + m").evaluate(VALUES)
+
+
+@given(st.text(max_size=40))
+def test_no_text_gives_another_error(text: str) -> None:
+    try:
+        names = parse_expression(text).names
+    except InvalidInputError:
+        return
+    assert all(name.isidentifier() for name in names)

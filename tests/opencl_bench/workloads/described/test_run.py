@@ -1,0 +1,32 @@
+"""A described kernel runs, and its coarsened form gives the uncoarsened kernel's results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from coarsen.opencl_bench.measure.coarsened import coarsened_kernels, expected_outputs, verify
+from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
+from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from tests.opencl_bench.workloads.described.conftest import Write
+
+
+def test_results_are_those_of_the_inputs(queue: cl.CommandQueue, write: Write) -> None:
+    read = read_benchmark(write())
+    workload = read.workload("test", seed=2)
+    result = run_workload(queue, workload, kernels_of(build_program(queue.context, read)))
+    shift = np.resize(workload.buffers["shift"], 1000)
+    wanted = workload.buffers["input"][:, 1] * np.float32(0.5) + shift + (7 - 1000 % 3)
+    assert result.guards_intact
+    np.testing.assert_allclose(result.outputs["output"], wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.compiled_devices
+def test_coarsened_is_compared_with_uncoarsened(queue: cl.CommandQueue, write: Write) -> None:
+    read = read_benchmark(write())
+    workload = read.workload("test", local_size=(32,))
+    original = coarsened_kernels(queue.context, read, 1, 0)
+    expected = expected_outputs(queue, workload, original)
+    verify(queue, workload, {"factor 8": coarsened_kernels(queue.context, read, 8, 0)}, expected)
+    assert np.isfinite(expected["output"]).all()
