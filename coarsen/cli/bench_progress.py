@@ -12,9 +12,9 @@ from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.records.candidate import Candidate
     from coarsen.opencl_bench.records.measurement import Measurement
     from coarsen.opencl_bench.sweep.plan import SweepPlan
+    from coarsen.variant.variant import Variant
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -65,7 +65,7 @@ class Tally(SweepsObserver):
         """See `SweepObserver`."""
         self.current = f"{self.current.partition(':')[0]}: compiling {configurations} configurations"
 
-    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+    def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         self.current = f"{benchmark}: {candidate}"
 
@@ -100,7 +100,7 @@ class PlainLines(Tally):
         super().__init__(expected, clock)
         self._said = clock()
 
-    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+    def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         super().measuring(benchmark, candidate)
         self._say_now_and_then()

@@ -10,11 +10,12 @@ from typing import Any
 
 from coarsen.cli.bench_progress import duration
 from coarsen.cli.output import counted, print_json, print_line, print_table
-from coarsen.opencl_bench.records.candidate import Candidate, shape
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.frames import best_rows, frame, geometric_mean, speedup_of
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.variant.variant import Variant, shape
+from coarsen.variant.variant_json import variant_to_json
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 LISTED_FAILURES = 20
@@ -143,7 +144,7 @@ def _table_row(result: SweepResult) -> list[str]:
     return [*what, baseline, str(best.candidate), str(speedup_of(best)), verified, str(failed)]
 
 
-def _baseline(candidate: Candidate) -> str:
+def _baseline(candidate: Variant) -> str:
     """What a baseline is apart from uncoarsened: `16×16, -D TILE=16`."""
     definitions = [f"-D {name}={value}" for name, value in candidate.definitions]
     return ", ".join([shape(candidate.local_size), *definitions])
@@ -168,8 +169,8 @@ def _best_as_data(best: Measurement) -> dict[str, Any]:
     speedup = speedup_of(best)
     return {
         "key": best.key,
-        "configuration": best.candidate.to_json(),
-        "baseline": best.baseline.to_json() if best.baseline else None,
+        "configuration": variant_to_json(best.candidate),
+        "baseline": variant_to_json(best.baseline) if best.baseline else None,
         "speedup": speedup.ratio if speedup else None,
         "interval": [speedup.low, speedup.high] if speedup else None,
         "significant": speedup.significant if speedup else None,

@@ -10,6 +10,7 @@ from coarsen.cli.output import counted, print_line, print_table
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
 from coarsen.opencl_bench.results.summaries import Summary, speedup_of
+from coarsen.variant.variant_json import variant_to_json
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
@@ -70,8 +71,8 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
 def _best_as_data(best: Measurement, speedup: Speedup) -> dict[str, Any]:
     return {
         "key": best.key,
-        "configuration": best.candidate.to_json(),
-        "baseline": best.baseline.to_json() if best.baseline else None,
+        "configuration": variant_to_json(best.candidate),
+        "baseline": variant_to_json(best.baseline) if best.baseline else None,
         "speedup": speedup.ratio,
         "interval": [speedup.low, speedup.high],
         "significant": speedup.significant,

@@ -9,10 +9,6 @@ from typing import Literal
 
 from coarsen.errors import InvalidInputError
 
-# Counts the changes of the code that a configuration stands for at the default transforms. It is part of a stored
-# measurement's key, so that one of other code is not taken for it; 1, which no key has, is replication alone.
-VERSION = 2
-
 
 class Use(enum.StrEnum):
     """When a transform is used: where it seems to pay, wherever it is legal, or not at all."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.errors import InternalError
-from coarsen.opencl_bench.measure.divided_launch import divided
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
     Array,
@@ -23,7 +22,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     LocalSize,
 )
 from coarsen.opencl_bench.workloads.driver_tools import round_up
-from coarsen.variant.coarsening import DIMENSIONS, Configuration
+from coarsen.variant.coarsening import DIMENSIONS
 
 # The largest alignment that an OpenCL type asks for, which is also that of the dynamic shared memory.
 LOCAL_ALIGNMENT = 128
@@ -47,18 +46,16 @@ class CudaLaunch:
         return np.array([parameter.ctypes.data for parameter in self.parameters], np.uint64)
 
 
-def cuda_launch(launch: Launch, coarsenings: Configuration, address_of: AddressOf) -> CudaLaunch:
-    """An OpenCL launch, divided by the coarsenings' factors, as NVIDIA's driver takes it.
+def cuda_launch(launch: Launch, address_of: AddressOf) -> CudaLaunch:
+    """Return an OpenCL launch as NVIDIA's driver takes it.
 
     Args:
-        launch: with the sizes of the uncoarsened kernel.
-        coarsenings: those of the kernel that is launched.
+        launch: with the sizes and the arguments of the kernel that is launched.
         address_of: gives a buffer's address on the device.
     """
-    block = divided(launch.local_size, coarsenings)
-    grid = _groups(divided(launch.global_size, coarsenings), block)
+    grid = _groups(launch.global_size, launch.local_size)
     parameters, shared_bytes = _parameters(launch.arguments, address_of)
-    return CudaLaunch(_three(grid), _three(block), shared_bytes, parameters)
+    return CudaLaunch(_three(grid), _three(launch.local_size), shared_bytes, parameters)
 
 
 def _groups(global_size: tuple[int, ...], local_size: LocalSize) -> tuple[int, ...]:

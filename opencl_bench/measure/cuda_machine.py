@@ -19,9 +19,10 @@ from cuda.bindings import driver
 from coarsen.opencl_bench.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
 from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
-from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.measure.variant_launch import variant_launch
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
-from coarsen.variant.coarsening import Configuration
+from coarsen.variant.variant import Variant
 
 GUARD_BYTES = 4096
 FLUSHED_CACHES = 4
@@ -83,7 +84,7 @@ class CudaExecutor:
         }
         call(driver.cuCtxSynchronize)
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
         """See `Executor.load`. Raises BuildError; LaunchError where the device can't take the launches."""
         try:
             module = Module(str(code.content))
@@ -91,7 +92,7 @@ class CudaExecutor:
         except CudaError as error:
             raise BuildError(" ".join(str(error).split())) from error
         launches = [
-            cuda_launch(launch, coarsenings, lambda name: self._buffers[name].address)
+            cuda_launch(variant_launch(launch, variant, code.added_arguments), self._address_of)
             for launch in self._workload.launches
         ]
         try:
@@ -99,6 +100,9 @@ class CudaExecutor:
         except CudaError as error:
             raise LaunchError(str(error)) from error
         return recorded.run
+
+    def _address_of(self, buffer: str) -> int:
+        return self._buffers[buffer].address
 
     def restore(self) -> None:
         """See `Executor.restore`."""

@@ -6,13 +6,10 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.records.candidate import Form
+from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Environment
-from coarsen.variant.transforms import VERSION
 
 PACKAGES = ("coarsen", "llvmlite", "pyopencl")
-# What a version's name is that is no package's: of the code that a configuration stands for.
-TRANSFORM = "transform"
 Versions = tuple[tuple[str, str], ...]
 
 
@@ -33,15 +30,10 @@ def environment_of(device: DeviceDescription, form: Form, versions: Versions | N
         compute_units=device.compute_units,
         device_types=device.device_types,
         form=form,
-        versions=code_versions(PACKAGES) if versions is None else versions,
+        versions=installed_versions(PACKAGES) if versions is None else versions,
     )
 
 
-def code_versions(packages: Iterable[str]) -> Versions:
-    """The installed versions of packages that make code, and the version of the transforms."""
-    return (*installed_versions(packages), (TRANSFORM, str(VERSION)))
-
-
 def installed_versions(packages: Iterable[str]) -> Versions:
-    """The installed versions of some packages, by name."""
+    """Return the installed versions of some packages, by name."""
     return tuple((package, version(package)) for package in packages)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
-from coarsen.variant.coarsening import Configuration
+from coarsen.variant.variant import Variant
 
 # Runs all launches of the workload once, in order, and waits; returns the device's nanoseconds.
 Job = Callable[[], int]
@@ -24,13 +24,17 @@ class LaunchError(Exception):
     """A launch or a copy failed; the message is one line. The executor can't be used any further."""
 
 
+class UndividedError(Exception):
+    """A launch can't be made for a variant, whose factors don't divide its sizes; the message is one line."""
+
+
 class Executor(Protocol):
     """A workload on a device."""
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
-        """Build code for this workload's launches, whose sizes are divided by the coarsenings' factors.
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+        """Build a variant's code for this workload's launches (see `variant_launch`).
 
-        `binary` is what `Machine.compile` gave for the same code. Raises BuildError.
+        `binary` is what `Machine.compile` gave for the same code. Raises BuildError, UndividedError.
         """
         ...
 

@@ -10,12 +10,12 @@ import pyopencl as cl
 
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription, open_device
-from coarsen.opencl_bench.measure.divided_launch import divided
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
-from coarsen.opencl_bench.measure.run import DeviceWorkload, KernelChoice, LaunchableKernel
-from coarsen.opencl_bench.records.candidate import Code
-from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
-from coarsen.variant.coarsening import Configuration
+from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
+from coarsen.opencl_bench.measure.variant_launch import variant_launch
+from coarsen.opencl_bench.records.code import Code
+from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.variant.variant import Variant
 
 # Devices report one level of cache, not always the last: several times as much clears all of them.
 FLUSHED_CACHES = 4
@@ -79,18 +79,19 @@ class OpenClExecutor:
         self._workload = workload
         self._buffers = DeviceWorkload(machine.queue, workload)
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
         """See `Executor.load`."""
+        launches = [variant_launch(launch, variant, code.added_arguments) for launch in self._workload.launches]
         program = self._machine.build(code, binary)
         try:
-            kernel = cl.Kernel(program, code.kernel)
+            # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
+            kernel = cast("LaunchableKernel", cl.Kernel(program, code.kernel))
         except cl.Error as error:
             raise BuildError(in_one_line(error)) from error
-        choice = _with_divided_sizes(kernel, coarsenings)
 
         def job() -> int:
             try:
-                return self._buffers.execute(choice)
+                return self._buffers.execute(lambda _launch: kernel, launches)
             except (cl.Error, MemoryError) as error:
                 raise LaunchError(in_one_line(error)) from error
 
@@ -127,25 +128,6 @@ class OpenClExecutor:
     def flush_caches(self) -> None:
         """See `Executor.flush_caches`."""
         self._machine.flush_caches()
-
-
-def _with_divided_sizes(kernel: cl.Kernel, coarsenings: Configuration) -> KernelChoice:
-    """A kernel that is called with the original sizes and launched with the divided ones."""
-
-    def launch(
-        queue: cl.CommandQueue,
-        global_size: tuple[int, ...],
-        local_size: tuple[int, ...],
-        *arguments: Any,  # noqa: ANN401 (PyOpenCL's annotation leaves out local memory)
-    ) -> cl.Event:
-        return kernel(queue, divided(global_size, coarsenings), divided(local_size, coarsenings), *arguments)
-
-    launchable = cast("LaunchableKernel", launch)
-
-    def choose(_launch: Launch) -> LaunchableKernel:
-        return launchable
-
-    return choose
 
 
 def in_one_line(error: BaseException, limit: int = 300) -> str:

@@ -7,7 +7,7 @@ A kernel that writes outside its buffer changes a guard zone, which is compared 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, cast
@@ -133,9 +133,15 @@ class DeviceWorkload:
         for buffer in self._buffers.values():
             buffer.reset()
 
-    def execute(self, get_kernel: KernelChoice) -> int:
-        """Run all launches in order and wait; returns the sum of the kernels' durations in nanoseconds."""
-        events = [self._enqueue(launch, get_kernel(launch)) for launch in self._workload.launches]
+    def execute(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> int:
+        """Run all launches in order and wait; return the sum of the kernels' durations in nanoseconds.
+
+        Args:
+            get_kernel: gives the kernel to use for a launch.
+            launches: in place of the workload's own, on the same buffers.
+        """
+        wanted = self._workload.launches if launches is None else launches
+        events = [self._enqueue(launch, get_kernel(launch)) for launch in wanted]
         self._queue.finish()
         return sum(event.profile.end - event.profile.start for event in events)
 

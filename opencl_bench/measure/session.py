@@ -17,9 +17,10 @@ from coarsen.errors import InternalError
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.timing import Timed, interleaved, timed_run
-from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method, Oracle
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
+from coarsen.variant.variant import Definitions, Variant
 
 # Small enough for every reference.
 CHECKED_PRESET = "test"
@@ -44,7 +45,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    candidate: Candidate
+    candidate: Variant
     placement: _Placement
     job: Job
 
@@ -85,7 +86,7 @@ class _Placement:
     def outputs_of(self, original: Code) -> Mapping[str, Array]:
         """What the uncoarsened kernel writes, of all that there was before. Raises LaunchError."""
         try:
-            job = self.executor.load(original, ())
+            job = self.executor.load(original, Variant())
         except BuildError as error:
             raise LaunchError(f"the uncoarsened kernel, which the results are compared with: {error}") from error
         self.executor.reset()
@@ -124,7 +125,7 @@ class Session:
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
 
-    def place(self, slot: Slot, candidate: Candidate) -> bool:
+    def place(self, slot: Slot, candidate: Variant) -> bool:
         """Put a candidate's workload on the machine; whether there is a reference of its outputs.
 
         Raises:
@@ -133,7 +134,7 @@ class Session:
         self._loaded.pop(slot, None)
         return self._placement(candidate).workload.reference is not None
 
-    def load(self, slot: Slot, candidate: Candidate, code: Code, binary: bytes | None = None) -> None:
+    def load(self, slot: Slot, candidate: Variant, code: Code, binary: bytes | None = None) -> None:
         """Build a candidate's code for its workload.
 
         Raises:
@@ -142,7 +143,7 @@ class Session:
         """
         self._loaded.pop(slot, None)
         placement = self._placement(candidate)
-        job = placement.executor.load(code, candidate.coarsenings, binary)
+        job = placement.executor.load(code, candidate, binary)
         self._loaded[slot] = _Loaded(candidate, placement, job)
 
     def expect(self, slot: Slot, original: Code) -> None:
@@ -201,7 +202,7 @@ class Session:
         if wrong:
             raise LaunchError(f"the uncoarsened kernel is wrong at preset {CHECKED_PRESET}: {'; '.join(wrong)}")
 
-    def _placement(self, candidate: Candidate) -> _Placement:
+    def _placement(self, candidate: Variant) -> _Placement:
         key = _workload_key(candidate)
         if key in self._placements:
             self._placements[key] = self._placements.pop(key)  # the latest used is the last
@@ -237,7 +238,7 @@ class Session:
         return Oracle.UNCOARSENED if loaded.candidate.coarsenings else Oracle.NOTHING
 
 
-def _workload_key(candidate: Candidate) -> tuple[LocalSize, Definitions]:
+def _workload_key(candidate: Variant) -> tuple[LocalSize, Definitions]:
     return candidate.local_size, candidate.definitions
 
 

@@ -14,7 +14,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from coarsen.opencl_bench.records.candidate import Candidate, Form
+from coarsen.opencl_bench.records.code import Form
+from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, device_kind_of
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_to_json
+
+# The name of a version, in rows of old, that is no package's: of the code that a configuration stood for.
+TRANSFORM = "transform"
 
 
 class Invalidity(enum.StrEnum):
@@ -70,8 +76,8 @@ class Subject:
 class Environment:
     """Where it was measured.
 
-    `versions` are those of coarsen, LLVM and PyOpenCL (or CUDA), by name, and the `transform`'s: which code a
-    configuration stands for. Rows without one are of replication alone.
+    `versions` are those of coarsen, LLVM and PyOpenCL (or CUDA), by name. Rows that were stored before transforms
+    were part of a variant may have one called `transform` (see `implied_transforms`).
     """
 
     vendor: str
@@ -83,6 +89,17 @@ class Environment:
     device_types: tuple[str, ...]
     form: Form
     versions: tuple[tuple[str, str], ...]
+
+
+def implied_transforms(environment: Environment) -> Transforms:
+    """Return the transforms of coarsened variants that name none, in rows that were measured in an environment.
+
+    These are of replication alone; with version 2 of the `transform`, which came before variants named theirs, the
+    default ones for the kind of device.
+    """
+    if TRANSFORM not in dict(environment.versions):
+        return REPLICATION_ALONE
+    return Transforms(device_kind=device_kind_of(environment.device_types))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +148,8 @@ class Measurement:
     environment: Environment
     method: Method
     role: Role
-    candidate: Candidate
-    baseline: Candidate | None
+    candidate: Variant
+    baseline: Variant | None
     invalidity: Invalidity
     started_at: str
     reason: str = ""
@@ -158,17 +175,22 @@ def content_key(
     environment: Environment,
     method: Method,
     role: Role,
-    candidate: Candidate,
-    baseline: Candidate | None,
+    candidate: Variant,
+    baseline: Variant | None,
 ) -> str:
-    """The key that a measurement of this will have."""
+    """Return the key that a measurement of this will have.
+
+    Transforms that the environment's versions imply are left out: rows that were stored before transforms were
+    part of a variant keep their keys.
+    """
+    implied = implied_transforms(environment)
     content: Mapping[str, Any] = {
         "subject": asdict(subject),
         "environment": asdict(environment),
         "method": asdict(method),
         "role": role.value,
-        "candidate": candidate.to_json(),
-        "baseline": baseline.to_json() if baseline else None,
+        "candidate": variant_to_json(candidate, implied),
+        "baseline": variant_to_json(baseline, implied) if baseline else None,
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

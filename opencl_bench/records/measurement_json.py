@@ -8,156 +8,49 @@ whose key isn't that of its content.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import FORMS, Candidate, Form, candidate_from_json
-from coarsen.opencl_bench.records.json_fields import JsonFields
-from coarsen.opencl_bench.records.measurement import (
-    Environment,
-    Invalidity,
-    Measurement,
-    Method,
-    Oracle,
-    Role,
-    Subject,
-)
+from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, implied_transforms
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_from_json, variant_to_json
+
+_WHERE = "the measurement"
 
 
 def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
-    """The measurement as dictionaries, lists, texts and numbers; `measurement_from_json` reads it back.
+    """Return the measurement as dictionaries, lists, texts and numbers; `measurement_from_json` reads it back.
 
     Raises:
         InvalidInputError: it breaks a rule that `measurement_from_json` holds, so it could not be read back.
     """
-    value = {
-        "key": measurement.key,
-        "subject": _lists(asdict(measurement.subject)),
-        "environment": _lists(asdict(measurement.environment)),
-        "method": asdict(measurement.method),
-        "role": measurement.role.value,
-        "candidate": measurement.candidate.to_json(),
-        "baseline": measurement.baseline.to_json() if measurement.baseline else None,
-        "invalidity": measurement.invalidity.value,
-        "started_at": measurement.started_at,
-        "reason": measurement.reason,
-        "oracle": measurement.oracle.value,
-        "nanoseconds": list(measurement.nanoseconds),
-        "baseline_nanoseconds": list(measurement.baseline_nanoseconds),
-        "compile_seconds": float(measurement.compile_seconds),
-        "measure_seconds": float(measurement.measure_seconds),
-        "timed_seconds": float(measurement.timed_seconds),
-        "code_hash": measurement.code_hash,
-    }
+    value = {"key": measurement.key, **encoded(measurement, {Variant: variant_to_json})}
     if measurement_from_json(value) != measurement:
         raise InvalidInputError(f"the measurement {measurement.key[:12]} is not in its normal form")
     return value
 
 
 def measurement_from_json(value: object) -> Measurement:
-    """The measurement that `measurement_to_json` wrote.
+    """Return the measurement that `measurement_to_json` wrote.
 
     Raises:
         InvalidInputError: a field is missing, unknown or malformed; the times contradict the rest; the key is not
             that of the content.
     """
-    fields = JsonFields(value, "the measurement")
-    key = fields.text("key")
-    measurement = Measurement(
-        subject=_subject(fields.take("subject")),
-        environment=_environment(fields.take("environment")),
-        method=_method(fields.take("method")),
-        role=fields.choice("role", Role),
-        candidate=_candidate(fields.take("candidate")),
-        baseline=_optional_candidate(fields.take("baseline")),
-        invalidity=fields.choice("invalidity", Invalidity),
-        started_at=fields.text("started_at"),
-        reason=fields.text("reason"),
-        oracle=fields.choice("oracle", Oracle),
-        nanoseconds=fields.wholes("nanoseconds"),
-        baseline_nanoseconds=fields.wholes("baseline_nanoseconds"),
-        compile_seconds=fields.number("compile_seconds"),
-        measure_seconds=fields.number("measure_seconds"),
-        timed_seconds=fields.number("timed_seconds"),
-        code_hash=fields.text("code_hash"),
-    )
-    fields.end()
-    _check(measurement, key)
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{_WHERE} is not a JSON object")
+    for name in ("key", "environment"):
+        if name not in value:
+            raise InvalidInputError(f"{_WHERE} has no field {name!r}")
+    content = {name: entry for name, entry in value.items() if name != "key"}
+    implied = implied_transforms(decoded(Environment, value["environment"], f"{_WHERE}'s environment"))
+    decoders = {Variant: lambda variant: variant_from_json(variant, implied)}
+    measurement = decoded(Measurement, content, _WHERE, decoders)
+    _check(measurement, str(value["key"]))
     return measurement
-
-
-def _subject(value: object) -> Subject:
-    fields = JsonFields(value, "the measurement's subject")
-    subject = Subject(
-        benchmark=fields.text("benchmark"),
-        kernel=fields.text("kernel"),
-        ir_hash=fields.text("ir_hash"),
-        build_options=fields.texts("build_options"),
-        preset=fields.text("preset"),
-        size=fields.named_wholes("size"),
-        seed=fields.whole("seed"),
-    )
-    fields.end()
-    return subject
-
-
-def _environment(value: object) -> Environment:
-    fields = JsonFields(value, "the measurement's environment")
-    environment = Environment(
-        vendor=fields.text("vendor"),
-        device=fields.text("device"),
-        driver_version=fields.text("driver_version"),
-        platform=fields.text("platform"),
-        platform_version=fields.text("platform_version"),
-        compute_units=fields.whole("compute_units"),
-        device_types=fields.texts("device_types"),
-        form=_form(fields.text("form")),
-        versions=fields.named_texts("versions"),
-    )
-    fields.end()
-    return environment
-
-
-def _method(value: object) -> Method:
-    fields = JsonFields(value, "the measurement's method")
-    method = Method(
-        repetitions=fields.whole("repetitions"),
-        minimum_repetitions=fields.whole("minimum_repetitions"),
-        warm_up=fields.whole("warm_up"),
-        interval_width=fields.number("interval_width"),
-        level=fields.number("level"),
-        timeout_multiple=fields.number("timeout_multiple"),
-        grace_seconds=fields.number("grace_seconds"),
-        compile_seconds=fields.number("compile_seconds"),
-        cold_cache=fields.flag("cold_cache"),
-    )
-    fields.end()
-    return method
-
-
-def _form(name: str) -> Form:
-    for form in FORMS:
-        if form == name:
-            return form
-    raise InvalidInputError(f"the form of code must be one of {', '.join(FORMS)}, not {name!r}")
-
-
-def _candidate(value: object) -> Candidate:
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"not a configuration: {value!a}")
-    try:
-        candidate = candidate_from_json(value)
-    except OverflowError as error:  # JSON readers take `Infinity` for a number
-        raise InvalidInputError(f"not a configuration: {value!a}") from error
-    if candidate.to_json() != value:
-        raise InvalidInputError(f"not a configuration in its normal form: {value!a}")
-    return candidate
-
-
-def _optional_candidate(value: object) -> Candidate | None:
-    return None if value is None else _candidate(value)
 
 
 def _check(measurement: Measurement, key: str) -> None:
@@ -183,12 +76,3 @@ def _is_utc(text: str) -> bool:
         return datetime.fromisoformat(text).utcoffset() == timedelta(0)
     except ValueError:
         return False
-
-
-def _lists(value: dict[str, Any]) -> dict[str, Any]:
-    """Tuples, also in tuples, as the lists that JSON has."""
-    return {name: _list(entry) for name, entry in value.items()}
-
-
-def _list(value: object) -> object:
-    return [_list(entry) for entry in value] if isinstance(value, tuple) else value

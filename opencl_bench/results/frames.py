@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.candidate import Candidate, shape
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Role, Subject
 from coarsen.opencl_bench.results.summaries import speedup_of
+from coarsen.variant.variant import Variant, shape
 
 __all__ = ["CASE", "COLUMNS", "CONFIGURATION", "DEVICE", "best_rows", "frame", "geometric_mean", "speedup_of"]
 
@@ -122,7 +122,7 @@ def _environment(environment: Environment) -> dict[str, Any]:
     return {name: getattr(environment, name) for name in names}
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
+def _candidate(candidate: Variant) -> dict[str, Any]:
     coarsenings = candidate.coarsenings
     return {
         "factor": candidate.factor,

@@ -17,13 +17,14 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
-from coarsen.opencl_bench.records.candidate import FORMS, Candidate, shape
+from coarsen.opencl_bench.records.code import FORMS
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import Curve, CurveData
 from coarsen.opencl_bench.results.summaries import speedup_of
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.variant.variant import Variant, shape
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _over(value: float, baseline: float) -> float:
     return value / baseline if value > 0 else GIVEN_UP_SPEEDUP
 
 
-def _place(candidate: Candidate) -> tuple[int, int] | None:
+def _place(candidate: Variant) -> tuple[int, int] | None:
     """The dimension and factor of a coarsening along one dimension with stride 1; None of any other."""
     if len(candidate.coarsenings) != 1 or candidate.coarsenings[0].stride != 1:
         return None

@@ -210,7 +210,7 @@ def _configurations(frame: pd.DataFrame) -> list[str]:
 
 
 def _configuration(factors: str, dimension: str, stride: str, local_size: str, definitions: str) -> str:
-    """In the words of `Candidate`; published curves don't say their local size."""
+    """In the words of `Variant`; published curves don't say their local size."""
     parts = zip(_numbers(factors), _numbers(dimension), _numbers(stride), strict=True)
     coarsenings = " and ".join(
         f"factor {factor} along dimension {along}" + (f" with stride {apart}" if apart != "1" else "")

@@ -1,11 +1,10 @@
-"""The newest version of each kernel: what was measured before it, or the transform, was changed is history."""
+"""The newest version of each kernel: what was measured before it was changed is history."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
 
-from coarsen.opencl_bench.measure.environment import TRANSFORM
 from coarsen.opencl_bench.records.measurement import Measurement
 
 
@@ -13,8 +12,7 @@ def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measureme
     """The rows of the version that was measured last, and how many others there were.
 
     A kernel has another version when its normalised IR, its build options or its inputs are others, with the same
-    macro values, at the same preset, on the same device; and when the version of the transform is another, with
-    whatever macro values: these are compared with each other.
+    macro values, at the same preset, on the same device.
 
     Args:
         measurements: of any kernels and devices.
@@ -23,7 +21,7 @@ def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measureme
         the rows of the newest versions in their order, and the number of rows left out.
     """
     rows = list(measurements)
-    kept = _newest(_newest(rows, _case, _transform), _place, _version)
+    kept = _newest(rows, _place, _version)
     return kept, len(rows) - len(kept)
 
 
@@ -48,10 +46,6 @@ def _case(row: Measurement) -> Hashable:
 
 def _place(row: Measurement) -> Hashable:
     return _case(row), row.candidate.definitions
-
-
-def _transform(row: Measurement) -> str | None:
-    return dict(row.environment.versions).get(TRANSFORM)
 
 
 def _version(row: Measurement) -> Hashable:

@@ -18,13 +18,14 @@ from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.machine import Executor, Machine
 from coarsen.opencl_bench.measure.speedup import Speedup, median, speedup
 from coarsen.opencl_bench.measure.timing import timed_run
-from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.variant import Variant
 
 WARM_UP = 2
 
@@ -153,14 +154,14 @@ class _Bench:
     def _find_expected(self) -> Mapping[str, Array]:
         if self._workload.reference is not None:
             return self._workload.reference()
-        run = self._executor.load(self._original, ())
+        run = self._executor.load(self._original, Variant())
         self._executor.reset()
         run()
         return self._executor.outputs()
 
     def _verified(self, name: str, code: Code, coarsenings: tuple[Coarsening, ...]) -> Callable[[], int]:
         """A timed run of some code, which has given the right results once."""
-        job = self._executor.load(code, coarsenings)
+        job = self._executor.load(code, Variant(coarsenings=coarsenings))
         self._executor.reset()
         job()
         wrong = compare(self._executor.outputs(), self._expected, self._workload)

@@ -8,10 +8,10 @@ from rich.table import Table
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.candidate import shape
 from coarsen.opencl_bench.studies.agreement import Row
 from coarsen.opencl_bench.studies.agreement_targets import Target
 from coarsen.opencl_bench.studies.static_effects import Shares, StaticEffect
+from coarsen.variant.variant import shape
 
 
 def device_table(device: DeviceDescription, rows: Iterable[Row]) -> Table:

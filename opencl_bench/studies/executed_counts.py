@@ -30,7 +30,6 @@ from coarsen.devices.discovery import DeviceDescription, discover_devices, open_
 from coarsen.errors import DeviceError, InternalError
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
-from coarsen.opencl_bench.measure.divided_launch import divided
 from coarsen.opencl_bench.measure.run import (
     KernelArgument,
     LaunchableKernel,
@@ -38,11 +37,13 @@ from coarsen.opencl_bench.measure.run import (
     kernels_of,
     run_workload,
 )
+from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalArgument, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
+from coarsen.variant.variant import Variant
 
 _COUNTING = "OCLGRIND_INST_COUNTS"
 _LAUNCH = "Instructions executed for kernel"
@@ -168,8 +169,9 @@ def _built(
         /,
         *arguments: KernelArgument,
     ) -> cl.Event:
-        smaller_global, smaller_local = divided(global_size, (coarsening,)), divided(local_size, (coarsening,))
-        return kernel(queue, smaller_global, smaller_local, *arguments)
+        original = Launch(kernel.function_name, global_size, local_size, ())
+        divided = variant_launch(original, Variant(coarsenings=(coarsening,)), ())
+        return kernel(queue, divided.global_size, divided.local_size, *arguments)
 
     return launch
 

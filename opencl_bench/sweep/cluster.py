@@ -18,19 +18,20 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, get_worker
 
+from coarsen.codec import decoded, encoded
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Method
+from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.results.store.location import store_url as parsed_url
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
@@ -300,21 +301,12 @@ def _same_store(url: str, identity: str) -> Iterator[Store]:
 
 
 def plan_to_json(plan: SweepPlan) -> dict[str, Any]:
-    """A plan as JSON takes it; `plan_from_json` reads it back."""
-    is_file = isinstance(plan.benchmark, Path)
-    return {**asdict(plan), "benchmark": str(plan.benchmark), "is_file": is_file}
+    """Return a plan as JSON takes it; `plan_from_json` reads it back."""
+    return {"is_file": isinstance(plan.benchmark, Path), **encoded(replace(plan, benchmark=str(plan.benchmark)))}
 
 
 def plan_from_json(value: Mapping[str, Any]) -> SweepPlan:
-    """The plan that `plan_to_json` wrote."""
-    fields = dict(value)
-    benchmark = Path(fields.pop("benchmark")) if fields.pop("is_file") else fields.pop("benchmark")
-    space, method = Space(**_tuples(fields.pop("space"))), Method(**fields.pop("method"))
-    return SweepPlan(benchmark=benchmark, space=space, method=method, **fields)
-
-
-def _tuples(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    """JSON's lists as the tuples that they were."""
-    if isinstance(value, list | tuple):
-        return tuple(map(_tuples, value))
-    return {name: _tuples(entry) for name, entry in value.items()} if isinstance(value, dict) else value
+    """Return the plan that `plan_to_json` wrote. Raises InvalidInputError where it is none."""
+    content = {name: entry for name, entry in value.items() if name != "is_file"}
+    plan = decoded(SweepPlan, content, "the plan", {str | Path: str})
+    return replace(plan, benchmark=Path(plan.benchmark)) if value["is_file"] else plan

@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError
@@ -20,14 +19,15 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions, Form, candidate_from_json
+from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.build_options import options_of_coarsened
-from coarsen.variant.transforms import Transforms, device_kind_of
+from coarsen.variant.variant import Definitions, Variant
+from coarsen.variant.variant_json import variant_from_json
 
 PTX_ARCHITECTURE = "sm_75"
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
@@ -70,11 +70,11 @@ class CompileService:
         """
         start = time.perf_counter()
         self._begin(request)
-        name, candidate = request["benchmark"], candidate_from_json(request["candidate"])
+        name, candidate = request["benchmark"], variant_from_json(request["candidate"])
         try:
             if request["ir_hash"] not in (None, self._hash(name, dict(candidate.definitions))):
                 return {"changed": True}
-            code = self._code(name, candidate, request["form"], transforms_for(request["machine"]))
+            code = self._code(name, candidate, request["form"])
             binary = self._binary(code, request)
         except (CoarsenError, BuildError) as error:
             if isinstance(error, InternalError):
@@ -95,14 +95,15 @@ class CompileService:
         self._source(name)
         return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
 
-    def _code(self, name: str, candidate: Candidate, form: Form, transforms: Transforms) -> Code:
+    def _code(self, name: str, candidate: Variant, form: Form) -> Code:
         benchmark = self._benchmark(name)
         if form == "opencl_c" and not candidate.coarsenings:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions)
-        kernel = coarsen_kernel(lowered, candidate.coarsenings, transforms=transforms)
-        coarsened = CoarsenedKernel(kernel, candidate.coarsenings, ())
+        chosen = candidate.coarsenings
+        kernel = coarsen_kernel(lowered, chosen, transforms=candidate.transforms, any_size=candidate.any_size)
+        coarsened = CoarsenedKernel(kernel, chosen, ())
         return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:
@@ -121,12 +122,6 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark) -> str:
     """What tells versions of a kernel apart: the hash of its normalised IR, and of a user's inputs."""
     text, inputs = module_text(kernel), benchmark.inputs_hash
     return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
-
-
-def transforms_for(machine: Mapping[str, Any] | None) -> Transforms:
-    """The default transforms for what `machine_to_json` describes; for any device where that isn't known."""
-    types = machine["device"]["device_types"] if machine and "device" in machine else ()
-    return Transforms(device_kind=device_kind_of(types))
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
@@ -153,13 +148,13 @@ def has_includes(source: str) -> bool:
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
     """A coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
-    name = coarsened.kernel.name
+    name, added = coarsened.kernel.name, coarsened.added_arguments
     if form == "ptx":
-        return Code(form, name, coarsened.ptx(PTX_ARCHITECTURE))
+        return Code(form, name, coarsened.ptx(PTX_ARCHITECTURE), added_arguments=added)
     if form == "spirv":
-        return Code(form, name, coarsened.spirv)
+        return Code(form, name, coarsened.spirv, added_arguments=added)
     left = options_of_coarsened(options)
-    return Code(form, name, coarsened.opencl_c, (*left, coarsened.opencl_c_standard))
+    return Code(form, name, coarsened.opencl_c, (*left, coarsened.opencl_c_standard), added)
 
 
 def main() -> int:

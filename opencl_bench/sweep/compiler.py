@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions, Form, code_from_json
+from coarsen.opencl_bench.records.code import Code, Form, code_from_json
 from coarsen.opencl_bench.records.measurement import Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.variant.variant import Definitions, Variant
+from coarsen.variant.variant_json import variant_to_json
 
 T = TypeVar("T")
 
@@ -98,7 +100,7 @@ class Compiler:
         self._seconds = method.compile_seconds
         self._crew = crew
         self._number = next(crew.numbers)
-        self._futures: dict[Candidate, Future[Compiled]] = {}
+        self._futures: dict[Variant, Future[Compiled]] = {}
         self._ir_hashes: dict[Definitions, str] = {}
 
     def __enter__(self) -> Compiler:
@@ -120,21 +122,21 @@ class Compiler:
         self._ir_hashes[definitions] = str(answer["ir_hash"])
         return self._ir_hashes[definitions]
 
-    def ahead(self, candidate: Candidate) -> Future[Compiled]:
+    def ahead(self, candidate: Variant) -> Future[Compiled]:
         """Begin to compile a candidate, unless that was begun before."""
         if candidate not in self._futures:
             self._futures[candidate] = self._crew.submit(lambda: self._compile(candidate))
         return self._futures[candidate]
 
-    def compiled(self, candidate: Candidate) -> Compiled:
+    def compiled(self, candidate: Variant) -> Compiled:
         """The candidate, compiled; waits for it. Raises InvalidInputError where the kernel isn't what it was."""
         return self.ahead(candidate).result()
 
-    def _compile(self, candidate: Candidate) -> Compiled:
+    def _compile(self, candidate: Variant) -> Compiled:
         request = {
             "do": "compile",
             "benchmark": self._benchmark,
-            "candidate": candidate.to_json(),
+            "candidate": variant_to_json(candidate),
             "form": self._form,
             "machine": self._machine,
             "ir_hash": self._ir_hashes.get(candidate.definitions),

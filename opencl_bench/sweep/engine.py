@@ -28,6 +28,7 @@ from coarsen.opencl_bench.sweep.points import limits_of, points
 from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.transforms import device_kind_of
 
 
 def sweep(
@@ -57,7 +58,7 @@ def sweep(
     start = time.perf_counter()
     benchmark = find_benchmark(_name(plan))
     device = find_device(plan.device)
-    space = points(benchmark, plan.preset, plan.space, limits_of(device))
+    space = points(benchmark, plan.preset, plan.space, limits_of(device), device_kind_of(device.device_types))
     collector = CollectingObserver(observer or SweepObserver())
     with (
         Crew() if crew is None else nullcontext(crew) as compiling,

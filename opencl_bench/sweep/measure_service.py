@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from coarsen.errors import CoarsenError, InternalError
-from coarsen.opencl_bench.measure.machine import BuildError, LaunchError, Machine
+from coarsen.opencl_bench.measure.machine import BuildError, LaunchError, Machine, UndividedError
 from coarsen.opencl_bench.measure.session import KEPT_BYTES, Session, Slot
-from coarsen.opencl_bench.records.candidate import candidate_from_json, code_from_json
+from coarsen.opencl_bench.records.code import code_from_json
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.variant_json import variant_from_json
 
 
 class MeasureService:
@@ -48,7 +49,7 @@ class MeasureService:
     def place(self, request: Message) -> Message:
         """`slot`, `candidate`: put its workload on the device. `has_reference` says whether there is one."""
         try:
-            has_reference = self._session.place(Slot(request["slot"]), candidate_from_json(request["candidate"]))
+            has_reference = self._session.place(Slot(request["slot"]), variant_from_json(request["candidate"]))
         except (LaunchError, MemoryError, CoarsenError) as error:
             return _failed(error)
         return {"ok": True, "has_reference": has_reference}
@@ -59,10 +60,12 @@ class MeasureService:
         try:
             self._session.load(
                 Slot(request["slot"]),
-                candidate_from_json(request["candidate"]),
+                variant_from_json(request["candidate"]),
                 code_from_json(request["code"]),
                 base64.b64decode(binary) if binary else None,
             )
+        except UndividedError as error:
+            return {**_failed(error), "while_building": False, "breaks_constraint": True}
         except (BuildError, LaunchError, MemoryError, CoarsenError) as error:
             return {**_failed(error), "while_building": isinstance(error, BuildError)}
         return {"ok": True}

@@ -12,9 +12,11 @@ from typing import Any
 
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
-from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Oracle
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_to_json
 
 SERVICE = "coarsen.opencl_bench.sweep.measure_service"
 
@@ -36,7 +38,7 @@ SHORT_RUN = 1e7
 class Ready:
     """A candidate whose code is there. `original` is the uncoarsened kernel's code with the same macros."""
 
-    candidate: Candidate
+    candidate: Variant
     code: Code
     binary: str | None
     original: Code
@@ -102,7 +104,7 @@ class MeasuringProcess:
         self._opening: Mapping[str, Any] = {**opening, "content_hash": content_hash}
         self._method = method
         self._child = ChildProcess(SERVICE)
-        self._baseline: Candidate | None = None
+        self._baseline: Variant | None = None
 
     def __enter__(self) -> MeasuringProcess:
         return self
@@ -185,7 +187,7 @@ class MeasuringProcess:
 
     def _load(self, slot: Slot, ready: Ready) -> bool:
         """Place a workload and build its kernel; whether it has a reference."""
-        candidate = ready.candidate.to_json()
+        candidate = variant_to_json(ready.candidate)
         placed = self._ask_for(slot, {"do": "place", "candidate": candidate}, PLACING_SECONDS)
         request = {
             "do": "load",
@@ -268,6 +270,8 @@ class MeasuringProcess:
             raise _FailedError(invalidity, str(error)) from None
         if "failed" not in answer:
             return answer
+        if answer.get("breaks_constraint"):
+            raise _FailedError(Invalidity.CONSTRAINTS, answer["failed"])
         refused = building and answer["while_building"]
         if not refused:
             # After a failed launch a context may be of no use any more.

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.variant.variant import Variant
 
 
 class Again(enum.StrEnum):
@@ -28,7 +28,7 @@ class SweepObserver:
     def compiling(self, configurations: int) -> None:
         """So many configurations are compiled now, before any is measured (on a CPU, which does both)."""
 
-    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+    def measuring(self, benchmark: str, candidate: Variant) -> None:
         """A configuration is about to be measured."""
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
@@ -76,7 +76,7 @@ class CollectingObserver(SweepObserver):
         """See `SweepObserver`."""
         self._onwards.compiling(configurations)
 
-    def measuring(self, benchmark: str, candidate: Candidate) -> None:
+    def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         self._onwards.measuring(benchmark, candidate)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coarsen.opencl_bench.records.candidate import Form
+from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.variant.coarsening import Level
+from coarsen.variant.space import TransformChoices
 
 DEFAULT_FACTORS = (1, 2, 4, 8, 16, 32)
 DEFAULT_STRIDES = (1, 8, 32)
@@ -23,6 +25,11 @@ class Space:
         dimensions: of the NDRange; the benchmark's own where None.
         local_sizes: of the launch before coarsening, in work-items; the benchmark's own where None.
         definitions: per macro, the values to try; those of the benchmark where the macro isn't named here.
+        levels: what is merged: work-items, work-groups, or either.
+        at_once: how many coarsenings a variant may have, over dimensions and levels.
+        transforms: the values of each transform, the default first.
+        sample: how many coarsened variants to draw instead of trying all; None for all.
+        sample_seed: what they are drawn from.
     """
 
     factors: tuple[int, ...] = DEFAULT_FACTORS
@@ -30,6 +37,11 @@ class Space:
     dimensions: tuple[int, ...] | None = None
     local_sizes: tuple[LocalSize, ...] | None = None
     definitions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    levels: tuple[Level, ...] = (Level.ITEM,)
+    at_once: int = 1
+    transforms: TransformChoices = field(default_factory=TransformChoices)
+    sample: int | None = None
+    sample_seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

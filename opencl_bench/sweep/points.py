@@ -1,6 +1,6 @@
 """The optimisation space of a benchmark, point by point, and what is wrong with a point before it is compiled.
 
-    local sizes × -D values × (uncoarsened, or factor × dimension × stride)
+    local sizes × -D values × (uncoarsened, or coarsenings × transforms)
 
 Rules that need no compiler are checked here: what the coarsened launch must divide, what the device can hold, what
 the algorithm asks of its work-groups. A point that breaks one stays in the list, with the reason.
@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate, shape
+from coarsen.opencl_bench.measure.variant_launch import undivided
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, Launch, LocalArgument, LocalSize
-from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
+from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.space import MACRO, Dimension, VariantSpace, coarsening_dimensions
+from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant import Variant
+
+# Beyond this many nobody waits for the end, and listing them alone takes minutes.
+MOST_CHOICES = 5_000_000
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
@@ -37,27 +43,23 @@ class DeviceLimits:
 class Point:
     """A candidate, and in one sentence why it can't run; None if nothing speaks against it."""
 
-    candidate: Candidate
-    violation: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """What all points of one local size and one choice of -D values share: the launches, or why there are none."""
-
-    local_size: LocalSize
-    definitions: Definitions
-    launches: tuple[Launch, ...]
+    candidate: Variant
     violation: str | None
 
 
 def limits_of(device: DeviceDescription) -> DeviceLimits:
-    """The limits of a device."""
+    """Return the limits of a device."""
     return DeviceLimits(device.max_work_group_size, device.max_work_item_sizes, device.local_memory)
 
 
-def points(benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits) -> list[Point]:
-    """Every point of the optimisation space, each once.
+def points(
+    benchmark: Benchmark,
+    preset: str,
+    space: Space,
+    limits: DeviceLimits,
+    device_kind: DeviceKind = DeviceKind.ANY,
+) -> list[Point]:
+    """Return every point of a space, or the sample that it asks for, each once.
 
     The uncoarsened ones come first, whether or not 1 is among the space's factors, since every speed-up is over
     the best of them; of these the preset's own local size, where the space has it, is the very first. The others
@@ -68,23 +70,72 @@ def points(benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits
         preset: decides which local size comes first, and the extents of the problem.
         space: what to combine.
         limits: those of the device.
+        device_kind: what coarsened kernels are made for.
 
     Raises:
-        InvalidInputError: no such preset, a factor, dimension or stride that is none, an empty local size.
+        InvalidInputError: no such preset, a factor, dimension or stride that is none, an empty local size; more
+            points than can be tried.
     """
-    groups = [
-        _group(benchmark, preset, local_size, definitions)
-        for local_size in _local_sizes(benchmark, preset, space)
-        for definitions in _definitions(benchmark, space)
-    ]
-    configurations = [(), *_configurations(benchmark, space)]
-    uncoarsened, coarsened = configurations[:1], configurations[1:]
-    return [
-        _point(group, chosen, limits)
-        for configurations in (uncoarsened, coarsened)
-        for group in groups
-        for chosen in configurations
-    ]
+    variants = variant_space(benchmark, preset, space, limits, device_kind)
+    uncoarsened = list(_uncoarsened(variants))
+    if space.sample is not None:
+        coarsened = variants.sample(space.sample, space.sample_seed, skip=lambda variant: not variant.is_coarsened)
+    else:
+        _check_size(benchmark, variants)
+        coarsened = [variant for variant in variants if variant.is_coarsened]
+    ordered = [*uncoarsened, *sorted(coarsened, key=_order(uncoarsened, space))]
+    return [Point(variant, variants.violation(variant)) for variant in ordered]
+
+
+def variant_space(
+    benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits, device_kind: DeviceKind
+) -> VariantSpace:
+    """Return the variants of a benchmark that a space asks for. Arguments and errors are those of `points`."""
+    _check_coarsenings(benchmark, space)
+    return VariantSpace(
+        (
+            Dimension("local_size", tuple(_local_sizes(benchmark, preset, space))),
+            *(Dimension(MACRO + name, values) for name, values in _definitions(benchmark, space)),
+            *_coarsening_dimensions(benchmark, space),
+            *space.transforms.dimensions(),
+        ),
+        space.at_once,
+        device_kind,
+        (_LaunchConstraint(benchmark, preset, limits),),
+    )
+
+
+def _uncoarsened(variants: VariantSpace) -> Iterator[Variant]:
+    kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
+    return iter(VariantSpace(tuple(kept)))
+
+
+def _check_size(benchmark: Benchmark, variants: VariantSpace) -> None:
+    if variants.choices > MOST_CHOICES:
+        raise InvalidInputError(
+            f"{benchmark.name}: the space has up to {variants.choices} points, more than can be tried "
+            f"({MOST_CHOICES}); have some drawn with --sample, or name fewer values"
+        )
+
+
+def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], tuple[Any, ...]]:
+    """By local size and macros, then dimensions, factors and strides as the space lists them, then transforms."""
+    groups = {variant: number for number, variant in enumerate(uncoarsened)}
+    dimensions, factors, strides = (
+        {value: place for place, value in reversed(list(enumerate(values)))}
+        for values in (space.dimensions or (), space.factors, space.strides)
+    )
+
+    def order(variant: Variant) -> tuple[Any, ...]:
+        places = [
+            (dimensions.get(c.dimension, c.dimension), factors[c.factor], strides.get(c.stride, 0))
+            for c in variant.coarsenings
+        ]
+        levels = [c.level is Level.GROUP for c in variant.coarsenings]
+        transforms = tuple(map(str, asdict(variant.transforms).values()))
+        return groups[variant.uncoarsened()], len(places), levels, places, variant.any_size, transforms
+
+    return order
 
 
 def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalSize]:
@@ -94,60 +145,82 @@ def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalS
     return sorted(dict.fromkeys(wanted), key=lambda local_size: local_size != own)
 
 
-def _definitions(benchmark: Benchmark, space: Space) -> Iterator[Definitions]:
+def _definitions(benchmark: Benchmark, space: Space) -> Iterator[tuple[str, tuple[str, ...]]]:
     values = {**benchmark.tunables, **dict(space.definitions)}
-    names = sorted(values)
-    for chosen in itertools.product(*(dict.fromkeys(values[name]) for name in names)):
-        yield tuple(zip(names, chosen, strict=True))
+    for name in sorted(values):
+        yield name, tuple(dict.fromkeys(values[name]))
 
 
-def _configurations(benchmark: Benchmark, space: Space) -> list[Configuration]:
-    """The coarsenings, ordered by dimension, then factor, then stride as the space lists them."""
-    dimensions = benchmark.dimensions if space.dimensions is None else space.dimensions
-    combinations = itertools.product(dimensions, space.factors, space.strides)
-    coarsenings = [Coarsening(factor, dimension, stride) for dimension, factor, stride in combinations]
-    return [(coarsening,) for coarsening in dict.fromkeys(coarsenings) if coarsening.factor > 1]
+def _own_dimensions(benchmark: Benchmark, space: Space) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(benchmark.dimensions if space.dimensions is None else space.dimensions))
 
 
-def _group(benchmark: Benchmark, preset: str, local_size: LocalSize, definitions: Definitions) -> _Group:
-    try:
-        launches = benchmark.launches(preset, local_size, definitions)
-    except InvalidInputError as error:
-        return _Group(local_size, definitions, (), str(error))
-    return _Group(local_size, definitions, launches, None)
+def _coarsening_dimensions(benchmark: Benchmark, space: Space) -> Iterator[Dimension]:
+    for level in dict.fromkeys(space.levels):
+        if level is Level.ITEM and not space.strides:
+            continue
+        for dimension in _own_dimensions(benchmark, space):
+            yield from coarsening_dimensions(level, dimension, space.factors, space.strides)
 
 
-def _point(group: _Group, chosen: Configuration, limits: DeviceLimits) -> Point:
-    violations = itertools.chain(
-        () if group.violation is None else (group.violation,),
-        (text for launch in group.launches for text in _launch_violations(launch, chosen, limits)),
-    )
-    return Point(Candidate(group.local_size, chosen, group.definitions), next(violations, None))
+def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:
+    """Raise InvalidInputError for a factor, a dimension or a stride that is none."""
+    for dimension, factor, stride in itertools.product(
+        _own_dimensions(benchmark, space), space.factors, space.strides
+    ):
+        Coarsening(factor, dimension, stride)
+    if space.at_once < 1:
+        raise InvalidInputError(f"at least one dimension is coarsened at once, not {space.at_once}")
 
 
-def _launch_violations(launch: Launch, chosen: Configuration, limits: DeviceLimits) -> Iterator[str]:
-    undivided = next(_undivided(launch.local_size, chosen), None)
-    if undivided is not None:
-        yield undivided
-        return
-    factor = {coarsening.dimension: coarsening.factor for coarsening in chosen}
-    coarsened = tuple(extent // factor.get(d, 1) for d, extent in enumerate(launch.local_size))
-    yield from _too_large(coarsened, limits)
-    local_bytes = sum(entry.byte_count for entry in launch.arguments if isinstance(entry, LocalArgument))
-    if local_bytes > limits.local_memory:
-        yield f"it needs {local_bytes} bytes of local memory, the device has {limits.local_memory}"
+class _LaunchConstraint:
+    """What speaks against a variant's launches: that they can't be made, don't divide, or don't fit the device.
 
+    Launches of one local size and one choice of macros are made once.
+    """
 
-def _undivided(local_size: LocalSize, chosen: Configuration) -> Iterator[str]:
-    for coarsening in chosen:
-        factor, dimension, stride = coarsening.factor, coarsening.dimension, coarsening.stride
-        if dimension >= len(local_size):
-            yield f"the NDRange has no dimension {dimension}"
-        elif local_size[dimension] % factor:
-            yield f"the factor {factor} does not divide the local size {shape(local_size)} along {dimension}"
-        elif local_size[dimension] // factor % stride:
-            left = local_size[dimension] // factor
-            yield f"the stride {stride} does not divide the coarsened local size {left} along {dimension}"
+    def __init__(self, benchmark: Benchmark, preset: str, limits: DeviceLimits) -> None:
+        self._benchmark = benchmark
+        self._preset = preset
+        self._limits = limits
+        self._launches: dict[Variant, tuple[Launch, ...] | str] = {}
+
+    def __call__(self, variant: Variant) -> str | None:
+        """Say in one sentence why a variant can't be launched; None where nothing is known against it."""
+        launches = self._launches_of(variant)
+        if isinstance(launches, str):
+            return launches
+        return next((text for launch in launches for text in self._violations(launch, variant)), None)
+
+    def _launches_of(self, variant: Variant) -> tuple[Launch, ...] | str:
+        original = variant.uncoarsened()
+        if original not in self._launches:
+            try:
+                self._launches[original] = self._benchmark.launches(
+                    self._preset, variant.local_size, variant.definitions
+                )
+            except InvalidInputError as error:
+                self._launches[original] = str(error)
+        return self._launches[original]
+
+    def _violations(self, launch: Launch, variant: Variant) -> Iterator[str]:
+        # Launches may be known for smaller problems alone: whether work-groups divide shows when they are made.
+        items = [coarsening for coarsening in variant.coarsenings if coarsening.level is Level.ITEM]
+        beyond = [c.dimension for c in variant.coarsenings if c.dimension >= len(launch.local_size)]
+        reason = f"the NDRange has no dimension {beyond[0]}" if beyond else undivided(launch, items)
+        if reason is not None and (beyond or not variant.any_size):
+            yield reason
+            return
+        factor = {coarsening.dimension: coarsening.factor for coarsening in items}
+        coarsened = tuple(max(extent // factor.get(d, 1), 1) for d, extent in enumerate(launch.local_size))
+        yield from _too_large(coarsened, self._limits)
+        groups = math.prod(c.factor for c in variant.coarsenings if c.level is Level.GROUP)
+        # The arguments of merged work-groups: each brings its own local memory.
+        local_bytes = groups * sum(
+            entry.byte_count for entry in launch.arguments if isinstance(entry, LocalArgument)
+        )
+        if local_bytes > self._limits.local_memory:
+            yield f"it needs {local_bytes} bytes of local memory, the device has {self._limits.local_memory}"
 
 
 def _too_large(local_size: LocalSize, limits: DeviceLimits) -> Iterator[str]:

@@ -19,7 +19,6 @@ from typing import Protocol
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.candidate import Candidate, Definitions
 from coarsen.opencl_bench.records.measurement import (
     Environment,
     Invalidity,
@@ -33,6 +32,7 @@ from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
 from coarsen.opencl_bench.sweep.points import Point
+from coarsen.variant.variant import Definitions, Variant
 
 
 class Subjects(Protocol):
@@ -46,11 +46,11 @@ class Subjects(Protocol):
 class Codes(Protocol):
     """Gives candidates' code."""
 
-    def ahead(self, candidate: Candidate) -> Future[Compiled]:
+    def ahead(self, candidate: Variant) -> Future[Compiled]:
         """Begin to make a candidate's code."""
         ...
 
-    def compiled(self, candidate: Candidate) -> Compiled:
+    def compiled(self, candidate: Variant) -> Compiled:
         """A candidate's code, or why there is none; waits for it."""
         ...
 
@@ -97,8 +97,8 @@ class Surroundings:
 class _Pair:
     """A candidate and its baseline, both compiled: ready to be measured, or why not."""
 
-    candidate: Candidate
-    baseline: Candidate
+    candidate: Variant
+    baseline: Variant
     compiled: Compiled
     ready: Ready | Outcome
     ready_baseline: Ready | Outcome
@@ -132,12 +132,12 @@ class RowSweep:
             self._confirm_best(rows, baseline)
         return ""
 
-    def _compared(self, point: Point, baseline: Candidate) -> Measurement:
+    def _compared(self, point: Point, baseline: Variant) -> Measurement:
         if point.violation is not None:
             return self._violation(point.candidate, baseline, point.violation)
         return self._row(Role.COMPARISON, point.candidate, baseline)
 
-    def _confirm_best(self, rows: list[Measurement], baseline: Candidate) -> None:
+    def _confirm_best(self, rows: list[Measurement], baseline: Variant) -> None:
         """Time the best once more. A new process shares no memory layout with the one that it was chosen in."""
         correct = [row for row in rows if row.invalidity is Invalidity.CORRECT]
         if not correct:
@@ -147,12 +147,12 @@ class RowSweep:
             self._with.process.start_afresh()
         self._row(Role.CONFIRMATION, best, baseline)
 
-    def _best_uncoarsened(self, candidates: list[Candidate]) -> tuple[Candidate | None, str]:
+    def _best_uncoarsened(self, candidates: list[Variant]) -> tuple[Variant | None, str]:
         """The fastest uncoarsened configuration; None, and why, where none runs correctly.
 
         Each is timed against the first that ran: comparisons across time would compare the machine's moods.
         """
-        first: Candidate | None = None
+        first: Variant | None = None
         rows: list[Measurement] = []
         for candidate in candidates:
             row = self._row(Role.SELECTION, candidate, first or candidate)
@@ -164,7 +164,7 @@ class RowSweep:
             return None, rows[0].reason if rows else "no uncoarsened configuration fits the device"
         return max(correct, key=_speedup).candidate, ""
 
-    def _compile_ahead(self, space: Sequence[Point], baseline: Candidate) -> None:
+    def _compile_ahead(self, space: Sequence[Point], baseline: Variant) -> None:
         """Begin to compile what will be measured; where compiling would disturb that, wait for it."""
         wanted = [
             point.candidate
@@ -181,7 +181,7 @@ class RowSweep:
             for future in [self._with.codes.ahead(candidate) for candidate in wanted]:
                 future.result()
 
-    def _row(self, role: Role, candidate: Candidate, baseline: Candidate) -> Measurement:
+    def _row(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement:
         """The row of a configuration, from the store or measured now."""
         kept = self._kept(role, candidate, baseline)
         if kept is not None:
@@ -197,7 +197,7 @@ class RowSweep:
                 return self._told(kept, measured=False)
             return self._store_new(self._measured(subject, role, pair, started_at))
 
-    def _pair(self, candidate: Candidate, baseline: Candidate) -> _Pair:
+    def _pair(self, candidate: Variant, baseline: Variant) -> _Pair:
         """The codes of both; where compiling would disturb what another sweep measures, not while it does."""
         with self._with.lock() if self._with.compile_first else nullcontext():
             compiled = self._with.codes.compiled(candidate)
@@ -233,7 +233,7 @@ class RowSweep:
         assert isinstance(pair.ready, Ready) and isinstance(pair.ready_baseline, Ready)
         return self._with.process.measure(pair.ready, pair.ready_baseline, self._limits)
 
-    def _ready(self, candidate: Candidate, compiled: Compiled) -> Ready | Outcome:
+    def _ready(self, candidate: Variant, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
             return Outcome(compiled.invalidity, compiled.failure)
         original = self._with.codes.compiled(replace(candidate, coarsenings=()))
@@ -241,7 +241,7 @@ class RowSweep:
             return Outcome(original.invalidity, f"the uncoarsened kernel: {original.failure}")
         return Ready(candidate, compiled.code, compiled.binary, original.code)
 
-    def _violation(self, candidate: Candidate, baseline: Candidate, violation: str) -> Measurement:
+    def _violation(self, candidate: Variant, baseline: Variant, violation: str) -> Measurement:
         kept = self._kept(Role.COMPARISON, candidate, baseline)
         if kept is not None:
             return self._told(kept, measured=False)
@@ -258,7 +258,7 @@ class RowSweep:
         )
         return self._store_new(row)
 
-    def _kept(self, role: Role, candidate: Candidate, baseline: Candidate) -> Measurement | None:
+    def _kept(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement | None:
         """The stored row, if there is one that need not be measured again."""
         if self._with.again is Again.EVERYTHING:
             return None

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.variant.variant import Definitions as Definitions
+from coarsen.variant.variant import LocalSize as LocalSize
 
 Array = NDArray[Any]
-LocalSize = tuple[int, ...]
 Size = Mapping[str, int]
-Definitions = tuple[tuple[str, str], ...]
 
 KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
 

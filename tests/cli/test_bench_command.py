@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.store.database import Store, open_store
@@ -18,6 +17,7 @@ from coarsen.opencl_bench.sweep.compiler import Crew
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
 Run = Callable[..., Any]
@@ -159,7 +159,7 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
 
 
 def row(benchmark: str, factor: int, invalidity: Invalidity = Invalidity.CORRECT, reason: str = "") -> Measurement:
-    candidate = Candidate((32, 8), (Coarsening(factor, 0),))
+    candidate = Variant((32, 8), (Coarsening(factor, 0),))
     return some_measurement(benchmark=benchmark, candidate=candidate, invalidity=invalidity, reason=reason)
 
 

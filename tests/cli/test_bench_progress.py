@@ -13,10 +13,10 @@ from coarsen.cli.bench_bar import Bar
 from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, rows_per_minute
 from coarsen.cli.bench_watch import watching
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
 CORRECT = some_measurement()
@@ -41,7 +41,7 @@ def after_a_minute(tally: Tally, clock: Watch) -> None:
     tally.planned("mt", "2:0 AMD EPYC", 10)
     rows = ((CORRECT, False), (CORRECT, True), (CORRECT, True), (FAILED, True), (IMPOSSIBLE, True))
     for measurement, measured in rows:
-        tally.measuring("mt", Candidate((32, 32)))
+        tally.measuring("mt", Variant((32, 32)))
         tally.stored(measurement, measured)
     clock.seconds += 60
 
@@ -79,7 +79,7 @@ def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
         lines = PlainLines({PLAN: 10}, clock)
         after_a_minute(lines, clock)
         for _ in range(3):
-            lines.measuring("mt", Candidate((16, 16)))
+            lines.measuring("mt", Variant((16, 16)))
         lines.finished(RESULT)
     said = capsys.readouterr().err.splitlines()
     progress = "4 of 10 rows, 3 rows/min, about 2 min left, 1 failed, mt: uncoarsened, local size 16×16"

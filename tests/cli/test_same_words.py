@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from coarsen.cli.bench_report import print_report
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Measurement, Oracle, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
 from tests.opencl_bench.measurements import some_measurement
 
-BASELINE = Candidate((32, 8), (), (("TILE", "16"),))
+BASELINE = Variant((32, 8), (), (("TILE", "16"),))
 TIMES = (1_000_000, 1_000_400, 1_000_200, 999_900, 1_000_100)
 FASTER = some_measurement(baseline=BASELINE)
 TIE = some_measurement(

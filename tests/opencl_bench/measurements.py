@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from coarsen.opencl_bench.records.candidate import FORMS, Candidate
+from coarsen.opencl_bench.records.code import FORMS
 from coarsen.opencl_bench.records.measurement import (
     Environment,
     Invalidity,
@@ -19,6 +19,7 @@ from coarsen.opencl_bench.records.measurement import (
     Subject,
 )
 from coarsen.variant.coarsening import Coarsening, configuration
+from coarsen.variant.variant import Variant
 
 SUBJECT = Subject(
     benchmark="sgemm",
@@ -45,8 +46,8 @@ MEASUREMENT = Measurement(
     environment=ENVIRONMENT,
     method=Method(repetitions=5, minimum_repetitions=3),
     role=Role.COMPARISON,
-    candidate=Candidate((16, 16), (Coarsening(2, 0, 8),), (("TILE", "16"),)),
-    baseline=Candidate((32, 8), (), (("TILE", "16"),)),
+    candidate=Variant((16, 16), (Coarsening(2, 0, 8),), (("TILE", "16"),)),
+    baseline=Variant((32, 8), (), (("TILE", "16"),)),
     invalidity=Invalidity.CORRECT,
     started_at="2026-11-20T12:00:00.123456+00:00",
     oracle=Oracle.REFERENCE,
@@ -112,7 +113,7 @@ def methods() -> st.SearchStrategy[Method]:
     return st.builds(Method, **{field.name: types[str(field.type)] for field in dataclasses.fields(Method)})
 
 
-def candidates() -> st.SearchStrategy[Candidate]:
+def candidates() -> st.SearchStrategy[Variant]:
     extents = st.integers(1, 1024)
     coarsenings = st.lists(
         st.builds(Coarsening, st.integers(1, 32), st.integers(0, 2), st.integers(1, 64)),
@@ -121,7 +122,7 @@ def candidates() -> st.SearchStrategy[Candidate]:
     )
     definitions = named(TEXTS).map(lambda pairs: tuple(sorted(pairs)))
     sizes = st.lists(extents, min_size=1, max_size=3).map(tuple)
-    return st.builds(Candidate, sizes, coarsenings.map(configuration), definitions)
+    return st.builds(Variant, sizes, coarsenings.map(configuration), definitions)
 
 
 @st.composite

@@ -13,10 +13,10 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.records.candidate import shape
 from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.rows import NEEDED
+from coarsen.variant.variant import shape
 
 # How a factor ended that a curve has no speed-up at: nothing says why.
 MISSING = "missing"

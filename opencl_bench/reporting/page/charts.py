@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.candidate import shape
 from coarsen.opencl_bench.reporting.page.content import (
     EXCLUDED,
     FAILED,
@@ -20,6 +19,7 @@ from coarsen.opencl_bench.reporting.page.content import (
 )
 from coarsen.opencl_bench.reporting.page.own_launch import OwnCurve
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep
+from coarsen.variant.variant import shape
 
 # A kernel's own launch on a device: the place's slug, and the dimension that is coarsened.
 Launch = tuple[str, int]

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coarsen.opencl_bench.measure.environment import TRANSFORM
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.candidate import shape
 from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.reporting.page.answers import all_answers
 from coarsen.opencl_bench.reporting.page.charts import overall_chart, own_charts
@@ -33,6 +31,7 @@ from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.workloads.benchmark import Definitions
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
 from coarsen.variant.coarsening import Configuration
+from coarsen.variant.variant import shape
 
 LEARNED = (
     "The default model has learned from synthetic kernels measured on some of these devices: "
@@ -172,11 +171,8 @@ def _code(place: str, whose: str, row: Measurement) -> CodeQuestion:
     return CodeQuestion(
         place,
         whose,
-        row.candidate.coarsenings,
-        row.candidate.definitions,
+        row.candidate.code_variant(),
         where.form,
-        TRANSFORM not in dict(where.versions),
-        where.device_types,
         row.code_hash,
     )
 

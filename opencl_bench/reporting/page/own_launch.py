@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.opencl_bench.measure.speedup import Speedup, median, resampled_ratios
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Point
 from coarsen.opencl_bench.results.summaries import speedup_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, LocalSize
+from coarsen.variant.variant import Variant
 
 _SELF = Speedup(1.0, 1.0, 1.0)
 
@@ -63,7 +63,7 @@ def own_curves(benchmark: Benchmark | None, measurements: Iterable[Measurement])
         return ()
     launch = _own_launch(benchmark, list(rows.values()))
     definitions = _own_definitions(benchmark, list(rows))
-    origin = rows.get(Candidate(launch.local_size, (), definitions))
+    origin = rows.get(Variant(launch.local_size, (), definitions))
     if origin is None or speedup_of(origin, interval=False) is None:
         return ()
     curves: dict[int, list[Point]] = {}
@@ -79,12 +79,12 @@ def own_curves(benchmark: Benchmark | None, measurements: Iterable[Measurement])
     )
 
 
-def _latest(rows: Iterable[Measurement]) -> Mapping[Candidate, Measurement]:
+def _latest(rows: Iterable[Measurement]) -> Mapping[Variant, Measurement]:
     ordered = sorted(rows, key=lambda row: row.started_at)
     return {row.candidate: row for row in ordered}
 
 
-def _is_of(candidate: Candidate, local_size: LocalSize, definitions: Definitions) -> bool:
+def _is_of(candidate: Variant, local_size: LocalSize, definitions: Definitions) -> bool:
     coarsenings = candidate.coarsenings
     one = len(coarsenings) == 1 and coarsenings[0].stride == 1 and coarsenings[0].factor > 1
     return one and (candidate.local_size, candidate.definitions) == (local_size, definitions)
@@ -99,7 +99,7 @@ def _own_launch(benchmark: Benchmark | None, rows: Sequence[Measurement]) -> Own
     return OwnLaunch(baselines.most_common(1)[0][0] if baselines else next(iter(measured)), False)
 
 
-def _own_definitions(benchmark: Benchmark | None, candidates: Sequence[Candidate]) -> Definitions:
+def _own_definitions(benchmark: Benchmark | None, candidates: Sequence[Variant]) -> Definitions:
     measured = dict.fromkeys(candidate.definitions for candidate in candidates)
     own = benchmark.own_definitions if benchmark else ()
     return own if own in measured else next(iter(measured))

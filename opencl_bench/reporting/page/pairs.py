@@ -7,7 +7,6 @@ kernel ─▶ coarsened as it was measured      ┴─▶ Pair
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import RefusalError
@@ -19,8 +18,7 @@ from coarsen.opencl_bench.reporting.page.questions import CodeQuestion
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.pipeline import coarsen_kernel
-from coarsen.variant.coarsening import Configuration
-from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, device_kind_of
+from coarsen.variant.variant import Variant
 
 # Coarsened kernels of large factors have thousands of lines that are all alike.
 MOST_LINES = 400
@@ -28,15 +26,6 @@ MOST_LINES = 400
 SAME = "This is, byte for byte, what was measured"
 OTHER = "This is what coarsen writes today; what was measured was written otherwise"
 AS_OTHER_FORM = "It was measured in another form of code; this is the same coarsening as OpenCL C"
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """What tells coarsened texts apart."""
-
-    coarsenings: Configuration
-    definitions: Definitions
-    transforms: Transforms
 
 
 def pairs_of(
@@ -49,26 +38,19 @@ def pairs_of(
         codes: what to show.
         kernel_with: gives the lowered kernel with some `-D` values.
     """
-    groups: dict[_Shown, list[CodeQuestion]] = {}
+    groups: dict[Variant, list[CodeQuestion]] = {}
     for code in codes:
-        groups.setdefault(_shown(code), []).append(code)
+        groups.setdefault(code.variant, []).append(code)
     pairs = [_pair(benchmark, shown, asked, kernel_with(shown.definitions)) for shown, asked in groups.items()]
     return _merged(pairs)
 
 
-def _shown(code: CodeQuestion) -> _Shown:
-    kind = device_kind_of(code.device_types)
-    transforms = REPLICATION_ALONE if code.replication_alone else Transforms(device_kind=kind)
-    return _Shown(code.coarsenings, code.definitions, transforms)
-
-
-def _pair(benchmark: Benchmark, shown: _Shown, asked: Sequence[CodeQuestion], kernel: Kernel) -> Pair:
+def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[CodeQuestion], kernel: Kernel) -> Pair:
     places, whose = tuple(code.place for code in asked), tuple(code.whose for code in asked)
-    macros = "".join(f", -D {name}={value}" for name, value in shown.definitions)
-    heading = " and ".join(map(str, shown.coarsenings)) + macros
+    heading = str(shown)
     try:
         before = before_of(benchmark, kernel, shown.coarsenings[0].dimension)
-        coarsened = coarsen_kernel(kernel, shown.coarsenings, transforms=shown.transforms)
+        coarsened = coarsen_kernel(kernel, shown.coarsenings, transforms=shown.transforms, any_size=shown.any_size)
         made = CoarsenedKernel(coarsened, shown.coarsenings, ())
         lines = made.opencl_c.removesuffix("\n").split("\n")
     except RefusalError as refusal:

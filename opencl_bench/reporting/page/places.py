@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from coarsen.opencl_bench.measure.environment import TRANSFORM
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import TRANSFORM, Invalidity, Measurement, Oracle, Role
 from coarsen.opencl_bench.reporting.page.content import Place
 from coarsen.opencl_bench.reporting.page.slugs import slugs
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep
 from coarsen.opencl_bench.results.best import geometric_means
 from coarsen.opencl_bench.results.labels import FORMS
+from coarsen.variant.transforms import REPLICATION_ALONE
 
 # More names are of no use in a remark.
 _NAMED = 8
@@ -92,10 +92,11 @@ def _remarks(sweep: Sweep) -> Iterator[str]:
 
 
 def _on_transforms(rows: Sequence[Measurement]) -> Iterator[str]:
-    older = sum(TRANSFORM not in dict(row.environment.versions) for row in rows)
+    coarsened = [row.candidate.transforms for row in rows if row.candidate.is_coarsened]
+    older = sum(transforms == REPLICATION_ALONE for transforms in coarsened)
     if older:
-        which = "Measured" if older == len(rows) else f"{older} of {len(rows)} rows were measured"
-        yield f"{which} with replication alone: no fast path, no lock-step and no clean-up yet"
+        which = "Measured" if older == len(coarsened) else f"{older} of {len(coarsened)} rows were measured"
+        yield f"{which} with replication alone: no fast path, no lock-step and no clean-up"
 
 
 def _on_oracles(sweep: Sweep) -> Iterator[str]:

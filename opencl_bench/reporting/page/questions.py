@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coarsen.opencl_bench.records.candidate import Form
+from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.reporting.page.content import Before, Pair
 from coarsen.opencl_bench.workloads.benchmark import Definitions, LocalSize
-from coarsen.variant.coarsening import Configuration
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,13 @@ class CodeQuestion:
     """A coarsening that is to be shown.
 
     `place` is a slug, `whose` says in words what the coarsening is there. `code_hash` is of what the device was
-    given, empty where nothing was. `replication_alone`: it was measured before there were other transforms;
-    `device_types` are OpenCL's.
+    given, empty where nothing was.
     """
 
     place: str
     whose: str
-    coarsenings: Configuration
-    definitions: Definitions
+    variant: Variant
     form: Form
-    replication_alone: bool
-    device_types: tuple[str, ...]
     code_hash: str
 
 

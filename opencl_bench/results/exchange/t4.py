@@ -22,11 +22,11 @@ from typing import Any
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.opencl_bench.results.exchange.t4_rules import check
-from coarsen.variant.coarsening import DIMENSIONS
+from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.variant import Variant
 
 __all__ = ["VERSION", "check", "read_t4", "t4_document", "write_t4"]
 
@@ -89,15 +89,28 @@ def _result(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _configuration(candidate: Candidate) -> dict[str, int | str]:
+def _configuration(candidate: Variant) -> dict[str, int | str]:
     """The tunable parameters, the same in every result: three dimensions of each, 1 where there is none."""
     parameters: dict[str, int | str] = {}
+    chosen = {(coarsening.level, coarsening.dimension): coarsening for coarsening in candidate.coarsenings}
     for dimension, extent in enumerate((*candidate.local_size, 1, 1, 1)[:DIMENSIONS]):
-        chosen = [coarsening for coarsening in candidate.coarsenings if coarsening.dimension == dimension]
+        items = chosen.get((Level.ITEM, dimension), Coarsening(1))
         parameters[f"local_size_{dimension}"] = extent
-        parameters[f"factor_{dimension}"] = chosen[0].factor if chosen else 1
-        parameters[f"stride_{dimension}"] = chosen[0].stride if chosen else 1
-    return parameters | {f"-D {name}": value for name, value in candidate.definitions}
+        parameters[f"factor_{dimension}"] = items.factor
+        parameters[f"stride_{dimension}"] = items.stride
+        parameters[f"group_factor_{dimension}"] = chosen.get((Level.GROUP, dimension), Coarsening(1)).factor
+    return parameters | _transforms(candidate) | {f"-D {name}": value for name, value in candidate.definitions}
+
+
+def _transforms(candidate: Variant) -> dict[str, int | str]:
+    transforms = candidate.transforms
+    return {
+        "fast_path": transforms.fast_path.value,
+        "lock_step": transforms.lock_step.value,
+        "wide_accesses": int(transforms.wide_accesses),
+        "clean_up": int(transforms.clean_up),
+        "any_size": int(candidate.any_size),
+    }
 
 
 def _values(measurement: Measurement) -> Iterable[dict[str, object]]:

@@ -24,6 +24,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.opencl_bench.results.exchange.variant_cells import variant_cells, variant_value
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -45,7 +46,14 @@ CANDIDATE_TYPES = {
     "local_size": pa.list_(WHOLE),
     "coarsenings": pa.list_(pa.list_(WHOLE)),
     "definitions": pa.map_(TEXT, TEXT),
+    "levels": pa.list_(TEXT),
+    "transforms": pa.map_(TEXT, TEXT),
+    "any_size": pa.bool_(),
 }
+# The maps that are JSON objects; the others are lists of pairs, whose order counts.
+MAPS = ("definitions", "transforms")
+# What tables of old do not have, and null stands for there: rows from before these were part of a variant.
+ADDED_LATER = ("levels", "transforms", "any_size")
 # The fields that have fields of their own, and what those columns' names begin with.
 PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
     {"subject": (Subject, ""), "environment": (Environment, ""), "method": (Method, "method_")}
@@ -119,6 +127,7 @@ def _coder(path: Path, coders: Mapping[str, Callable[[Any], Any]]) -> Callable[[
 
 def _row(measurement: Measurement) -> Row:
     value = measurement_to_json(measurement)
+    value |= {name: variant_cells(value[name]) for name in CANDIDATES}
     return {column.name: _field(value, column) for column in COLUMNS}
 
 
@@ -136,6 +145,7 @@ def _measurement(row: Row, number: int) -> Measurement:
         if all(entry is None for entry in value[part].values()):
             value[part] = None
     try:
+        value |= {name: variant_value(value[name]) for name in CANDIDATES}
         return measurement_from_json(value)
     except InvalidInputError as error:
         raise InvalidInputError(f"row {number}: {error}") from None
@@ -152,10 +162,18 @@ def _from_parquet(data: bytes) -> Iterator[Row]:
     try:
         table = pyarrow.parquet.read_table(io.BytesIO(data))
         _check_columns(table.column_names)
-        rows: list[Row] = table.select(SCHEMA.names).cast(SCHEMA).to_pylist()
+        rows: list[Row] = _with_added_columns(table).select(SCHEMA.names).cast(SCHEMA).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"not a Parquet table of measurements: {_first_line(error)}") from None
     return ({column.name: _json_value(row[column.name], column) for column in COLUMNS} for row in rows)
+
+
+def _with_added_columns(table: pa.Table) -> pa.Table:
+    """The table with nulls in the columns that it is too old to have."""
+    for column in COLUMNS:
+        if column.source in ADDED_LATER and column.name not in table.column_names:
+            table = table.append_column(column.name, pa.nulls(table.num_rows, column.type))
+    return table
 
 
 def _arrow_value(value: Any, column: Column) -> Any:  # noqa: ANN401
@@ -169,7 +187,7 @@ def _json_value(value: Any, column: Column) -> Any:  # noqa: ANN401
     """The reverse of `_arrow_value`."""
     if value is None or not pa.types.is_map(column.type):
         return value
-    return dict(value) if column.source == "definitions" else [list(pair) for pair in value]
+    return dict(value) if column.source in MAPS else [list(pair) for pair in value]
 
 
 def _to_csv(rows: list[Row]) -> bytes:
@@ -196,9 +214,14 @@ def _from_csv(data: bytes) -> list[Row]:
     except (csv.Error, UnicodeDecodeError) as error:
         raise InvalidInputError(f"not a CSV table of measurements: {error}") from None
     return [
-        {column.name: _value(cells[column.name], column, number) for column in COLUMNS}
+        {column.name: _value(cells.get(column.name, _default(column)), column, number) for column in COLUMNS}
         for number, cells in enumerate(lines, 1)
     ]
+
+
+def _default(column: Column) -> str | None:
+    """The cell of a column that the table is too old to have; none of one that every table has."""
+    return "" if column.source in ADDED_LATER else None
 
 
 @contextmanager
@@ -216,7 +239,7 @@ def _value(cell: str | None, column: Column, number: int) -> Any:  # noqa: ANN40
         raise InvalidInputError(f"row {number} ends before the column '{column.name}'")
     if column.type == TEXT:
         return cell
-    if not cell and column.part in NULLABLE:
+    if not cell and (column.part in NULLABLE or column.source in ADDED_LATER):
         return None
     try:
         return json.loads(cell)
@@ -226,9 +249,9 @@ def _value(cell: str | None, column: Column, number: int) -> Any:  # noqa: ANN40
 
 def _check_columns(names: Iterable[str]) -> None:
     found = set(names)
-    for name in SCHEMA.names:
-        if name not in found:
-            raise InvalidInputError(f"not a table of measurements: there is no column '{name}'")
+    for column in COLUMNS:
+        if column.name not in found and column.source not in ADDED_LATER:
+            raise InvalidInputError(f"not a table of measurements: there is no column '{column.name}'")
 
 
 def _first_line(error: BaseException) -> str:

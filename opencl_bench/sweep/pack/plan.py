@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.environment import Versions
-from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions, Form
+from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.variant.variant import Definitions, Variant
 
-FORMAT = 1
+FORMAT = 2
 PLAN_FILE = "plan.json"
 CODE_FOLDER = "code"
 BENCHMARK_FOLDER = "benchmarks"
@@ -31,7 +33,7 @@ class PackedCandidate:
     that the pack was made for. `seconds` is how long the compilation took.
     """
 
-    candidate: Candidate
+    candidate: Variant
     code: str | None = None
     seconds: float = 0.0
     invalidity: Invalidity = Invalidity.CORRECT
@@ -78,11 +80,12 @@ class CodeEntry:
     form: Form
     kernel: str
     options: tuple[str, ...] = ()
+    added_arguments: tuple[AddedArgument, ...] = ()
 
     @classmethod
     def of(cls, code: Code) -> CodeEntry:
         """The entry of some code."""
-        return cls(code.form, code.kernel, code.options)
+        return cls(code.form, code.kernel, code.options, code.added_arguments)
 
 
 @dataclass(frozen=True, slots=True)

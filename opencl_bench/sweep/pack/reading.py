@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Subject
 from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.pack.plan import (
@@ -20,6 +20,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 )
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
 from coarsen.opencl_bench.sweep.points import Point
+from coarsen.variant.variant import Definitions, Variant
 
 
 class Pack:
@@ -47,7 +48,7 @@ class Pack:
             content = contents if entry.form == "spirv" else contents.decode()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInputError(f"{path}: can't be read: {error}") from None
-        code = Code(entry.form, entry.kernel, content, entry.options)
+        code = Code(entry.form, entry.kernel, content, entry.options, entry.added_arguments)
         if code.hash != code_hash:
             raise InvalidInputError(f"{path} is not what the pack was made with")
         return code
@@ -71,13 +72,13 @@ class PackedCodes:
             if not packed.candidate.coarsenings and packed.code is not None
         }
 
-    def ahead(self, candidate: Candidate) -> Future[Compiled]:
+    def ahead(self, candidate: Variant) -> Future[Compiled]:
         """See `rows.Codes`: it is there already."""
         future: Future[Compiled] = Future()
         future.set_result(self.compiled(candidate))
         return future
 
-    def compiled(self, candidate: Candidate) -> Compiled:
+    def compiled(self, candidate: Variant) -> Compiled:
         """See `rows.Codes`. Raises InvalidInputError where the pack is damaged."""
         packed = self._candidates.get(candidate, _NOT_PACKED)
         if packed.code is None and not candidate.coarsenings:
@@ -95,9 +96,7 @@ class PackedCodes:
         return Point(point.candidate, packed.failure if packed.invalidity is Invalidity.CONSTRAINTS else None)
 
 
-_NOT_PACKED = PackedCandidate(
-    Candidate(()), invalidity=Invalidity.CONSTRAINTS, failure="the pack was made without it"
-)
+_NOT_PACKED = PackedCandidate(Variant(), invalidity=Invalidity.CONSTRAINTS, failure="the pack was made without it")
 
 
 class PackedSubjects:

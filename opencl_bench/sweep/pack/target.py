@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.measure.environment import Versions, environment_of, installed_versions
-from coarsen.opencl_bench.records.candidate import Form
+from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Environment
 from coarsen.opencl_bench.sweep.device_lock import device_lock, named_lock
 from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of

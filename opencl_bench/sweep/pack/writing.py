@@ -14,8 +14,8 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
-from coarsen.opencl_bench.measure.environment import code_versions
-from coarsen.opencl_bench.records.candidate import Candidate, Code, Form
+from coarsen.opencl_bench.measure.environment import installed_versions
+from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.compile_service import has_includes
 from coarsen.opencl_bench.sweep.compiler import Compiled, Compiler, Crew
@@ -35,6 +35,7 @@ from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, points
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.variant import Variant
 
 # What every GPU of the last ten years can do.
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)
@@ -104,7 +105,7 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
                 sweeps.append(replace(sweep, benchmark=writer.add_benchmark(name, benchmark, number)))
     if not sweeps:
         raise InvalidInputError(f"there is nothing to pack: {'; '.join(left_out)}")
-    writer.finish(PackPlan(code_versions(PACKAGES), tuple(sweeps)))
+    writer.finish(PackPlan(installed_versions(PACKAGES), tuple(sweeps)))
     return PackSummary(tuple(sweeps), len(writer.codes), writer.byte_count, tuple(left_out))
 
 
@@ -135,9 +136,9 @@ def _packed_sweep(
     )
 
 
-def _code_key(point: Point) -> Candidate:
-    """The candidate whose code serves for all local sizes."""
-    return replace(point.candidate, local_size=())
+def _code_key(point: Point) -> Variant:
+    """The variant whose code serves for all local sizes."""
+    return point.candidate.code_variant()
 
 
 def _subjects(

@@ -7,16 +7,18 @@ import pytest
 
 from coarsen.errors import InternalError
 from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
+from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.workloads.benchmark import Launch, LocalArgument, ScalarArgument
 from coarsen.opencl_bench.workloads.driver_tools import buffers, int32
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.variant import Variant
 
 ADDRESSES = {"input": 0x7F00_0000_1000, "output": 0x7F00_0010_0000}
 
 
 def launched(launch: Launch, coarsenings: Configuration = ()) -> CudaLaunch:
-    return cuda_launch(launch, coarsenings, ADDRESSES.__getitem__)
+    return cuda_launch(variant_launch(launch, Variant(coarsenings=coarsenings), ()), ADDRESSES.__getitem__)
 
 
 def test_grid_of_a_coarsened_launch() -> None:
@@ -62,7 +64,7 @@ def test_whole_work_groups_only() -> None:
 @pytest.mark.parametrize("name", sorted(SUITE))
 def test_every_launch_of_the_suite(name: str) -> None:
     for launch in SUITE[name].launches("test"):
-        found = cuda_launch(launch, (), lambda _buffer: 0x1000)
+        found = cuda_launch(launch, lambda _buffer: 0x1000)
         total = [blocks * items for blocks, items in zip(found.grid, found.block, strict=True)]
         assert tuple(total[: len(launch.global_size)]) == launch.global_size
         assert len(found.parameters) == len(launch.arguments)

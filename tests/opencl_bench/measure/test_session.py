@@ -10,15 +10,16 @@ import pytest
 
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.session import Session, Slot, Trial
-from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method, Oracle
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, Workload
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.variant import Variant
 
 ORIGINAL = Code("opencl_c", "mt", "original")
-COARSENED = Candidate((32, 32), (Coarsening(2),))
-UNCOARSENED = Candidate((32, 32))
+COARSENED = Variant((32, 32), (Coarsening(2),))
+UNCOARSENED = Variant((32, 32))
 METHOD = Method(repetitions=3, minimum_repetitions=3)
 
 
@@ -77,7 +78,7 @@ def small_benchmark(*, feasible: bool) -> Benchmark:
     return replace(benchmark("mt"), presets=presets, make_workload=make_workload)
 
 
-def tried(candidate: Candidate, code: Code, original: Code = ORIGINAL, *, feasible: bool = True) -> Trial:
+def tried(candidate: Variant, code: Code, original: Code = ORIGINAL, *, feasible: bool = True) -> Trial:
     session = Session(PretendedMachine(), small_benchmark(feasible=feasible), "large", 0)
     session.load(Slot.CANDIDATE, candidate, code)
     session.expect(Slot.CANDIDATE, original)
@@ -115,8 +116,8 @@ def test_a_workload_is_placed_once_per_local_size() -> None:
     machine = PretendedMachine()
     session = Session(machine, small_benchmark(feasible=True), "large", 0)
     for slot, local_size in ((Slot.BASELINE, (8, 8)), (Slot.CANDIDATE, (8, 8)), (Slot.CANDIDATE, (32, 32))):
-        session.load(slot, Candidate(local_size), ORIGINAL)
-    session.load(Slot.CANDIDATE, Candidate((8, 8)), ORIGINAL)
+        session.load(slot, Variant(local_size), ORIGINAL)
+    session.load(Slot.CANDIDATE, Variant((8, 8)), ORIGINAL)
     assert len(machine.placed) == 2
     assert session.time(METHOD).candidate == session.time(METHOD).baseline == (7, 7, 7)
 

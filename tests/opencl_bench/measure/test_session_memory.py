@@ -6,13 +6,14 @@ import pytest
 
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Configuration
+from coarsen.variant.variant import Variant
 
 CODE = Code("opencl_c", "reduce", "")
-SMALL, MIDDLE, LARGE = (Candidate((extent,)) for extent in (32, 64, 128))
+SMALL, MIDDLE, LARGE = (Variant((extent,)) for extent in (32, 64, 128))
 
 
 class CountingExecutor:
@@ -48,7 +49,7 @@ class CountingMachine:
         return CountingExecutor()
 
 
-def placed_by(candidates: list[Candidate], kept_bytes: int) -> int:
+def placed_by(candidates: list[Variant], kept_bytes: int) -> int:
     machine = CountingMachine()
     session = Session(machine, SUITE["reduce"], "test", 0, kept_bytes)
     session.load(Slot.BASELINE, SMALL, CODE)

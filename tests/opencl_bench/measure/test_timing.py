@@ -9,7 +9,7 @@ import numpy as np
 
 from coarsen.opencl_bench.measure.machine import Job
 from coarsen.opencl_bench.measure.timing import interleaved, timed_run
-from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.variant.coarsening import Configuration

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.opencl_bench.measure.speedup import bootstrap_interval
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.frames import COLUMNS, best_rows, frame, geometric_mean
 from coarsen.opencl_bench.results.summaries import Case, speedup_of, summaries
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 # Of three runs each: medians 3 and 9, so three times as fast, and the interval is all on one side of 1.
@@ -26,7 +26,7 @@ def timed(ratio: int, **changes: object) -> Measurement:
 
 
 def test_the_columns_of_a_measurement() -> None:
-    candidate = Candidate((16, 8), (Coarsening(2, 0, 8), Coarsening(4, 1)), (("A", "1"), ("B", "x y")))
+    candidate = Variant((16, 8), (Coarsening(2, 0, 8), Coarsening(4, 1)), (("A", "1"), ("B", "x y")))
     row = some_measurement(candidate=candidate, nanoseconds=FAST, baseline_nanoseconds=SLOW)
     table = frame([row])
     assert tuple(table.columns) == COLUMNS
@@ -61,7 +61,7 @@ def test_the_columns_of_a_measurement() -> None:
 
 
 def test_uncoarsened_and_without_a_baseline() -> None:
-    row = frame([some_measurement(candidate=Candidate((64,)), baseline=None)]).iloc[0]
+    row = frame([some_measurement(candidate=Variant((64,)), baseline=None)]).iloc[0]
     assert row["factor"] == 1
     assert [row[name] for name in ("factors", "dimension", "stride", "definitions", "baseline_local_size")] == [
         ""
@@ -110,9 +110,9 @@ def test_any_measurement_has_a_row(rows: list[Measurement]) -> None:
 
 ROWS = [
     timed(2, benchmark="sgemm", device="A"),
-    timed(8, benchmark="sgemm", device="A", candidate=Candidate((64,))),
+    timed(8, benchmark="sgemm", device="A", candidate=Variant((64,))),
     timed(9, benchmark="sgemm", device="A", seed=2, role=Role.SELECTION),
-    some_measurement(benchmark="sgemm", device="A", candidate=Candidate((32,)), invalidity=Invalidity.TIMEOUT),
+    some_measurement(benchmark="sgemm", device="A", candidate=Variant((32,)), invalidity=Invalidity.TIMEOUT),
     timed(2, benchmark="mt", device="A"),
     timed(3, benchmark="mt", device="B"),
     some_measurement(
@@ -175,10 +175,10 @@ def test_the_newest_row_is_found_in_any_notation() -> None:
 
 def test_the_best_is_reported_by_its_confirmation() -> None:
     chosen = timed(8, benchmark="mt", device="A")
-    other = timed(2, benchmark="mt", device="A", candidate=Candidate((64,)))
+    other = timed(2, benchmark="mt", device="A", candidate=Variant((64,)))
     early = timed(9, benchmark="mt", device="A", role=Role.CONFIRMATION, started_at="2026-11-20T12:00:00+00:00")
     late = timed(7, benchmark="mt", device="A", role=Role.CONFIRMATION, started_at="2026-11-20T13:00:00+00:00")
-    of_other = timed(20, benchmark="mt", device="A", role=Role.CONFIRMATION, candidate=Candidate((64,)))
+    of_other = timed(20, benchmark="mt", device="A", role=Role.CONFIRMATION, candidate=Variant((64,)))
     unconfirmed = timed(3, benchmark="nbody", device="A")
     rows = [chosen, other, late, early, of_other, unconfirmed]
     assert list(best_rows(frame(rows))["key"]) == [late.key, unconfirmed.key]
@@ -187,7 +187,7 @@ def test_the_best_is_reported_by_its_confirmation() -> None:
 
 def test_a_comparison_with_a_faster_baseline_replaces_the_earlier_one() -> None:
     earlier, later = ("2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00")
-    slow, fast = Candidate((8, 8)), Candidate((64, 4))
+    slow, fast = Variant((8, 8)), Variant((64, 4))
     old = timed(8, baseline=slow, started_at=earlier)
     confirmed = timed(7, baseline=slow, started_at=earlier, role=Role.CONFIRMATION)
     new = timed(2, baseline=fast, started_at=later)

@@ -11,7 +11,6 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import Curve
@@ -19,6 +18,7 @@ from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.measured_curves import curves_of_results
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
 OWN = (16, 16)  # sgemm's local size at every preset
@@ -37,7 +37,7 @@ def row(
     if changes.get("invalidity", Invalidity.CORRECT) is Invalidity.CORRECT:
         changes = {"nanoseconds": (1000,) * 3, "baseline_nanoseconds": (round(1000 * speedup),) * 3, **changes}
     return some_measurement(
-        **{"candidate": Candidate(local_size, coarsenings), "baseline": Candidate((32, 8)), **changes}
+        **{"candidate": Variant(local_size, coarsenings), "baseline": Variant((32, 8)), **changes}
     )
 
 
@@ -62,8 +62,8 @@ def test_other_strides_local_sizes_and_roles_are_no_part_of_it() -> None:
         row(9.0, 2, local_size=(32, 8)),
         row(9.0, 4, role=Role.CONFIRMATION),
         row(9.0, role=Role.SELECTION),
-        row(9.0, 16, candidate=Candidate(OWN, (Coarsening(4, 0), Coarsening(4, 1)))),
-        row(9.0, 8, candidate=Candidate(OWN, (Coarsening(8, 0),), (("TILE", "4"),))),
+        row(9.0, 16, candidate=Variant(OWN, (Coarsening(4, 0), Coarsening(4, 1)))),
+        row(9.0, 8, candidate=Variant(OWN, (Coarsening(8, 0),), (("TILE", "4"),))),
     ]
     assert curves([row(1.0), row(1.5, 2), *others])["sgemm", "intel", 0].speedup == pytest.approx({2: 1.5})
 
@@ -114,7 +114,7 @@ def test_a_row_measured_again_counts_once() -> None:
 
 
 def test_what_was_timed_against_another_baseline_is_left_out() -> None:
-    earlier: dict[str, Any] = {"baseline": Candidate((64, 4)), "started_at": "2020-01-01T00:00:00+00:00"}
+    earlier: dict[str, Any] = {"baseline": Variant((64, 4)), "started_at": "2020-01-01T00:00:00+00:00"}
     found = curves([row(1.0, **earlier), row(9.0, 8, **earlier), row(0.5), row(1.0, 2)])
     assert found["sgemm", "intel", 0].speedup == pytest.approx({2: 2.0})
 

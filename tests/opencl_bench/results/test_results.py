@@ -11,11 +11,11 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, read_results, shipped_results, stored_results
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import ENVIRONMENT, SUBJECT, some_measurement
 
 GPU = replace(
@@ -31,8 +31,8 @@ def row(
         subject=replace(SUBJECT, benchmark=benchmark, preset=preset, ir_hash=version * 32),
         environment=GPU if gpu else ENVIRONMENT,
         role=Role.COMPARISON,
-        candidate=Candidate((16, 16), (Coarsening(factor, 0),) if factor > 1 else ()),
-        baseline=Candidate((16, 16)),
+        candidate=Variant((16, 16), (Coarsening(factor, 0),) if factor > 1 else ()),
+        baseline=Variant((16, 16)),
         nanoseconds=(1000,) * 3,
         baseline_nanoseconds=(1000 * factor,) * 3,
     )

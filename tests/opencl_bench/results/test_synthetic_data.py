@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
 from coarsen.opencl_bench.results.curves import CurveData
 from coarsen.opencl_bench.results.exchange.tables import read_table
@@ -19,6 +18,7 @@ from coarsen.opencl_bench.sweep.compile_service import original_code
 from coarsen.opencl_bench.workloads.kernel_source import measured_family
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.results.test_data import DATA, README, table_below
 
 DEVICES = ("intel", "pocl", "h200")
@@ -74,7 +74,7 @@ def test_the_rows_are_of_the_kernels_that_are_drawn_now(sweep: str) -> None:
         preset = benchmark.preset(PRESETS[sweep])
         assert (subject.kernel, subject.build_options) == (benchmark.kernel, benchmark.build_options)
         assert (subject.preset, dict(subject.size), subject.seed) == (PRESETS[sweep], preset.size, 0)
-        if row.candidate == Candidate(preset.local_size):
+        if row.candidate == Variant(preset.local_size):
             assert row.code_hash == original_code(benchmark, (), benchmark.source).hash, subject.benchmark
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.measure.environment import TRANSFORM
-from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import TRANSFORM
 from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
 EARLY, LATE = "2026-11-20T12:00:00+00:00", "2026-11-20T12:00:01Z"
@@ -13,7 +13,7 @@ NEW = some_measurement(ir_hash="bb", started_at=LATE)
 
 
 def test_the_version_measured_last_is_kept() -> None:
-    also_new = some_measurement(ir_hash="bb", started_at=EARLY, candidate=Candidate((8, 8)))
+    also_new = some_measurement(ir_hash="bb", started_at=EARLY, candidate=Variant((8, 8)))
     assert newest_versions([NEW, OLD, also_new]) == ([NEW, also_new], 1)
     assert newest_versions([]) == ([], 0)
 
@@ -24,18 +24,11 @@ def test_other_build_options_and_sizes_are_other_versions() -> None:
         assert newest_versions([OLD, changed]) == ([changed], 1)
 
 
-def test_another_transform_makes_another_version() -> None:
+def test_other_transforms_are_other_configurations_and_no_other_version() -> None:
     old = some_measurement(started_at=EARLY)
     later = some_measurement(started_at=LATE, versions=(*old.environment.versions, (TRANSFORM, "2")))
     assert old.key != later.key
-    assert newest_versions([old, later]) == ([later], 1)
-
-
-def test_transforms_are_not_mixed_among_macro_values() -> None:
-    tiled = Candidate((16, 16), (), (("TILE", "8"),))
-    old, other = (some_measurement(started_at=EARLY, candidate=each) for each in (Candidate((16, 16)), tiled))
-    later = some_measurement(started_at=LATE, versions=(*old.environment.versions, (TRANSFORM, "2")))
-    assert newest_versions([old, other, later]) == ([later], 2)
+    assert newest_versions([old, later]) == ([old, later], 0)
 
 
 def test_what_stands_beside_each_other_is_kept() -> None:
@@ -44,7 +37,7 @@ def test_what_stands_beside_each_other_is_kept() -> None:
         {"form": "spirv"},
         {"benchmark": "another"},
         {"preset": "test"},
-        {"candidate": Candidate((16, 16), (), (("TILE", "8"),))},
+        {"candidate": Variant((16, 16), (), (("TILE", "8"),))},
     )
     beside = [some_measurement(ir_hash="bb", started_at=LATE, **change) for change in changes]
     assert newest_versions([OLD, *beside]) == ([OLD, *beside], 0)

@@ -14,7 +14,7 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.machine import Executor, Job
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.candidate import Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.studies import agreement_table
 from coarsen.opencl_bench.studies.agreement import Asked, Row, in_turns, measured_rows
 from coarsen.opencl_bench.studies.agreement_targets import best_rows, targets

@@ -6,16 +6,16 @@ import os
 import signal
 import time
 
-from coarsen.opencl_bench.records.candidate import candidate_from_json
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.serving import Message, serve
+from coarsen.variant.variant_json import variant_from_json
 
 
 def main() -> None:
     service = CompileService()
 
     def compile_badly(request: Message) -> Message:
-        factor = candidate_from_json(request["candidate"]).factor
+        factor = variant_from_json(request["candidate"]).factor
         if factor == 2:
             os.kill(os.getpid(), signal.SIGKILL)  # drivers catch the others
         if factor == 4:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 ROOT = Path(__file__).parents[3]
@@ -67,8 +67,8 @@ def compiling(crew: Crew, benchmark: str) -> Compiler:
     return Compiler(benchmark, "opencl_c", None, METHOD, crew)
 
 
-def along_0(factor: int) -> Candidate:
-    return Candidate((8, 8), (Coarsening(factor, 0),))
+def along_0(factor: int) -> Variant:
+    return Variant((8, 8), (Coarsening(factor, 0),))
 
 
 def test_benchmarks_share_a_process(crew: Crew, started: list[str]) -> None:
@@ -91,7 +91,7 @@ def test_a_kernel_is_read_anew_for_every_benchmark(crew: Crew, tmp_path: Path) -
         assert one.ir_hash(()) == first
     with compiling(crew, name) as another:
         assert another.ir_hash(()) != first
-        code = another.compiled(Candidate((8,))).code
+        code = another.compiled(Variant((8,))).code
     assert code is not None
     assert code.content == SOURCE.replace("2", "3")
 

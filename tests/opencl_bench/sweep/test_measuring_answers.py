@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError
 from coarsen.opencl_bench.sweep.measuring_process import ORACLE_SECONDS, Limits, MeasuringProcess, Outcome, Ready
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 
 CODE = Code("opencl_c", "mt", "")
-BASELINE = Ready(Candidate((8, 8)), CODE, None, CODE)
-COARSENED = Ready(Candidate((32, 32), (Coarsening(2),)), CODE, None, CODE)
+BASELINE = Ready(Variant((8, 8)), CODE, None, CODE)
+COARSENED = Ready(Variant((32, 32), (Coarsening(2),)), CODE, None, CODE)
 METHOD = Method(grace_seconds=3.0, compile_seconds=7.0)
 Answer = Callable[["PretendedChild", Mapping[str, Any]], dict[str, Any] | None]
 RIGHT: dict[str, dict[str, Any]] = {

@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.records.candidate import Candidate, Code
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Oracle
 from coarsen.opencl_bench.sweep.engine import machine_to_json
 from coarsen.opencl_bench.sweep.measuring_process import SHORT_RUN, Limits, MeasuringProcess, Ready
 from coarsen.opencl_bench.workloads.lookup import benchmark
+from coarsen.variant.variant import Variant
 
 pytestmark = pytest.mark.compiled_devices
 
@@ -25,7 +26,7 @@ LAVISH = Limits(best=1e8, baseline=1e8)
 
 def ready(source: str) -> Ready:
     original = Code("opencl_c", "mt", BENCHMARK.source, BENCHMARK.build_options)
-    return Ready(Candidate(LOCAL_SIZE), replace(original, content=source), None, original)
+    return Ready(Variant(LOCAL_SIZE), replace(original, content=source), None, original)
 
 
 GOOD = ready(BENCHMARK.source)

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, limits_of, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.space import TransformChoices
+from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant import Variant
 
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 64 * 1024)
 
@@ -54,7 +56,7 @@ def violation(
         (local_size,),
     )
     found = {point.candidate: point.violation for point in points(SUITE[name], "test", space, limits)}
-    return found[Candidate(local_size, coarsenings)]
+    return found[Variant(local_size, coarsenings)]
 
 
 @settings(deadline=None, max_examples=60)
@@ -104,7 +106,7 @@ def test_uncoarsened_is_one_point_per_local_size_and_definitions() -> None:
     benchmark = replace(SUITE["mt"], tunables={"B": ("1", "2"), "A": ("x",)})
     space = Space(factors=(2,), local_sizes=((8, 8), (16, 16)), definitions=(("B", ("3", "4", "5")),))
     found = [point.candidate for point in points(benchmark, "cpu", space, LIMITS)]
-    expected = [Candidate(size, (), (("A", "x"), ("B", b))) for size in ((16, 16), (8, 8)) for b in "345"]
+    expected = [Variant(size, (), (("A", "x"), ("B", b))) for size in ((16, 16), (8, 8)) for b in "345"]
     assert [candidate for candidate in found if not candidate.coarsenings] == expected
     assert found[: len(expected)] == expected
 
@@ -112,7 +114,7 @@ def test_uncoarsened_is_one_point_per_local_size_and_definitions() -> None:
 def test_repeated_values_give_one_point() -> None:
     space = Space((2, 2, 1), (1, 1), (0, 0), ((64,), (64,)))
     found = [point.candidate for point in points(SUITE["nbody"], "cpu", space, LIMITS)]
-    assert found == [Candidate((64,)), Candidate((64,), (Coarsening(2),))]
+    assert found == [Variant((64,)), Variant((64,), (Coarsening(2),))]
 
 
 def test_factor_must_divide() -> None:
@@ -170,6 +172,43 @@ def test_limits_of_a_device(device: DeviceDescription) -> None:
     assert any(point.violation is None for point in points(SUITE["mt"], "cpu", Space(), limits))
 
 
-def test_merged_work_groups_are_not_measured() -> None:
-    with pytest.raises(InvalidInputError, match="merges work-items, not work-groups"):
-        Candidate((64,), (Coarsening(2, level=Level.GROUP),))
+def test_levels_and_several_dimensions_and_transforms_at_once() -> None:
+    space = Space(
+        (1, 2, 4),
+        (1,),
+        (0, 1),
+        ((8, 8),),
+        levels=(Level.ITEM, Level.GROUP),
+        at_once=2,
+        transforms=TransformChoices(wide_accesses=(False, True)),
+    )
+    found = [point.candidate for point in points(SUITE["sgemm"], "test", space, LIMITS, DeviceKind.CPU)]
+    # Four dimensions of two factors each: 8 single coarsenings and 6 · 4 pairs, with and without wide accesses.
+    assert len(found) == len(set(found)) == 1 + (8 + 24) * 2
+    assert all(variant.transforms.device_kind is DeviceKind.CPU for variant in found[1:])
+    assert max(len(variant.coarsenings) for variant in found) == 2
+    assert any({entry.level for entry in variant.coarsenings} == {*Level} for variant in found)
+
+
+def test_a_sample_is_of_points_that_can_run_beside_all_uncoarsened_ones() -> None:
+    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, sample=40, sample_seed=3)
+    found = points(SUITE["sgemm"], "cpu", space, LIMITS)
+    own = SUITE["sgemm"].local_sizes_of("cpu")
+    coarsened = [point for point in found if point.candidate.is_coarsened]
+    assert {p.candidate.local_size for p in found if not p.candidate.is_coarsened} == {*own}
+    assert len(coarsened) == len(set(coarsened)) == 40
+    assert all(point.violation is None for point in coarsened)
+    assert found == points(SUITE["sgemm"], "cpu", space, LIMITS)
+    assert found != points(SUITE["sgemm"], "cpu", replace(space, sample_seed=4), LIMITS)
+
+
+def test_a_space_that_nobody_can_try_is_refused() -> None:
+    many = tuple(range(1, 60))
+    with pytest.raises(InvalidInputError, match="--sample"):
+        points(SUITE["sgemm"], "test", Space(many, many, at_once=2), LIMITS)
+
+
+def test_local_memory_of_merged_work_groups_adds_up() -> None:
+    space = Space((8,), (1,), (0,), ((256,),), levels=(Level.GROUP,))
+    (_, point) = points(SUITE["reduce"], "test", space, replace(LIMITS, local_memory=20_000))
+    assert point.violation == "it needs 32768 bytes of local memory, the device has 20000"

@@ -12,7 +12,6 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.printer import module_text
-from coarsen.opencl_bench.records.candidate import Candidate, Definitions
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role, Subject
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compile_service import CompileService
@@ -21,6 +20,7 @@ from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from coarsen.variant.variant import Definitions, Variant
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 # Two dimensions, a tile of a size that a macro says, a file that is included.
@@ -171,7 +171,7 @@ def test_a_file_that_changes_meanwhile_ends_the_sweep(file: Path, store: Store, 
 def test_a_kernel_that_changes_meanwhile_is_not_compiled(file: Path) -> None:
     early = CompileService()
     told = early.describe({"benchmark": str(file), "definitions": dict(TILE)})["ir_hash"]
-    candidate = Candidate((8, 4), (), TILE).to_json()
+    candidate = Variant((8, 4), (), TILE).to_json()
     request = {
         "benchmark": str(file),
         "candidate": candidate,
@@ -192,7 +192,7 @@ def test_a_macro_value_that_does_not_compile_costs_its_configurations_only(file:
     for candidate, row in found.items():
         right = candidate.definitions == TILE
         assert row.invalidity is (Invalidity.CORRECT if right else Invalidity.COMPILE), row.reason
-    assert Candidate((8, 4), (), (("TILE", "16"),)) in found
+    assert Variant((8, 4), (), (("TILE", "16"),)) in found
     assert sweep(plan(file), store).measured == 0
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.observer import SweepObserver, SweepSummary
@@ -20,6 +19,7 @@ from coarsen.opencl_bench.tuning.measured_factors import (
 )
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
 ONE = MeasuredFactor(1, Speedup(1.0, 1.0, 1.0))
@@ -69,7 +69,7 @@ def test_what_is_planned() -> None:
 def row(factor: int, nanoseconds: int, role: Role = Role.COMPARISON, **changes: str) -> Measurement:
     coarsenings = (Coarsening(factor, 0),) if factor > 1 else ()
     times = (nanoseconds, nanoseconds + 1, nanoseconds + 2, nanoseconds + 3, nanoseconds + 4)
-    candidate = Candidate((16, 16), coarsenings)
+    candidate = Variant((16, 16), coarsenings)
     return some_measurement(candidate=candidate, role=role, nanoseconds=times, **changes)
 
 

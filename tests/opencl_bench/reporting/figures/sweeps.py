@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.reporting.figures.samples import INTEL, POCL
 
-BASELINE = Candidate((64,))
+BASELINE = Variant((64,))
 
 
 def compared(factor: int, percent: int, **changes: Any) -> Measurement:  # noqa: ANN401 (fields of several types)
     """A comparison at a factor that takes so many per cent of the baseline's time; it failed where that is 0."""
-    candidate = Candidate((64,), (Coarsening(factor),)) if factor > 1 else BASELINE
+    candidate = Variant((64,), (Coarsening(factor),)) if factor > 1 else BASELINE
     common = {"candidate": candidate, "baseline": BASELINE, "preset": "test"} | changes
     if not percent:
         return some_measurement(**{"invalidity": Invalidity.RUNTIME, "reason": "it crashed"} | common)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from coarsen.opencl_bench import find_benchmark
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED
 from coarsen.opencl_bench.reporting.page.own_launch import own_curves, relative_speedup
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.sweeps import compared
 
 NBODY = find_benchmark("nbody")
@@ -20,7 +20,7 @@ OWN = NBODY.preset("test").local_size
 
 def own(factor: int, percent: int, dimension: int = 0, **changes: object) -> Measurement:
     coarsenings = (Coarsening(factor, dimension),) if factor > 1 else ()
-    return compared(factor, percent, benchmark="nbody", candidate=Candidate(OWN, coarsenings), **changes)
+    return compared(factor, percent, benchmark="nbody", candidate=Variant(OWN, coarsenings), **changes)
 
 
 # The sweep's baseline has another local size; against it the own launch takes half again as long.
@@ -53,7 +53,7 @@ def test_over_the_same_launch_uncoarsened() -> None:
 
 
 def test_what_was_timed_against_another_baseline_is_left_out() -> None:
-    earlier: dict[str, Any] = {"baseline": Candidate((128,)), "started_at": "2020-01-01T00:00:00+00:00"}
+    earlier: dict[str, Any] = {"baseline": Variant((128,)), "started_at": "2020-01-01T00:00:00+00:00"}
     (curve,) = own_curves(NBODY, [own(1, 300, **earlier), own(16, 10, **earlier), *ROWS])
     assert [point.factor for point in curve.points] == [1, 2, 4, 8]
     assert curve.best.factor == 2

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.exchange.t4 import check, read_t4, t4_document, write_t4
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 RULES = json.loads((Path(__file__).parent / "t4_results.schema.json").read_text())
@@ -58,7 +58,7 @@ def test_every_ending_is_valid(tmp_path: Path) -> None:
 
 
 def test_what_other_programs_read() -> None:
-    candidate = Candidate((16, 8), (Coarsening(2, 0, 8), Coarsening(4, 1)), (("TILE", "16"),))
+    candidate = Variant((16, 8), (Coarsening(2, 0, 8), Coarsening(4, 1)), (("TILE", "16"),))
     (result,) = t4_document([some_measurement(candidate=candidate)])["results"]
     assert result["timestamp"] == "2026-11-20T12:00:00.123456+00:00"
     assert result["configuration"] == {
@@ -71,6 +71,14 @@ def test_what_other_programs_read() -> None:
         "local_size_2": 1,
         "factor_2": 1,
         "stride_2": 1,
+        "group_factor_0": 1,
+        "group_factor_1": 1,
+        "group_factor_2": 1,
+        "fast_path": "auto",
+        "lock_step": "auto",
+        "wide_accesses": 0,
+        "clean_up": 1,
+        "any_size": 0,
         "-D TILE": "16",
     }
     assert result["times"]["compilation_time"] == 250.0

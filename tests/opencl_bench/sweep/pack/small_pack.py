@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from coarsen.opencl_bench.records.candidate import Form
+from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.pack.writing import PackRequest, PackSummary, write_pack
 from coarsen.opencl_bench.sweep.plan import Space

@@ -141,7 +141,7 @@ def test_failures_are_rows(small_pack: Path, tmp_path: Path) -> None:
 
 def _other_code(pack: Path, plan: dict[str, dict[str, object]], replaced: str, content: str) -> str:
     """Put a code into a pack, with the options of another."""
-    from coarsen.opencl_bench.records.candidate import Code
+    from coarsen.opencl_bench.records.code import Code
 
     entry = plan["codes"][replaced]
     assert isinstance(entry, dict)

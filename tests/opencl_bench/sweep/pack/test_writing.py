@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.pack.plan import PackedCandidate, PackedSweep
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
@@ -18,6 +17,7 @@ from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
 from coarsen.opencl_bench.sweep.pack.writing import write_pack
 from coarsen.opencl_bench.sweep.points import Point
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.pack.small_pack import make_pack, request
 
 SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
@@ -53,10 +53,10 @@ def sweep_of(pack: Pack, name: str) -> PackedSweep:
 def test_each_code_once_and_as_it_was_compiled(small_pack: Path) -> None:
     pack = Pack(small_pack)
     codes = PackedCodes(pack, sweep_of(pack, "reduce"))
-    original = codes.compiled(Candidate((64,))).code
-    assert original is not None and original == codes.compiled(Candidate((128,))).code
+    original = codes.compiled(Variant((64,))).code
+    assert original is not None and original == codes.compiled(Variant((128,))).code
     assert original.content == (Path(__file__).parents[4] / "opencl_bench/kernels/reduce.cl").read_text()
-    coarsened = codes.compiled(Candidate((64,), (Coarsening(2, 0, 1),))).code
+    coarsened = codes.compiled(Variant((64,), (Coarsening(2, 0, 1),))).code
     assert coarsened is not None and coarsened.content != original.content
     # The original and one or two coarsened ones of each kernel, and nothing else.
     named = {entry.code for sweep in pack.plan.sweeps for entry in sweep.candidates} - {None}
@@ -66,7 +66,7 @@ def test_each_code_once_and_as_it_was_compiled(small_pack: Path) -> None:
 def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) -> None:
     sweep = sweep_of(Pack(small_pack), "reduce")
     broken = next(
-        entry for entry in sweep.candidates if entry.candidate == Candidate((64,), (Coarsening(2, 0, 64),))
+        entry for entry in sweep.candidates if entry.candidate == Variant((64,), (Coarsening(2, 0, 64),))
     )
     assert broken.code is None
     assert broken.invalidity is Invalidity.CONSTRAINTS
@@ -77,10 +77,10 @@ def test_an_original_that_fits_nowhere_still_vouches_for_what_was_made_of_it(sma
     """A work-group of 2048 work-items, coarsened by 2, has as many as a device allows."""
     pack = Pack(small_pack)
     sweep = sweep_of(pack, "reduce")
-    original = Candidate((2048,))
+    original = Variant((2048,))
     refused = PackedCandidate(original, invalidity=Invalidity.CONSTRAINTS, failure="too large")
     codes = PackedCodes(pack, replace(sweep, candidates=(*sweep.candidates, refused)))
-    assert codes.compiled(original).code == codes.compiled(Candidate((64,))).code
+    assert codes.compiled(original).code == codes.compiled(Variant((64,))).code
     assert codes.with_limits_of_pack(Point(original, None)).violation == "too large"
 
 
@@ -162,4 +162,4 @@ def test_changed_code_is_not_run(small_pack: Path, tmp_path: Path) -> None:
         file.write_text(file.read_text() + "\n")
     pack = Pack(changed)
     with pytest.raises(InvalidInputError, match="is not what the pack was made with"):
-        PackedCodes(pack, pack.plan.sweeps[0]).compiled(Candidate((64,)))
+        PackedCodes(pack, pack.plan.sweeps[0]).compiled(Variant((64,)))

@@ -1,0 +1,157 @@
+"""Dataclasses as JSON, and back, strictly: every field has to be there, of its type, and no other may be.
+
+    encoded(Subject("sgemm", …))                        {"benchmark": "sgemm", …}
+    decoded(Subject, {"benchmark": "sgemm", …}, "the subject")
+
+The types that fields may have: texts, whole numbers of 64 bits, finite numbers, flags, enumerations, literals,
+tuples, dictionaries with texts as keys, `None` beside one of these, and dataclasses of such fields.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from coarsen.errors import InvalidInputError
+
+T = TypeVar("T")
+# Databases and Parquet hold whole numbers in 64 bits.
+WHOLE_NUMBERS = range(-(2**63), 2**63)
+# By the type that a field is annotated with.
+Coders = Mapping[Any, Callable[[Any], Any]]
+_NONE: Coders = types.MappingProxyType({})
+
+
+def encoded(value: object, encoders: Coders = _NONE) -> Any:  # noqa: ANN401 (any JSON value)
+    """Return a value as dictionaries, lists, texts, numbers, flags and None.
+
+    Args:
+        value: a dataclass, or what a field of one may hold.
+        encoders: for types that have a form of their own.
+    """
+    if type(value) in encoders:
+        return encoders[type(value)](value)
+    if is_dataclass(value):
+        return {field.name: encoded(getattr(value, field.name), encoders) for field in fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, tuple | list):
+        return [encoded(entry, encoders) for entry in value]
+    if isinstance(value, Mapping):
+        return {name: encoded(entry, encoders) for name, entry in value.items()}
+    return value
+
+
+def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) -> T:
+    """Return the dataclass that `encoded` made a value of.
+
+    Args:
+        kind: the dataclass.
+        value: what JSON was decoded to.
+        where: what the value is called in errors: `the plan`.
+        decoders: for types that have a form of their own; they raise InvalidInputError.
+
+    Raises:
+        InvalidInputError: a field is missing, unknown or malformed.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{where} is not a JSON object")
+    hints = _hints(kind)
+    for name in hints:
+        if name not in value:
+            raise InvalidInputError(f"{where} has no field {name!r}")
+    unknown = sorted(str(name) for name in value if name not in hints)
+    if unknown:
+        raise InvalidInputError(f"{where} has an unknown field {unknown[0]!a}")
+    reader = _Reader(where, decoders)
+    return kind(**{name: reader.read(name, hint, value[name]) for name, hint in hints.items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 (mypy takes no generic class for hashable)
+    """The types of a dataclass's fields, in their order."""
+    found = get_type_hints(kind)
+    return {field.name: found[field.name] for field in fields(kind)}
+
+
+class _Reader:
+    """Reads the fields of one dataclass; errors name the field."""
+
+    def __init__(self, where: str, decoders: Coders) -> None:
+        self._where = where
+        self._decoders = decoders
+
+    def read(self, name: str, hint: Any, value: object) -> Any:  # noqa: ANN401 (any type, any value)
+        if hint in self._decoders:
+            return self._decoders[hint](value)
+        origin = get_origin(hint)
+        if origin in (Union, types.UnionType):
+            return self._optional(name, hint, value)
+        if origin is tuple:
+            return self._tuple(name, get_args(hint), value)
+        if origin is dict:
+            return self._dictionary(name, get_args(hint)[1], value)
+        if origin is Literal:
+            return self._one_of(name, get_args(hint), value)
+        if is_dataclass(hint):
+            return decoded(cast("type[Any]", hint), value, f"{self._where}'s {name}", self._decoders)
+        if isinstance(hint, type) and issubclass(hint, enum.Enum):
+            return hint(self._one_of(name, tuple(entry.value for entry in hint), value))
+        return self._plain(name, hint, value)
+
+    def _optional(self, name: str, hint: Any, value: object) -> Any:  # noqa: ANN401
+        (kind,) = (entry for entry in get_args(hint) if entry is not type(None))
+        return None if value is None else self.read(name, kind, value)
+
+    def _tuple(self, name: str, kinds: tuple[Any, ...], value: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise self._wrong(name, "a list", value)
+        if len(kinds) == 2 and kinds[1] is Ellipsis:
+            return tuple(self.read(name, kinds[0], entry) for entry in value)
+        if len(value) != len(kinds):
+            wanted = "a list of pairs" if len(kinds) == 2 else f"a list of {len(kinds)} values"
+            raise self._wrong(name, wanted, value)
+        return tuple(self.read(name, kind, entry) for kind, entry in zip(kinds, value, strict=True))
+
+    def _dictionary(self, name: str, kind: Any, value: object) -> dict[str, Any]:  # noqa: ANN401
+        if not isinstance(value, Mapping):
+            raise self._wrong(name, "an object", value)
+        return {self._text(name, key): self.read(name, kind, entry) for key, entry in value.items()}
+
+    def _one_of(self, name: str, choices: tuple[Any, ...], value: object) -> Any:  # noqa: ANN401
+        if not isinstance(value, str) or value not in choices:
+            raise self._wrong(name, f"one of {', '.join(map(str, choices))}", value)
+        return value
+
+    def _plain(self, name: str, hint: Any, value: object) -> Any:  # noqa: ANN401
+        if hint is str:
+            return self._text(name, value)
+        if hint is bool:
+            if not isinstance(value, bool):
+                raise self._wrong(name, "true or false", value)
+            return value
+        if hint is int:
+            if isinstance(value, bool) or not isinstance(value, int) or value not in WHOLE_NUMBERS:
+                raise self._wrong(name, "a whole number of at most 64 bits", value)
+            return value
+        if hint is not float:
+            raise TypeError(f"the field {name!r} of {self._where} has a type that has no JSON form: {hint}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self._wrong(name, "a number", value)
+        return float(value)
+
+    def _text(self, name: str, value: object) -> str:
+        # PostgreSQL takes no NUL, and no database takes half of a surrogate pair.
+        if not isinstance(value, str) or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise self._wrong(name, "text", value)
+        return str(value)
+
+    def _wrong(self, name: str, expected: str, value: object) -> InvalidInputError:
+        given = ascii(value)
+        shown = given if len(given) <= 60 else f"{given[:57]}..."
+        return InvalidInputError(f"the field {name!r} of {self._where} must be {expected}, not {shown}")

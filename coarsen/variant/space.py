@@ -1,0 +1,228 @@
+"""A kernel's configuration space: named finite dimensions, and what may not be combined.
+
+    local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
+        × fast_path × lock_step × wide_accesses × clean_up × any_size
+        under constraints that are known before anything is compiled
+
+A choice is one index for each dimension. Several choices may spell one variant (a stride means nothing at factor
+1): the one whose meaningless indices are all 0 stands for it, so each variant is there once. A space can be
+enumerated, and sampled without being enumerated; neighbours differ in one dimension.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
+from coarsen.variant.variant import LocalSize, Variant
+
+Choice = tuple[int, ...]
+# Says in one sentence why a variant can't run; None where nothing is known against it.
+Constraint = Callable[[Variant], str | None]
+# So many draws may fail for each that is wanted before a sample ends smaller than it was asked for.
+_DRAWS_FOR_EACH = 200
+
+MACRO = "-D "
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A named dimension of a space and its values, the default first."""
+
+    name: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class VariantSpace:
+    """The variants that some choices make, each once.
+
+    Args:
+        dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
+            `wide_accesses`, `clean_up`, `any_size`; what is missing has its default value. A factor of 1 is no
+            coarsening.
+        most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
+        device_kind: what coarsened kernels are made for.
+        constraints: tried in this order.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    most_coarsenings: int = 2 * DIMENSIONS
+    device_kind: DeviceKind = DeviceKind.ANY
+    constraints: tuple[Constraint, ...] = field(default=(), compare=False)
+
+    @property
+    def choices(self) -> int:
+        """The number of choices; variants are at most as many."""
+        return math.prod(len(dimension.values) for dimension in self.dimensions)
+
+    def choice(self, index: int) -> Choice:
+        """Return the choice of a number below `choices`: the index in mixed radix, the last dimension fastest."""
+        digits = []
+        for dimension in reversed(self.dimensions):
+            index, digit = divmod(index, len(dimension.values))
+            digits.append(digit)
+        return tuple(reversed(digits))
+
+    def variant(self, choice: Choice) -> Variant | None:
+        """Return the variant of a choice; None where another choice stands for it, or it coarsens too much."""
+        values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
+        coarsenings = tuple(_coarsenings(values))
+        if len(coarsenings) > self.most_coarsenings or not self._stands_for_itself(choice, coarsenings):
+            return None
+        return Variant(
+            local_size=values.get("local_size", ()),
+            coarsenings=coarsenings,
+            definitions=tuple(
+                (name.removeprefix(MACRO), value) for name, value in values.items() if name.startswith(MACRO)
+            ),
+            transforms=self._transforms(values),
+            any_size=values.get("any_size", False),
+        )
+
+    def violation(self, variant: Variant) -> str | None:
+        """Say in one sentence why a variant can't run; None where nothing is known against it."""
+        return next(filter(None, (constraint(variant) for constraint in self.constraints)), None)
+
+    def __iter__(self) -> Iterator[Variant]:
+        """Enumerate the variants, also those that break a constraint; the last dimension changes fastest."""
+        choices = itertools.product(*(range(len(dimension.values)) for dimension in self.dimensions))
+        return (variant for variant in map(self.variant, choices) if variant is not None)
+
+    def sample(self, count: int, seed: int, skip: Callable[[Variant], bool] = lambda _: False) -> list[Variant]:
+        """Draw distinct variants that break no constraint, each with the same probability.
+
+        The space is not enumerated: choices are drawn, and those that stand for no variant, or for one that can't
+        run, are drawn again.
+
+        Args:
+            count: how many; fewer are returned where the space hardly has more.
+            seed: the same seed draws the same variants.
+            skip: tells variants that are not wanted.
+        """
+        draw = random.Random(seed)
+        found: dict[Variant, None] = {}
+        for _ in range(_DRAWS_FOR_EACH * count):
+            if len(found) == count:
+                break
+            variant = self.variant(self.choice(draw.randrange(self.choices)))
+            if variant is not None and not skip(variant) and self.violation(variant) is None:
+                found[variant] = None
+        return list(found)
+
+    def neighbours(self, variant: Variant) -> Iterator[Variant]:
+        """Enumerate the variants that differ from one of the space in one dimension, without constraints.
+
+        Where a factor goes to 1 its stride goes with it, and all transforms where no coarsening is left.
+
+        Raises:
+            ValueError: the variant is not in the space.
+        """
+        here = self.choice_of(variant)
+        seen = {variant}
+        for place, dimension in enumerate(self.dimensions):
+            for index in range(len(dimension.values)):
+                near = self.variant(self._simplified((*here[:place], index, *here[place + 1 :])))
+                if near is not None and near not in seen:
+                    seen.add(near)
+                    yield near
+
+    def choice_of(self, variant: Variant) -> Choice:
+        """Return the choice that stands for a variant. Raises ValueError where it is not in the space."""
+        values = _values_of(variant)
+        choice = tuple(d.values.index(values.get(d.name, d.values[0])) for d in self.dimensions)
+        if self.variant(choice) != variant:
+            raise ValueError(f"not in the space: {variant}")
+        return choice
+
+    def _simplified(self, choice: Choice) -> Choice:
+        """The choice that stands for the same variant: what means nothing at index 0."""
+        values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
+        meaningless = self._meaningless(tuple(_coarsenings(values)))
+        return tuple(0 if d.name in meaningless else i for d, i in zip(self.dimensions, choice, strict=True))
+
+    def _stands_for_itself(self, choice: Choice, coarsenings: Sequence[Coarsening]) -> bool:
+        meaningless = self._meaningless(coarsenings)
+        return not any(i for d, i in zip(self.dimensions, choice, strict=True) if d.name in meaningless)
+
+    def _meaningless(self, coarsenings: Sequence[Coarsening]) -> set[str]:
+        """The names of the dimensions that have no effect beside some coarsenings."""
+        strided = {f"stride_{c.dimension}" for c in coarsenings if c.level is Level.ITEM}
+        return self._strides - strided if coarsenings else self._strides | _TRANSFORMS
+
+    @cached_property
+    def _strides(self) -> set[str]:
+        return {dimension.name for dimension in self.dimensions if dimension.name.startswith("stride_")}
+
+    def _transforms(self, values: dict[str, Any]) -> Transforms:
+        return Transforms(
+            fast_path=values.get("fast_path", DEFAULT.fast_path),
+            lock_step=values.get("lock_step", DEFAULT.lock_step),
+            wide_accesses=values.get("wide_accesses", DEFAULT.wide_accesses),
+            clean_up=values.get("clean_up", DEFAULT.clean_up),
+            device_kind=self.device_kind,
+        )
+
+
+_TRANSFORMS = {"fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"}
+
+
+@dataclass(frozen=True, slots=True)
+class TransformChoices:
+    """The transforms that a space combines, each with its values, the default first."""
+
+    fast_path: tuple[Use, ...] = (DEFAULT.fast_path,)
+    lock_step: tuple[Use, ...] = (DEFAULT.lock_step,)
+    wide_accesses: tuple[bool, ...] = (DEFAULT.wide_accesses,)
+    clean_up: tuple[bool, ...] = (DEFAULT.clean_up,)
+    any_size: tuple[bool, ...] = (False,)
+
+    def dimensions(self) -> Iterator[Dimension]:
+        """Enumerate them as dimensions of a space."""
+        for name in ("fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"):
+            yield Dimension(name, tuple(dict.fromkeys(getattr(self, name))))
+
+
+def coarsening_dimensions(
+    level: Level, dimension: int, factors: Sequence[int], strides: Sequence[int]
+) -> Iterator[Dimension]:
+    """Enumerate the dimensions of a space for coarsening along one dimension of the NDRange at a level."""
+    values = tuple(dict.fromkeys((1, *factors)))
+    if level is Level.GROUP:
+        yield Dimension(f"group_factor_{dimension}", values)
+        return
+    yield Dimension(f"factor_{dimension}", values)
+    yield Dimension(f"stride_{dimension}", tuple(dict.fromkeys(strides)))
+
+
+def _coarsenings(values: dict[str, Any]) -> Iterator[Coarsening]:
+    for dimension in range(DIMENSIONS):
+        if (factor := values.get(f"factor_{dimension}", 1)) > 1:
+            yield Coarsening(factor, dimension, values.get(f"stride_{dimension}", 1))
+        if (factor := values.get(f"group_factor_{dimension}", 1)) > 1:
+            yield Coarsening(factor, dimension, level=Level.GROUP)
+
+
+def _values_of(variant: Variant) -> dict[str, Any]:
+    values: dict[str, Any] = {MACRO + name: value for name, value in variant.definitions}
+    local_size: LocalSize = variant.local_size
+    values["local_size"] = local_size
+    for dimension in range(DIMENSIONS):
+        values[f"factor_{dimension}"] = values[f"group_factor_{dimension}"] = 1
+    for entry in variant.coarsenings:
+        if entry.level is Level.GROUP:
+            values[f"group_factor_{entry.dimension}"] = entry.factor
+        else:
+            values |= {f"factor_{entry.dimension}": entry.factor, f"stride_{entry.dimension}": entry.stride}
+    if variant.is_coarsened:
+        transforms = variant.transforms
+        values |= {name: getattr(transforms, name) for name in _TRANSFORMS - {"any_size"}}
+        values["any_size"] = variant.any_size
+    return values

@@ -1,0 +1,102 @@
+"""One point of a kernel's configuration space.
+
+    coarsenings × transforms × any size × local size × macro definitions
+
+What is asked for at the command line, what a program launches, what a search proposes and what a stored row is of
+are all variants.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from coarsen.variant.coarsening import Configuration, Level, configuration
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+
+LocalSize = tuple[int, ...]
+Definitions = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """By what a kernel is coarsened, how, and the launch and the macros that this is for.
+
+    A kernel that is not coarsened has one form, whatever the transforms: the default ones stand there.
+
+    Args:
+        local_size: that of the original launch, in work-items, one entry for each dimension; empty where it
+            decides. The coarsened kernel runs with it divided by the factors of merged work-items.
+        coarsenings: of work-items and of work-groups, along any dimensions.
+        definitions: `-D` macros and their values, in the order of the names.
+        transforms: what is used besides replication.
+        any_size: whether the kernel is guarded, so that global sizes need not divide.
+
+    Raises:
+        InvalidInputError: two coarsenings along one dimension at one level.
+    """
+
+    local_size: LocalSize = ()
+    coarsenings: Configuration = ()
+    definitions: Definitions = ()
+    transforms: Transforms = DEFAULT
+    any_size: bool = False
+
+    def __post_init__(self) -> None:
+        # Equal variants must be equal as values: in one order, and without what has no effect.
+        object.__setattr__(self, "coarsenings", configuration(self.coarsenings))
+        object.__setattr__(self, "definitions", tuple(sorted(self.definitions)))
+        if not self.coarsenings:
+            object.__setattr__(self, "transforms", DEFAULT)
+            object.__setattr__(self, "any_size", False)
+
+    @property
+    def factor(self) -> int:
+        """How many work-items become one, over all dimensions and levels; 1 for the uncoarsened kernel."""
+        return math.prod(coarsening.factor for coarsening in self.coarsenings)
+
+    @property
+    def is_coarsened(self) -> bool:
+        """Whether any work-items or work-groups are merged."""
+        return bool(self.coarsenings)
+
+    @property
+    def merges_groups(self) -> bool:
+        """Whether work-groups are merged."""
+        return any(coarsening.level is Level.GROUP for coarsening in self.coarsenings)
+
+    def uncoarsened(self) -> Variant:
+        """Return the original kernel at the same local size and with the same macros."""
+        return Variant(self.local_size, (), self.definitions)
+
+    def code_variant(self) -> Variant:
+        """Return the variant whose code this one shares: the same at any local size."""
+        return replace(self, local_size=())
+
+    def __str__(self) -> str:
+        coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"
+        how = "".join(f", {word}" for word in (*transform_words(self.transforms), *self._size_words()))
+        local_size = f", local size {shape(self.local_size)}" if self.local_size else ""
+        definitions = "".join(f", -D {name}={value}" for name, value in self.definitions)
+        return f"{coarsenings}{how}{local_size}{definitions}"
+
+    def _size_words(self) -> tuple[str, ...]:
+        return ("for any size",) if self.any_size else ()
+
+
+def transform_words(transforms: Transforms) -> tuple[str, ...]:
+    """Name what differs from the default transforms; the kind of device, which a row says anyway, is left out."""
+    if replace(transforms, device_kind=REPLICATION_ALONE.device_kind) == REPLICATION_ALONE:
+        return ("replication alone",)
+    words = {
+        f"fast path {transforms.fast_path}": transforms.fast_path is not DEFAULT.fast_path,
+        f"lock-step {transforms.lock_step}": transforms.lock_step is not DEFAULT.lock_step,
+        "wide accesses": transforms.wide_accesses,
+        "no clean-up": not transforms.clean_up,
+    }
+    return tuple(word for word, is_said in words.items() if is_said)
+
+
+def shape(local_size: LocalSize) -> str:
+    """Write a local size as people do: `16×16`."""
+    return "×".join(map(str, local_size))

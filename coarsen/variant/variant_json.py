@@ -1,0 +1,117 @@
+"""Variants as JSON, and back.
+
+    {"local_size": [16, 16], "coarsenings": [[4, 0, 1], [2, 1, 1, "group"]], "definitions": {"TILE": "8"},
+     "transforms": {"fast_path": "auto", …}, "any_size": true}
+
+What a variant does not need is left out: the level of merged work-items, `any_size` where it is false, and the
+`transforms` of an uncoarsened kernel. Where a coarsened one has no `transforms`, as in rows stored before these were
+part of a variant, the reader says which are implied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
+from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
+from coarsen.variant.variant import Variant
+
+_LARGEST_EXTENT = 2**32
+
+
+def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict[str, Any]:
+    """Write a variant as JSON takes it; `variant_from_json` with the same `implied` reads it back.
+
+    Args:
+        variant: any.
+        implied: transforms that need no mention; None mentions those of every coarsened variant.
+    """
+    value: dict[str, Any] = {
+        "local_size": list(variant.local_size),
+        "coarsenings": [_coarsening_to_json(coarsening) for coarsening in variant.coarsenings],
+        "definitions": dict(variant.definitions),
+    }
+    if variant.is_coarsened and variant.transforms != implied:
+        value["transforms"] = asdict(variant.transforms)
+    if variant.any_size:
+        value["any_size"] = True
+    return value
+
+
+def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
+    """Read the variant that `variant_to_json` wrote.
+
+    Args:
+        value: what JSON was decoded to.
+        implied: the transforms of a coarsened variant that names none.
+
+    Raises:
+        InvalidInputError: it is none, or not in the form that `variant_to_json` writes.
+    """
+    wrong = InvalidInputError(f"not a configuration: {shortened(value)}")
+    if not isinstance(value, Mapping):
+        raise wrong
+    try:
+        variant = Variant(
+            _local_size(value["local_size"]),
+            configuration(_coarsening(entry) for entry in value["coarsenings"]),
+            tuple(sorted((_text(name), _text(text)) for name, text in value["definitions"].items())),
+            _transforms(value["transforms"]) if "transforms" in value else implied,
+            value.get("any_size", False),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise wrong from error
+    normal = variant_to_json(variant, None if "transforms" in value else variant.transforms)
+    if normal != value:
+        raise InvalidInputError(f"not a configuration in its normal form: {shortened(value)}")
+    return variant
+
+
+def shortened(value: object) -> str:
+    """Write a value of a damaged file so that it fits a message."""
+    text = ascii(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _coarsening_to_json(coarsening: Coarsening) -> list[int | str]:
+    numbers: list[int | str] = [coarsening.factor, coarsening.dimension, coarsening.stride]
+    return numbers if coarsening.level is Level.ITEM else [*numbers, coarsening.level.value]
+
+
+def _coarsening(entry: Sequence[Any]) -> Coarsening:
+    if not isinstance(entry, list | tuple) or not 3 <= len(entry) <= 4:
+        raise ValueError(entry)
+    return Coarsening(*entry)
+
+
+def _local_size(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or len(value) > DIMENSIONS:
+        raise ValueError(value)
+    if any(isinstance(extent, bool) or not isinstance(extent, int) for extent in value):
+        raise TypeError(value)
+    if not all(0 < extent < _LARGEST_EXTENT for extent in value):
+        raise ValueError(value)
+    return tuple(value)
+
+
+def _transforms(value: Mapping[str, Any]) -> Transforms:
+    if set(value) != {field.name for field in fields(Transforms)}:
+        raise ValueError(value)
+    flags = {name: value[name] for name in ("wide_accesses", "clean_up")}
+    if not all(isinstance(flag, bool) for flag in flags.values()):
+        raise TypeError(value)
+    return Transforms(
+        fast_path=Use(value["fast_path"]),
+        lock_step=Use(value["lock_step"]),
+        device_kind=DeviceKind(value["device_kind"]),
+        **flags,
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value

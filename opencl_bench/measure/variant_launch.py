@@ -1,0 +1,93 @@
+"""The launch of a variant, made of the original's: sizes divided, arguments added.
+
+work-items    global G / F, local L / F         for any size: see `coarsen.runtime.guarded_launch`
+work-groups   global G / F, local L
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from coarsen.errors import InternalError
+from coarsen.ir.kernel import AddedArgument
+from coarsen.opencl_bench.measure.machine import UndividedError
+from coarsen.opencl_bench.workloads.benchmark import Argument, Launch, LocalArgument, ScalarArgument
+from coarsen.runtime.guarded_launch import guarded_launch
+from coarsen.runtime.sizes import LaunchLimits
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.variant import Variant
+
+
+def variant_launch(launch: Launch, variant: Variant, added: Sequence[AddedArgument]) -> Launch:
+    """Return the launch that does the work of an uncoarsened one with a variant's kernel.
+
+    Args:
+        launch: of the uncoarsened kernel.
+        variant: what the kernel is.
+        added: the arguments that its kernel takes after the original's.
+
+    Raises:
+        UndividedError: the sizes do not divide.
+    """
+    sized = _guarded(launch, variant) if variant.any_size else _divided(launch, variant.coarsenings)
+    values = tuple(_added_value(entry, launch) for entry in added)
+    return replace(sized, arguments=(*launch.arguments, *values))
+
+
+def undivided(launch: Launch, coarsenings: Iterable[Coarsening]) -> str | None:
+    """Say in one line why a launch's sizes do not divide by the coarsenings; None where they do."""
+    return next(filter(None, (_undivided_along(launch, coarsening) for coarsening in coarsenings)), None)
+
+
+def _undivided_along(launch: Launch, coarsening: Coarsening) -> str | None:
+    dimension, factor = coarsening.dimension, coarsening.factor
+    if dimension >= len(launch.global_size):
+        return f"the NDRange has no dimension {dimension}"
+    if coarsening.level is Level.GROUP:
+        groups = launch.global_size[dimension] // launch.local_size[dimension]
+        if groups % factor:
+            return f"the factor {factor} does not divide the {groups} work-groups along {dimension}"
+        return None
+    extent, rest = divmod(launch.local_size[dimension], factor)
+    if rest:
+        local_size = "×".join(map(str, launch.local_size))
+        return f"the factor {factor} does not divide the local size {local_size} along {dimension}"
+    if extent % coarsening.stride:
+        return (
+            f"the stride {coarsening.stride} does not divide the coarsened local size {extent} along {dimension}"
+        )
+    return None
+
+
+def _divided(launch: Launch, coarsenings: Sequence[Coarsening]) -> Launch:
+    reason = undivided(launch, coarsenings)
+    if reason is not None:
+        raise UndividedError(reason)
+    global_size, local_size = list(launch.global_size), list(launch.local_size)
+    for coarsening in coarsenings:
+        global_size[coarsening.dimension] //= coarsening.factor
+        if coarsening.level is Level.ITEM:
+            local_size[coarsening.dimension] //= coarsening.factor
+    return replace(launch, global_size=tuple(global_size), local_size=tuple(local_size))
+
+
+def _guarded(launch: Launch, variant: Variant) -> Launch:
+    """The guarded launch in work-groups that are no larger than the original's."""
+    limits = LaunchLimits(math.prod(launch.local_size), launch.local_size)
+    guarded = guarded_launch(launch.global_size, launch.local_size, variant.coarsenings, limits)
+    if guarded is None or guarded.local_size is None:
+        raise UndividedError(f"nothing would be merged at the global size {launch.global_size}")
+    return replace(launch, global_size=guarded.global_size, local_size=guarded.local_size)
+
+
+def _added_value(added: AddedArgument, launch: Launch) -> Argument:
+    if added.meaning == "global-size":
+        return ScalarArgument(np.uint64(launch.global_size[added.dimension]))
+    like = launch.arguments[added.like]
+    if not isinstance(like, LocalArgument):
+        raise InternalError(f"the argument {added.like} of {launch.kernel} is no local memory")
+    return like

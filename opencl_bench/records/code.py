@@ -1,0 +1,72 @@
+"""The code of a variant, as a device is given it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from coarsen.errors import InvalidInputError
+from coarsen.ir.kernel import AddedArgument
+
+Form = Literal["opencl_c", "spirv", "ptx"]
+FORMS: tuple[Form, ...] = ("opencl_c", "spirv", "ptx")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kernel as a device is given it: OpenCL C or PTX text, or SPIR-V bytes, with its build options.
+
+    `added_arguments` are those that a launch passes after the kernel's own.
+    """
+
+    form: Form
+    kernel: str
+    content: str | bytes
+    options: tuple[str, ...] = ()
+    added_arguments: tuple[AddedArgument, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of content and options, in hexadecimal digits."""
+        content = self.content.encode() if isinstance(self.content, str) else self.content
+        return hashlib.sha256(content + "\0".join(self.options).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Write it as JSON takes it; `code_from_json` reads it back."""
+        content = self.content if isinstance(self.content, str) else base64.b64encode(self.content).decode()
+        return {
+            "form": self.form,
+            "kernel": self.kernel,
+            "content": content,
+            "options": list(self.options),
+            "added_arguments": [asdict(added) for added in self.added_arguments],
+        }
+
+
+def code_from_json(value: Mapping[str, Any]) -> Code:
+    """Read the code that `to_json` wrote. Raises InvalidInputError where it is none."""
+    try:
+        form, content = value["form"], value["content"]
+        if form not in FORMS:
+            raise ValueError(form)
+        binary = form == "spirv"
+        return Code(
+            form,
+            value["kernel"],
+            base64.b64decode(content) if binary else str(content),
+            tuple(value["options"]),
+            added_arguments_from_json(value["added_arguments"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError("not the code of a kernel") from error
+
+
+def added_arguments_from_json(value: list[Mapping[str, Any]]) -> tuple[AddedArgument, ...]:
+    """Read the arguments that `asdict` wrote. Raises TypeError or ValueError where they are none."""
+    added = tuple(AddedArgument(**entry) for entry in value)
+    if any(entry.meaning not in ("global-size", "local-memory") for entry in added):
+        raise ValueError(value)
+    return added

@@ -1,0 +1,111 @@
+"""Spaces hold each variant once, find it again, draw from it without bias, and know its neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
+from coarsen.variant.transforms import Use
+from coarsen.variant.variant import Variant
+
+numbers = st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3, unique=True).map(tuple)
+
+
+@st.composite
+def spaces(draw: st.DrawFn) -> VariantSpace:
+    dimensions = [Dimension("local_size", ((64,), (128,)))]
+    if draw(st.booleans()):
+        dimensions.append(Dimension("-D TILE", ("8", "16")))
+    for level in draw(st.lists(st.sampled_from(Level), min_size=1, unique=True)):
+        for dimension in draw(st.lists(st.sampled_from([0, 1]), min_size=1, unique=True)):
+            dimensions.extend(coarsening_dimensions(level, dimension, draw(numbers), draw(numbers)))
+    wide = TransformChoices(wide_accesses=(False, True)) if draw(st.booleans()) else TransformChoices()
+    return VariantSpace((*dimensions, *wide.dimensions()), draw(st.integers(1, 3)))
+
+
+@settings(deadline=None)
+@given(spaces())
+def test_each_variant_is_there_once_and_found_again(space: VariantSpace) -> None:
+    variants = list(space)
+    assert len(variants) == len(set(variants)) <= space.choices
+    assert all(len(variant.coarsenings) <= space.most_coarsenings for variant in variants)
+    assert all(space.variant(space.choice_of(variant)) == variant for variant in variants)
+    assert [space.choice(number) for number in (0, space.choices - 1)] == [
+        tuple(0 for _ in space.dimensions),
+        tuple(len(dimension.values) - 1 for dimension in space.dimensions),
+    ]
+
+
+@settings(deadline=None, max_examples=30)
+@given(spaces())
+def test_neighbours_are_of_the_space_and_lead_back(space: VariantSpace) -> None:
+    variants = set(space)
+    near = {variant: set(space.neighbours(variant)) for variant in list(variants)[:30]}
+    for variant, neighbours in near.items():
+        assert variant not in neighbours
+        assert neighbours <= variants
+        # What a step forgets (a stride, transforms) it has not taken from a variant that had none.
+        assert all(variant in near[other] for other in neighbours & near.keys() if _is_simple(variant))
+
+
+def _is_simple(variant: Variant) -> bool:
+    return not variant.is_coarsened
+
+
+def test_the_neighbours_of_a_variant() -> None:
+    dimensions = [*coarsening_dimensions(Level.ITEM, 0, (2, 4), (1, 8))]
+    space = VariantSpace(
+        (Dimension("local_size", ((64,),)), *dimensions, Dimension("wide_accesses", (False, True)))
+    )
+    found = {str(variant) for variant in space.neighbours(Variant((64,), (Coarsening(4, 0, 8),)))}
+    assert found == {
+        "uncoarsened, local size 64",
+        "factor 2 along dimension 0 with stride 8, local size 64",
+        "factor 4 along dimension 0, local size 64",
+        "factor 4 along dimension 0 with stride 8, wide accesses, local size 64",
+    }
+
+
+def big_space() -> VariantSpace:
+    """About 10¹² choices."""
+    many = tuple(2**exponent for exponent in range(1, 12))
+    dimensions = [
+        entry
+        for level in Level
+        for dimension in range(3)
+        for entry in coarsening_dimensions(level, dimension, many, many)
+    ]
+    return VariantSpace((Dimension("fast_path", tuple(Use)), *dimensions))
+
+
+def test_a_space_too_large_to_enumerate_is_sampled() -> None:
+    space = big_space()
+    assert space.choices > 10**9
+    drawn = space.sample(50, seed=1)
+    assert len(drawn) == len(set(drawn)) == 50
+    assert drawn == space.sample(50, seed=1) != space.sample(50, seed=2)
+    assert all(space.variant(space.choice_of(variant)) == variant for variant in drawn)
+
+
+def test_samples_are_drawn_evenly_and_keep_to_constraints() -> None:
+    def only_even(variant: Variant) -> str | None:
+        return None if all(entry.factor % 2 == 0 for entry in variant.coarsenings) else "it is odd"
+
+    dimensions = [*coarsening_dimensions(Level.ITEM, 0, (2, 3, 4, 6), (1,))]
+    space = VariantSpace((Dimension("local_size", ((64,),)), *dimensions), constraints=(only_even,))
+    drawn = Counter(variant.factor for seed in range(2000) for variant in space.sample(1, seed))
+    assert set(drawn) == {1, 2, 4, 6}
+    assert all(400 < count < 600 for count in drawn.values())
+    assert len(space.sample(10, seed=0)) == 4
+
+
+def test_what_is_not_in_the_space() -> None:
+    space = VariantSpace((Dimension("local_size", ((64,),)), *coarsening_dimensions(Level.ITEM, 0, (2,), (1,))))
+    for variant in (Variant((64,), (Coarsening(4),)), Variant((64,), (Coarsening(2, 1),)), Variant((32,))):
+        with pytest.raises(ValueError, match="not in"):
+            space.choice_of(variant)
