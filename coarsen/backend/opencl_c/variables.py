@@ -170,7 +170,7 @@ def _global_name(variable: str, kernel: str) -> str:
     return readable(variable.removeprefix("__const.").removeprefix(f"{kernel}.").lstrip("."))
 
 
-def array_declaration(variable: str, type_: CType, wanted: int, natural: int) -> str:
-    """The declaration of an array or structure, with the alignment that the kernel relies on."""
+def array_declaration(variable: str, type_: CType, wanted: int, natural: int, space: str = "") -> str:
+    """The declaration of a variable in memory, with its address space and the alignment that the kernel relies on."""
     aligned = f" __attribute__((aligned({wanted})))" if wanted > natural else ""
-    return f"{declared(type_, variable)}{aligned}"
+    return f"{declared(type_, variable, space)}{aligned}"
