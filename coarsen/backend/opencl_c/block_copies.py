@@ -138,10 +138,18 @@ def _pieces(pointer: Expression, piece: CType) -> Expression:
     if not isinstance(pointer.type, Pointer):
         raise unsupported("a copy of something else than memory")
     target = replace(pointer.type, pointee=piece)
-    plain = pointer
+    plain = _before_cast(pointer)
     while isinstance(plain.type, Pointer) and isinstance(plain.type.pointee, Array):
         plain = coerce(plain, replace(plain.type, pointee=plain.type.pointee.element))
     return plain if plain.type == target else cast(plain, target)
+
+
+def _before_cast(pointer: Expression) -> Expression:
+    """A pointer without a cast that another one is to follow, if that leaves it in its address space."""
+    bare = pointer.bare
+    if bare is None or not isinstance(bare.type, Pointer) or not isinstance(pointer.type, Pointer):
+        return pointer
+    return bare if bare.type.space == pointer.type.space else pointer
 
 
 def _for_each(
@@ -180,10 +188,9 @@ def _volatile(operand: Expression) -> Expression:
     """A pointer as one to volatile memory; anything else as it is."""
     if not isinstance(operand.type, Pointer) or operand.type.is_volatile:
         return operand
-    type_ = replace(operand.type, is_volatile=True)
-    if isinstance(type_.pointee, Array) and operand.place is not None:
+    if isinstance(operand.type.pointee, Array) and operand.place is not None:
         return _volatile(decayed(operand.place, operand.type))
-    return replace(cast(operand, type_), place=None)
+    return replace(cast(operand, replace(operand.type, is_volatile=True)), bare=operand)
 
 
 MEMORY_STATEMENTS: Mapping[str, Callable[[Translator, Instruction], list[Statement]]] = {

@@ -171,6 +171,6 @@ def _global_name(variable: str, kernel: str) -> str:
 
 
 def array_declaration(variable: str, type_: CType, wanted: int, natural: int, space: str = "") -> str:
-    """The declaration of a variable in memory, with its address space and the alignment that the kernel relies on."""
+    """A variable in memory, declared with its address space and the alignment that the kernel relies on."""
     aligned = f" __attribute__((aligned({wanted})))" if wanted > natural else ""
     return f"{declared(type_, variable, space)}{aligned}"
