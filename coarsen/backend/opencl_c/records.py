@@ -16,11 +16,11 @@ from coarsen.backend.opencl_c.c_types import (
     record_name,
     size_of,
 )
-from coarsen.backend.opencl_c.folding import is_temporary_name
-from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.names import Names
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import ArrayType, StructType, Type
+from coarsen.ir.value_names import is_surely_readable, is_temporary_name, readable
 
 _STRUCTURE_INDEX = 3
 _INDENT = "    "
@@ -44,6 +44,8 @@ def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
 
 def _field_wish(name: str) -> str:
     wish = readable(name)
+    if is_surely_readable(name):
+        return wish
     shortened = wish.rstrip("0123456789")
     return shortened if shortened and not shortened.endswith("_") else wish
 

@@ -19,14 +19,15 @@ from coarsen.backend.opencl_c.c_types import (
 )
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.backend.opencl_c.expression import PRIMARY, Expression, address_of, name
-from coarsen.backend.opencl_c.folding import Folding, is_temporary_name
+from coarsen.backend.opencl_c.folding import Folding
 from coarsen.backend.opencl_c.initial_values import InitialValue, initial_values
-from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.names import Names
 from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.signs import Signs
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
+from coarsen.ir.value_names import is_temporary_name, readable
 
 _BY_OPCODE = {"load": "loaded", "icmp": "condition", "fcmp": "condition", "select": "chosen", "phi": "merged"}
 _GET = "get_"

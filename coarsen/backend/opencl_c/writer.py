@@ -25,7 +25,7 @@ from coarsen.backend.opencl_c.intrinsics import stem
 from coarsen.backend.opencl_c.jumps import without_forward_jumps
 from coarsen.backend.opencl_c.liveness import Liveness
 from coarsen.backend.opencl_c.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.names import Names
 from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.preamble import kernel_text, local_declarations
 from coarsen.backend.opencl_c.printing import Printer
@@ -45,6 +45,7 @@ from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
+from coarsen.ir.value_names import readable
 
 
 @dataclass(frozen=True, slots=True)
