@@ -39,13 +39,19 @@ def is_temporary_name(name: str) -> bool:
 
 def readable(name: str) -> str:
     """A value's name without what LLVM's passes added to it."""
-    if _MARK in name:
-        return name.partition(_MARK)[0]
+    given, mark, added = name.partition(_MARK)
+    if mark:
+        return given + _without_suffixes(added.lstrip("0123456789"))
+    name = _without_suffixes(name)
+    return _DIGITS_OF_UNIQUENESS.sub("", name) or name
+
+
+def _without_suffixes(name: str) -> str:
     previous = None
     while previous != name:
         previous = name
         name = _SUFFIX.sub("", name)
-    return _DIGITS_OF_UNIQUENESS.sub("", name) or name
+    return name
 
 
 def is_surely_readable(name: str) -> bool:
