@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast, overload
 
 from coarsen.analysis.whole_groups import needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
-from coarsen.backend.opencl_c import OpenClC, write_opencl_c
+from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.errors import InvalidInputError
@@ -70,6 +70,11 @@ class CoarsenedKernel:
     def opencl_c_standard(self) -> str:
         """The build option that the source needs: `-cl-std=CL1.2`, or `-cl-std=CL2.0` for generic pointers."""
         return self._source.standard
+
+    @cached_property
+    def spirv_standard(self) -> str:
+        """The standard that a driver may want named when it builds the SPIR-V module, as `opencl_c_standard`."""
+        return standard_of(self.kernel)
 
     @cached_property
     def llvm_ir(self) -> str:

@@ -145,9 +145,17 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
         note(with_file(assumption, request.file))
     for added in described_arguments(coarsened.kernel):
         note(f"pass for the added argument {added.name}: {added.sentence}")
-    if emit is Form.CL and coarsened.opencl_c_standard != _DEFAULT_STANDARD:
-        note(f"build it with {coarsened.opencl_c_standard}")
+    standard = _standard(coarsened, emit)
+    if standard != _DEFAULT_STANDARD:
+        note(f"build it with {standard}")
     write_result(content, output)
+
+
+def _standard(coarsened: CoarsenedKernel, emit: Form) -> str:
+    """The build option that an OpenCL driver needs for a form of the kernel; the default for other forms."""
+    if emit is Form.CL:
+        return coarsened.opencl_c_standard
+    return coarsened.spirv_standard if emit is Form.SPV else _DEFAULT_STANDARD
 
 
 def _show(text: str) -> None:

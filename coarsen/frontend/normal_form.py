@@ -35,6 +35,8 @@ _SPIR_LAYOUT = (
 _ARCHITECTURES = frozenset({"spir64", "spir", "spirv64", ""})
 _KERNEL_DEFINITION = re.compile(r'^define [^\n]*\bspir_kernel\b[^\n]*@"?([^"\s(]+)"?\(', re.MULTILINE)
 _ENQUEUED_BLOCK = re.compile(r"__.*_block_invoke(?:_\d+)?_kernel$")
+# The literals of C that end in ULL, of which usually the lower half alone counts.
+_WIDE = " i128"
 _BLOCKING_ATTRIBUTES = re.compile(r"\b(?:noinline|optnone) ")
 
 
@@ -61,6 +63,8 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
         run_passes(module, ["always_inliner", "global_dead_code_eliminate"])
         _refuse_recursion(module, name)
         normalise(module)
+        if _WIDE in assembly:
+            _narrow(module)
         yield name_values(module, name), name
 
 
@@ -78,6 +82,14 @@ def normalise(module: Any) -> None:  # noqa: ANN401
     run_passes(module, ["lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa"])
     run_passes(module, ["instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype"])
     module.verify()
+
+
+def _narrow(module: Any) -> None:  # noqa: ANN401
+    """Compute in 64 bits where the upper half of 128 makes no difference, and clean up after it."""
+    run_passes(module, ["aggressive_instcombine"])
+    if _WIDE in str(module):
+        run_passes(module, ["instruction_combine"])
+    normalise(module)
 
 
 @contextmanager

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from coarsen.ir.metadata import Metadata
+from coarsen.ir.value_names import is_surely_readable, member_by_source, named_by_source
 
 _DEBUG_VALUE = re.compile(
     r"#dbg_value\([^%!]*%(?P<value>[-a-zA-Z$._0-9]+), !(?P<variable>\d+), !DIExpression\(([^)]*)\),"
 )
+_DEBUG_DECLARATION = re.compile(r"#dbg_declare\(ptr[^%!]*%(?P<value>[-a-zA-Z$._0-9]+), !(?P<variable>\d+),")
+_DEBUG_MEMBER = re.compile(r'!DIDerivedType\(tag: DW_TAG_member, name: "([^"]+)"')
 _WHOLE_VALUE = ("", "DW_OP_constu, 0, DW_OP_swap, DW_OP_xderef")  # SPIR's spelling of "the variable is this value"
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_.]")
@@ -31,7 +34,8 @@ def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has 
     underscores, also in program-scope variables' names, and a name that a structure type has gets one in front.
     """
     function = module.get_function(kernel)
-    names = _names_from_source(function, _variable_names(str(module)))
+    text = str(module)
+    names = {**_names_from_source(function, _variable_names(text)), **_names_of_memory(function, text)}
     taken = {structure.name for structure in module.struct_types}
     for variable in module.global_variables:
         _set_name(variable, variable.name or "variable", set())
@@ -50,12 +54,37 @@ def _names_from_source(function: Any, variables: Mapping[str, str]) -> Mapping[s
     instructions = [instruction for block in function.blocks for instruction in block.instructions]
     phis = {i.name for i in instructions if i.opcode == "phi" and i.name in variables}
     carried = {variables[name] for name in phis}
-    names = {name: variables[name] for name in phis}
+    names = {name: named_by_source(variables[name]) for name in phis}
     for instruction in instructions:
         variable = variables.get(instruction.name)
         if variable and _TEMPORARY.match(instruction.name):
-            names.setdefault(instruction.name, f"{variable}.next" if variable in carried else variable)
+            name = named_by_source(variable)
+            names.setdefault(instruction.name, f"{name}.next" if variable in carried else name)
     return names
+
+
+def _names_of_memory(function: Any, text: str) -> Mapping[str, str]:  # noqa: ANN401
+    """The new names of arrays and of fields' addresses, where theirs don't tell the source's for sure."""
+    metadata = Metadata(text)
+    declared = {m["value"]: metadata.variable_name(m["variable"]) for m in _DEBUG_DECLARATION.finditer(text)}
+    members = set(_DEBUG_MEMBER.findall(text))
+    found: dict[str, str] = {}
+    for block in function.blocks:
+        for instruction in block.instructions:
+            if instruction.opcode == "getelementptr":
+                name = member_by_source(_member(instruction.name, members))
+            else:
+                name = named_by_source(declared.get(instruction.name, ""))
+            if is_surely_readable(name):
+                found[instruction.name] = name
+    return found
+
+
+def _member(name: str, members: set[str]) -> str:
+    """The field whose address clang named so, with a number after it where it needed another name."""
+    plain = name.partition(".")[0]
+    shorter = (plain[:end] for end in range(len(plain), 0, -1) if plain[end:].isdigit() or end == len(plain))
+    return next((wish for wish in shorter if wish in members), "")
 
 
 def _set_name(value: Any, name: str, taken: set[str]) -> None:  # noqa: ANN401

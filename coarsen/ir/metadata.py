@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from coarsen.errors import SourcePosition
+from coarsen.ir.strings import unescaped
 
 _DEFINITION = re.compile(r"^!(?P<id>\d+|[\w.]+) = (?P<body>.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"!(\d+)\b")
-_FIELD = re.compile(r"(\w+): (!?\w+|\"(?:[^\"\\]|\\.)*\")")
+_FIELD = re.compile(r"(\w+): (!?\w+|\"[^\"]*\")")
 _KEPT_ATTACHMENTS = frozenset(
     {"tbaa", "llvm.loop", "fpmath", "range", "nonnull"}
     | {"reqd_work_group_size", "work_group_size_hint", "vec_type_hint", "intel_reqd_sub_group_size"}
@@ -28,7 +29,8 @@ class Metadata:
 
     def strings(self, node: str) -> tuple[str, ...]:
         """The string operands of a node: `!{!"a", !"b"}` gives ("a", "b")."""
-        return tuple(re.findall(r'!"((?:[^"\\]|\\.)*)"', self._nodes.get(node, "")))
+        bodies = re.findall(r'!"([^"]*)"', self._nodes.get(node, ""))
+        return tuple(unescaped(body).decode(errors="replace") for body in bodies)
 
     def integers(self, node: str) -> tuple[int, ...]:
         """The integer operands of a node: `!{i32 1, i32 2}` gives (1, 2)."""
@@ -93,7 +95,8 @@ class Metadata:
         return self._file_name(self._fields(scope.lstrip("!")).get("file", ""))
 
     def _file_name(self, reference: str) -> str:
-        return self._fields(reference.lstrip("!")).get("filename", "").strip('"')
+        name = self._fields(reference.lstrip("!")).get("filename", "").strip('"')
+        return unescaped(name).decode(errors="replace")
 
     def _fields(self, node: str) -> dict[str, str]:
         return dict(_FIELD.findall(self._nodes.get(node, "")))

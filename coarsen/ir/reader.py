@@ -38,7 +38,12 @@ _GLOBAL = re.compile(
     r"^@(?P<name>\S+) = .*?(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?"
     r"(?P<kind>global|constant) (?P<rest>.*)$"
 )
+# What stands after a variable's initialiser; a string inside of that may hold the same words.
+_PROPERTIES = re.compile(
+    r'(?:, (?:align \d+|section "[^"]*"|partition "[^"]*"|comdat(?:\([^)]*\))?|![\w.]+ !\d+))*$'
+)
 _ALIGNMENT = re.compile(r", align (\d+)")
+_DEBUG_ATTACHMENT = re.compile(r'c"[^"]*"|,? !dbg !\d+|^ +#dbg_\w+\([^\n]*\n', re.MULTILINE)
 _KIND_BY_LLVM_NAME = {
     "instruction": ValueKind.INSTRUCTION,
     "argument": ValueKind.ARGUMENT,
@@ -221,14 +226,14 @@ class _Reader:
         if match is None:
             raise InternalError(f"can't read the program-scope variable '{line}'")
         value_type = self._type(variable.global_value_type)
-        alignment = _ALIGNMENT.search(match["rest"])
-        initializer = strip_attachments(match["rest"]).removeprefix(str(value_type)).strip()
+        initializer, properties = _without_properties(match["rest"].removeprefix(str(value_type)).strip())
+        alignment = _ALIGNMENT.search(properties)
         return GlobalVariable(
             name=variable.name,
             value_type=value_type,
             address_space=int(match["space"] or 0),
             is_constant=match["kind"] == "constant",
-            initializer=_ALIGNMENT.split(initializer)[0].rstrip(","),
+            initializer=initializer,
             alignment=int(alignment[1]) if alignment else 1,
         )
 
@@ -270,7 +275,13 @@ def _opcode(text: str) -> str:
 
 
 def _without_debug_attachments(text: str) -> str:
-    return re.sub(r",? !dbg !\d+|^ +#dbg_\w+\([^\n]*\n", "", text, flags=re.MULTILINE)
+    return _DEBUG_ATTACHMENT.sub(lambda match: match.group() if match.group().startswith('c"') else "", text)
+
+
+def _without_properties(text: str) -> tuple[str, str]:
+    """A variable's initialiser, and what follows it: alignment, section, metadata."""
+    match = _PROPERTIES.search(text)
+    return (text[: match.start()], match.group()) if match else (text, "")
 
 
 def _lines_of_blocks(body: str) -> Mapping[str, list[str]]:

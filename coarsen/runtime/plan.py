@@ -29,6 +29,8 @@ from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_k
 _log = logging.getLogger("coarsen")
 
 Form = Literal["opencl_c", "spirv"]
+# A driver needs not be told of this one to build SPIR-V.
+_DEFAULT_STANDARD = "-cl-std=CL1.2"
 ORIGINAL: Configuration = ()
 
 
@@ -230,6 +232,8 @@ class CoarseningPlan:
         facts = coarsened.added_arguments, coarsened.needs_whole_groups
         if self._form == "spirv":
             options = tuple(option for option in options if option != "-cl-kernel-arg-info")
+            if coarsened.spirv_standard != _DEFAULT_STANDARD:
+                options = (*options, coarsened.spirv_standard)
             return Code(coarsened.spirv, options, *facts)
         return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
 

@@ -33,6 +33,11 @@ class CoarsenedKernel(Protocol):
         ...
 
     @property
+    def spirv_standard(self) -> str:
+        """The standard that a driver may want named when it builds the module, as `opencl_c_standard`."""
+        ...
+
+    @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:
         """What a launch passes behind the kernel's own arguments, in this order."""
         ...

@@ -46,6 +46,18 @@ def test_spirv_goes_to_a_file(scale: Path, tmp_path: Path, run: Run) -> None:
     assert output.read_bytes().startswith(SPIRV_MAGIC)
 
 
+@pytest.mark.parametrize("form", ["cl", "spv"])
+def test_the_standard_that_atomics_need_is_told(form: str, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "flags.cl"
+    file.write_text(
+        "kernel void flags(global atomic_int* flags, global int* out)\n"
+        "{\n    out[get_global_id(0)] = atomic_load(&flags[get_global_id(0)]);\n}\n"
+    )
+    outcome = run("apply", file, "--factor", 2, "--cl-std", "CL2.0", "--emit", form, "-o", tmp_path / "out")
+    assert outcome.code == 0
+    assert "build it with -cl-std=CL2.0" in outcome.err
+
+
 def test_spirv_is_kept_from_a_terminal(scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     outcome = run("apply", scale, "--factor", 2, "--emit", "spv")

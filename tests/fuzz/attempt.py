@@ -115,7 +115,7 @@ def attempt(wanted: Attempt, queue: cl.CommandQueue, form: str, report: Report =
     except cl.Error as error:
         return Verdict("original", _line(error))
     report(COARSENED)
-    standard = [kernel.opencl_c_standard] if form == "opencl_c" else []
+    standard = [kernel.opencl_c_standard if form == "opencl_c" else kernel.spirv_standard]
     sizes = sizes_of(wanted.launch, wanted.configuration, wanted.any_size, wanted.free_local_size)
     try:
         built = _build(queue.context, code, [*standard, *options])

@@ -52,6 +52,7 @@ class HandCoarsened:
     opencl_c: str
     spirv: bytes = b""
     opencl_c_standard: str = "-cl-std=CL1.2"
+    spirv_standard: str = "-cl-std=CL1.2"
     added_arguments: tuple[AddedArgument, ...] = ()
     needs_whole_groups: bool = True
 

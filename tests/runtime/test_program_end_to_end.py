@@ -169,6 +169,19 @@ def test_spirv_form(context: cl.Context, queue: cl.CommandQueue, device: DeviceD
     np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
 
 
+def test_spirv_form_of_a_kernel_with_atomics_of_opencl_2(
+    context: cl.Context, queue: cl.CommandQueue, device: DeviceDescription
+) -> None:
+    if not device.takes_spirv:
+        return
+    source_text = "kernel void count(global atomic_int *counter) { atomic_fetch_add(counter, 3); }"
+    program = Program(context, source_text, factor=4, form="spirv").build("-cl-std=CL2.0")
+    _, _, counter = buffers(context)
+    cl.enqueue_copy(queue, counter, np.zeros(1, np.int32))
+    program.count(queue, (ITEMS,), (24,), counter)
+    assert read(queue, counter)[0] == 3 * ITEMS
+
+
 def predicted(device: DeviceDescription) -> tuple[Configuration, list[str]]:
     """What `scale` is coarsened by where nobody says, and the warnings; oclgrind is neither a CPU nor a GPU."""
     try:

@@ -32,6 +32,7 @@ from coarsen.backend.opencl_c.expression import (
     binary,
     cast,
     coerce,
+    decayed,
     dereference,
     literal_int,
 )
@@ -42,8 +43,7 @@ from coarsen.ir.kernel import Instruction
 
 
 def _copy(translator: Translator, instruction: Instruction) -> list[Statement]:
-    target, source, length = (translator.value(value) for value in instruction.arguments[:3])
-    _refuse_volatile(instruction)
+    target, source, length = _operands(translator, instruction)
     if length.literal == 0:
         return []
     whole = _whole_assignment(target, source, length.literal)
@@ -68,8 +68,7 @@ def _move(target: Expression, source: Expression, piece: CType, index: Expressio
 
 def _move_overlapping(translator: Translator, instruction: Instruction) -> list[Statement]:
     """A copy that may overlap goes backwards where the target lies behind the source."""
-    target, source, length = (translator.value(value) for value in instruction.arguments[:3])
-    _refuse_volatile(instruction)
+    target, source, length = _operands(translator, instruction)
     if length.literal == 0:
         return []
     if not isinstance(target.type, Pointer) or not isinstance(source.type, Pointer):
@@ -84,8 +83,7 @@ def _move_overlapping(translator: Translator, instruction: Instruction) -> list[
 
 
 def _set(translator: Translator, instruction: Instruction) -> list[Statement]:
-    target, byte, length = (translator.value(value) for value in instruction.arguments[:3])
-    _refuse_volatile(instruction)
+    target, byte, length = _operands(translator, instruction)
     if length.literal == 0:
         return []
     number = _element_of(target)
@@ -140,10 +138,18 @@ def _pieces(pointer: Expression, piece: CType) -> Expression:
     if not isinstance(pointer.type, Pointer):
         raise unsupported("a copy of something else than memory")
     target = replace(pointer.type, pointee=piece)
-    plain = pointer
+    plain = _before_cast(pointer)
     while isinstance(plain.type, Pointer) and isinstance(plain.type.pointee, Array):
         plain = coerce(plain, replace(plain.type, pointee=plain.type.pointee.element))
     return plain if plain.type == target else cast(plain, target)
+
+
+def _before_cast(pointer: Expression) -> Expression:
+    """A pointer without a cast that another one is to follow, if that leaves it in its address space."""
+    bare = pointer.bare
+    if bare is None or not isinstance(bare.type, Pointer) or not isinstance(pointer.type, Pointer):
+        return pointer
+    return bare if bare.type.space == pointer.type.space else pointer
 
 
 def _for_each(
@@ -170,9 +176,21 @@ def _for_each(
     return [Loop("for", body(place), condition, [Assign(index.text, first)], [step])]
 
 
-def _refuse_volatile(instruction: Instruction) -> None:
-    if is_volatile(instruction):
-        raise unsupported("a volatile copy of memory")
+def _operands(translator: Translator, instruction: Instruction) -> tuple[Expression, Expression, Expression]:
+    """Target, source or byte, and length; pointers to volatile memory where the instruction is volatile."""
+    first, second, length = (translator.value(value) for value in instruction.arguments[:3])
+    if not is_volatile(instruction):
+        return first, second, length
+    return _volatile(first), _volatile(second), length
+
+
+def _volatile(operand: Expression) -> Expression:
+    """A pointer as one to volatile memory; anything else as it is."""
+    if not isinstance(operand.type, Pointer) or operand.type.is_volatile:
+        return operand
+    if isinstance(operand.type.pointee, Array) and operand.place is not None:
+        return _volatile(decayed(operand.place, operand.type))
+    return replace(cast(operand, replace(operand.type, is_volatile=True)), bare=operand)
 
 
 MEMORY_STATEMENTS: Mapping[str, Callable[[Translator, Instruction], list[Statement]]] = {

@@ -5,6 +5,7 @@ An integer of LLVM has no sign, one of OpenCL C has: `from_llvm` is told which t
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -112,6 +113,7 @@ SPACE_NAMES = {
 }
 _IMAGES = {0: "image1d", 1: "image2d", 2: "image3d", 5: "image1d_buffer"}
 _KIND_OF_RECORD = re.compile(r"^(?:struct|union|class)\.")
+_LONGEST_NAME = 40
 _NOT_IN_NAMES = re.compile(r"\W")
 
 
@@ -139,10 +141,14 @@ def from_llvm(type_: Type, *, signed: bool = True) -> CType:
 
 
 def record_name(type_: StructType) -> str:
-    """A structure's name in C: LLVM's without its kind, or one made of its elements for a literal structure."""
+    """A structure's name in C: LLVM's without its kind, or for an unnamed structure one made of its layout."""
     if type_.name:
         return _NOT_IN_NAMES.sub("_", _KIND_OF_RECORD.sub("", type_.name))
-    return "tuple_" + "_".join(_NOT_IN_NAMES.sub("", str(element)) for element in type_.elements)
+    elements = [str(element) for element in type_.elements]
+    name = "tuple_" + "_".join(elements)
+    if len(name) <= _LONGEST_NAME and not type_.packed and not _NOT_IN_NAMES.search(name):
+        return name
+    return f"tuple_{hashlib.blake2s(str(type_).encode(), digest_size=6).hexdigest()}"
 
 
 def integer(width: int, *, signed: bool) -> Scalar:
@@ -257,23 +263,24 @@ def same_bits(first: CType, second: CType) -> bool:
     return with_sign(first, signed=True) == with_sign(second, signed=True)
 
 
-def declared(type_: CType, name: str) -> str:
-    """A declaration of `name`; without a name, the type as a cast spells it."""
+def declared(type_: CType, name: str, qualifiers: str = "") -> str:
+    """A declaration of `name`; without a name, the type as a cast spells it.
+
+    `qualifiers` are those of the variable itself, such as its address space: they stand after a pointer's star.
+    """
     match type_:
         case Array(element, count):
-            return declared(element, f"{name}[{count}]")
+            return declared(element, f"{name}[{count}]", qualifiers)
         case Pointer(pointee, space, is_const, is_volatile):
-            inner = f"(*{name})" if isinstance(pointee, Array) else f"*{name}"
+            starred = f"*{qualifiers} {name}".rstrip() if qualifiers else f"*{name}"
+            inner = f"({starred})" if isinstance(pointee, Array) else starred
             words = [SPACE_NAMES.get(space, "")]
             words += ["const"] if is_const and space != AddressSpace.CONSTANT else []
             words += ["volatile"] if is_volatile else []
-            prefix = " ".join(word for word in words if word)
-            if isinstance(pointee, Pointer):  # qualifiers of a pointer stand behind its star
-                return declared(pointee, f"{prefix} {inner}".strip())
-            return f"{prefix} {declared(pointee, inner)}".strip()
+            return declared(pointee, inner, " ".join(word for word in words if word))
         case Record(record_name):
-            return _joined(record_name, name)
-    return _joined(str(type_), name)
+            return f"{qualifiers} {_joined(record_name, name)}".lstrip()
+    return f"{qualifiers} {_joined(str(type_), name)}".lstrip()
 
 
 def _joined(type_name: str, name: str) -> str:

@@ -58,10 +58,6 @@ _ENUMERATIONS: Mapping[str, Mapping[int, str]] = {
         4: "memory_scope_sub_group",
     },
 }
-_ONLY_2_0 = re.compile(
-    r"atomic_(?:init|load|store|exchange|compare_exchange\w+|fetch_\w+|flag_\w+)(?:_explicit)?|atomic_work_item_fence"
-    r"|work_group_\w+|sub_group_\w+|get_(?:global|local)_linear_id|get_enqueued_local_size|ctz|get_sub_group\w+"
-)
 _EXTENSION_OF_ATOM = {"min", "max", "and", "or", "xor"}
 
 
@@ -158,8 +154,6 @@ def _pointer(argument: Expression, type_: Pointer) -> Expression:
 
 def _note_requirements(translator: Translator, known: Signature) -> None:
     needs = translator.requirements
-    if _ONLY_2_0.fullmatch(known.name):
-        needs.needs_2_0 = True
     pointer = next((type_ for type_ in known.parameters if isinstance(type_, Pointer)), None)
     if pointer is None:
         return

@@ -19,6 +19,7 @@ from coarsen.backend.opencl_c.c_types import (
     Vector,
     from_llvm,
 )
+from coarsen.backend.opencl_c.constant_bits import reinterpreted
 from coarsen.backend.opencl_c.constants import (
     Constant,
     Elements,
@@ -32,13 +33,19 @@ from coarsen.backend.opencl_c.constants import (
 )
 from coarsen.backend.opencl_c.conversions import in_space
 from coarsen.backend.opencl_c.expression import (
+    BIT_XOR,
     PRIMARY,
+    PRODUCT,
+    SUM,
     UNARY,
     Expression,
+    binary,
     cast,
+    coerce,
     literal_int,
     literal_of_bits,
     name,
+    promoted,
 )
 from coarsen.backend.opencl_c.literals import real_literal
 from coarsen.backend.opencl_c.translator import Translator, unsupported
@@ -51,8 +58,15 @@ def constant(translator: Translator, value: Value, signed: bool) -> Expression:
     """A constant operand, integers with the sign that is asked for."""
     if value.kind is ValueKind.GLOBAL:
         return _symbol(translator, value.text)
-    parsed = parse_constant(value.type, value.text, translator.kernel.structures)
+    parsed = _with_literals(parse_constant(value.type, value.text, translator.kernel.structures))
     return expression_of(translator, value.type, parsed, signed=signed)
+
+
+def _with_literals(parsed: Constant) -> Constant:
+    """A constant, without its `bitcast` where that is one of numbers."""
+    if not isinstance(parsed, Operation) or parsed.opcode != "bitcast":
+        return parsed
+    return reinterpreted(*parsed.operands[0], parsed.type) or parsed
 
 
 def expression_of(translator: Translator, type_: Type, parsed: Constant, *, signed: bool = True) -> Expression:
@@ -110,7 +124,8 @@ def constant_lanes(translator: Translator, value: Value, signed: bool) -> list[E
     c_type = from_llvm(value.type, signed=signed)
     if not isinstance(c_type, Vector):
         raise unsupported(f"an element of {value.text}")
-    return _lanes(value.type, c_type, parse_constant(value.type, value.text, translator.kernel.structures))
+    parsed = parse_constant(value.type, value.text, translator.kernel.structures)
+    return _lanes(value.type, c_type, _with_literals(parsed))
 
 
 def _items(type_: Type, parsed: Constant) -> tuple[tuple[Type, Constant], ...]:
@@ -125,7 +140,9 @@ def _items(type_: Type, parsed: Constant) -> tuple[tuple[Type, Constant], ...]:
 
 
 def initializer(translator: Translator, type_: Type, parsed: Constant) -> str:
-    """What stands behind `=` where a variable of the type is declared."""
+    """What stands after `=` where a variable of the type is declared."""
+    if isinstance(type_, PointerType):
+        return coerce(expression_of(translator, type_, parsed), from_llvm(type_)).text
     if isinstance(type_, (VectorType,)) or not isinstance(parsed, (Elements, Zero, Undefined)):
         return expression_of(translator, type_, parsed).text
     if not isinstance(type_, StructType) and not hasattr(type_, "element"):
@@ -177,9 +194,50 @@ def _as_pointer(translator: Translator, type_: Type, parsed: Operation) -> Expre
     return cast(expression_of(translator, operand_type, operand, signed=False), Pointer(CHAR, space))
 
 
+def _reinterpreted(translator: Translator, type_: Type, parsed: Operation) -> Expression:
+    operand_type, operand = parsed.operands[0]
+    if isinstance(parsed.type, PointerType):
+        return expression_of(translator, operand_type, operand)
+    constant = reinterpreted(operand_type, operand, parsed.type)
+    if constant is None:
+        raise unsupported(f"a constant 'bitcast' expression to '{parsed.type}'")
+    return expression_of(translator, parsed.type, constant)
+
+
+def _truncated(translator: Translator, type_: Type, parsed: Operation) -> Expression:
+    operand_type, operand = parsed.operands[0]
+    target = from_llvm(parsed.type, signed=False)
+    if target is BOOL or not isinstance(target, Scalar):
+        raise unsupported(f"a constant 'trunc' expression to '{parsed.type}'")
+    return cast(expression_of(translator, operand_type, operand, signed=False), target)
+
+
+def _computed(operator: str, precedence: int) -> Callable[[Translator, Type, Operation], Expression]:
+    """Integer arithmetic, without a sign since that wraps around as LLVM's does."""
+
+    def write(translator: Translator, type_: Type, parsed: Operation) -> Expression:
+        result = from_llvm(parsed.type, signed=False)
+        if result is BOOL or not isinstance(result, Scalar):
+            raise unsupported(f"a constant '{parsed.opcode}' expression of '{parsed.type}'")
+        left, right = (
+            coerce(expression_of(translator, operand_type, operand, signed=False), result)
+            for operand_type, operand in parsed.operands
+        )
+        computed = binary(left, operator, right, precedence, promoted(result))
+        return computed if computed.type == result else cast(computed, result)
+
+    return write
+
+
 _OPERATIONS: Mapping[str, Callable[[Translator, Type, Operation], Expression]] = {
     "getelementptr": _address,
     "addrspacecast": _in_space,
     "ptrtoint": _as_integer,
     "inttoptr": _as_pointer,
+    "bitcast": _reinterpreted,
+    "trunc": _truncated,
+    "add": _computed("+", SUM),
+    "sub": _computed("-", SUM),
+    "mul": _computed("*", PRODUCT),
+    "xor": _computed("^", BIT_XOR),
 }

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.errors import RefusalError
+from coarsen.ir.strings import unescaped
 from coarsen.ir.types import (
     FloatType,
     IntegerType,
@@ -215,14 +216,9 @@ def _end_of_type(text: str, start: int) -> int:
 
 
 def _string(body: str) -> Constant:
-    """The bytes of `c"…"`, where a backslash stands before two hexadecimal digits."""
-    raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), body)
+    """The bytes of `c"…"`, with a sign."""
     byte = IntegerType(8)
-    return Elements(
-        tuple(
-            (byte, Number(ord(character) if ord(character) < 128 else ord(character) - 256)) for character in raw
-        )
-    )
+    return Elements(tuple((byte, Number(number - 256 if number > 127 else number)) for number in unescaped(body)))
 
 
 def _real(type_: FloatType, token: str) -> Constant:

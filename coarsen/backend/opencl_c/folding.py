@@ -9,7 +9,6 @@ nothing and `a[i]` reads better than a pointer. Names that the source gave keep 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from coarsen.analysis.control_flow import ControlFlow
@@ -18,18 +17,12 @@ from coarsen.backend.opencl_c.effects import Effects
 from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType, VectorType
+from coarsen.ir.value_names import is_temporary_name
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
 _FREE = frozenset(
     {"getelementptr", "sext", "zext", "addrspacecast", "freeze", "extractelement", "extractvalue", "shufflevector"}
-)
-_TEMPORARY_NAME = re.compile(
-    r"(?:i|call|conv|add|sub|mul|div|rem|shl|shr|and|or|xor|inc|dec|neg|cmp|tobool|lnot|cond|idxprom|idx\.ext|not"
-    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat(?:\.splat)?|sext|extractVec|storetmp|astype|fneg|tmp"
-    r"|cast|incdec|ascast|xtraiter|unroll_iter|retval|brmerge|Pivot|SwitchLeaf|spec\.select|or\.cond|indvars|sub\.ptr"
-    r"|rotl|rotr|bitcast|[usf](?:max|min)|(?:bf|wide|broadcast|vec|masked|narrow|reass|cleanup|niter)\.[a-z]+)"
-    r"(?:[\d.]|i\b|\.i|\.iv|\.mux|\.lcssa|\.neg|\.not|\.next|\.alone|\.out)*$"
 )
 
 
@@ -68,11 +61,6 @@ class Folding:
 def plan_folding(kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: Effects) -> Folding:
     """Decide for every value of a kernel, from the last use backwards."""
     return _Planner(kernel, flow, dataflow, effects).run()
-
-
-def is_temporary_name(name: str) -> bool:
-    """Whether a compiler invented the name."""
-    return bool(_TEMPORARY_NAME.match(name))
 
 
 class _Planner:

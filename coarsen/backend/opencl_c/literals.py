@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy
 
 from coarsen.backend.opencl_c.c_types import DOUBLE, FLOAT, HALF, UINT, ULONG, USHORT, Scalar
 from coarsen.backend.opencl_c.constants import Real
 from coarsen.backend.opencl_c.expression import POSTFIX, PRIMARY, UNARY, Expression, cast, literal_int, name
 
+_REPEATED_QUESTION = re.compile(r"(?<=\?)\?")
 _NAN_BITS = {"half": (USHORT, 0x7E00), "float": (UINT, 0x7FC00000), "double": (ULONG, 0x7FF8000000000000)}
 
 
@@ -44,10 +47,8 @@ def _nan(bits: int, type_: Scalar) -> Expression:
 
 
 def string_literal(content: bytes) -> str:
-    """A string literal; an escape by number never runs into a digit behind it, since it has three digits."""
+    """A string literal; an escape by number never runs into a digit after it, since it has three digits."""
     escapes = {10: "\\n", 9: "\\t", 13: "\\r", 34: '\\"', 92: "\\\\"}
-    characters = (
-        escapes.get(byte) or (chr(byte) if 32 <= byte < 127 and byte != 63 else f"\\{byte:03o}")
-        for byte in content
-    )
-    return '"' + "".join(characters).replace("\\077", "?") + '"'
+    characters = (escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in content)
+    # Two question marks may begin a trigraph.
+    return '"' + _REPEATED_QUESTION.sub(r"\\?", "".join(characters)) + '"'

@@ -1,7 +1,4 @@
-"""Names for C variables: the source's where LLVM kept them, made safe and unique.
-
-x.addr.0 → x      sum.next → sum      arrayidx7 → (folded)      float → float_
-"""
+"""Names for C variables, made safe and unique: float → float_, a second x → x_2."""
 
 from __future__ import annotations
 
@@ -10,10 +7,6 @@ from collections.abc import Iterable
 
 from coarsen.backend.opencl_c.c_types import SCALARS, VECTOR_COUNTS
 
-_SUFFIX = re.compile(
-    r"\.(?:addr|next|lcssa|sroa|ph|in|i|loopexit|us|sink|copyload|vec|expand|extract|vecblend|be|prol|epil|unr|\d+)(?=\.|\d|$)\d*"
-)
-_DIGITS_OF_UNIQUENESS = re.compile(r"(?<=[a-zA-Z_])\d{2,}$")
 _UNSAFE = re.compile(r"\W")
 _WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long
@@ -63,12 +56,3 @@ class Names:
         if not name or name[0].isdigit():
             name = f"value_{name}".rstrip("_")
         return f"{name}_" if name in RESERVED or _PATTERNS.fullmatch(name) else name
-
-
-def readable(name: str) -> str:
-    """A value's name without what LLVM's passes added to it."""
-    previous = None
-    while previous != name:
-        previous = name
-        name = _SUFFIX.sub("", name)
-    return _DIGITS_OF_UNIQUENESS.sub("", name) or name

@@ -19,7 +19,7 @@ from coarsen.backend.opencl_c.c_types import (
 )
 from coarsen.backend.opencl_c.constant_expressions import initializer
 from coarsen.backend.opencl_c.constants import parse_constant
-from coarsen.backend.opencl_c.records import definitions, inner_records
+from coarsen.backend.opencl_c.records import definitions, inner_records, structures_of
 from coarsen.backend.opencl_c.translator import Translator
 from coarsen.backend.opencl_c.variables import PrivateArray, Variables, array_declaration
 from coarsen.backend.opencl_c.words import words_of
@@ -137,8 +137,9 @@ def _table(translator: Translator, variable: GlobalVariable) -> str:
         raise RefusalError("program-scope-variable", f"the program-scope variable '{variable.name}' has no place")
     parsed = parse_constant(variable.value_type, variable.initializer, translator.kernel.structures)
     value = initializer(translator, variable.value_type, parsed)
-    declaration = array_declaration(place.text, type_, variable.alignment, alignment_of(type_))
-    return f"{SPACE_NAMES[AddressSpace.CONSTANT]} {declaration} = {value};"
+    space = SPACE_NAMES[AddressSpace.CONSTANT]
+    declaration = array_declaration(place.text, type_, variable.alignment, alignment_of(type_), space)
+    return f"{declaration} = {value};"
 
 
 def _records(translator: Translator, text: str) -> list[str]:
@@ -152,8 +153,8 @@ def _records(translator: Translator, text: str) -> list[str]:
             match = re.search(r"\balign (\d+)", argument.attributes)
             if match and by_value_type(argument, translator.kernel.structures) is not None:
                 alignments[record.name] = int(match[1])
-    for structure in translator.kernel.structures.values():
-        if structure.elements and record_name(structure) in words:
+    for structure in structures_of(translator.kernel):
+        if record_name(structure) in words:
             wanted.setdefault(record_name(structure), Record(record_name(structure), structure))
     return definitions(wanted.values(), translator.field_names, alignments)
 
@@ -174,7 +175,8 @@ def _local(translator: Translator, variable: GlobalVariable) -> str:
     type_ = from_llvm(variable.value_type)
     if place is None:
         return ""
-    return f"local {array_declaration(place.text, type_, variable.alignment, alignment_of(type_))}"
+    space = SPACE_NAMES[AddressSpace.LOCAL]
+    return array_declaration(place.text, type_, variable.alignment, alignment_of(type_), space)
 
 
 def _private(translator: Translator, array: PrivateArray) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from coarsen.backend.opencl_c.c_types import (
     Array,
@@ -16,11 +16,11 @@ from coarsen.backend.opencl_c.c_types import (
     record_name,
     size_of,
 )
-from coarsen.backend.opencl_c.folding import is_temporary_name
-from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.names import Names
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import StructType
+from coarsen.ir.types import ArrayType, StructType, Type
+from coarsen.ir.value_names import is_surely_readable, is_temporary_name, readable
 
 _STRUCTURE_INDEX = 3
 _INDENT = "    "
@@ -44,6 +44,8 @@ def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
 
 def _field_wish(name: str) -> str:
     wish = readable(name)
+    if is_surely_readable(name):
+        return wish
     shortened = wish.rstrip("0123456789")
     return shortened if shortened and not shortened.endswith("_") else wish
 
@@ -81,6 +83,24 @@ def _define(
         attributes += f" __attribute__((aligned({wanted})))"
     body = "".join(fields)
     written[record.name] = f"typedef struct{attributes} {{\n{body}}} {record.name};"
+
+
+def structures_of(kernel: Kernel) -> Iterator[StructType]:
+    """The structures that a kernel's text may name: the module's, and unnamed ones of variables and values."""
+    yield from kernel.structures.values()
+    for variable in kernel.globals.values():
+        yield from _unnamed_in(variable.value_type)
+    for instruction in kernel.instructions():
+        yield from _unnamed_in(instruction.type)
+        if instruction.opcode in ("alloca", "getelementptr"):
+            yield from _unnamed_in(source_element_type(instruction, kernel.structures))
+
+
+def _unnamed_in(type_: Type) -> Iterator[StructType]:
+    while isinstance(type_, ArrayType):
+        type_ = type_.element
+    if isinstance(type_, StructType) and not type_.name:
+        yield type_
 
 
 def inner_records(type_: CType) -> list[Record]:

@@ -19,14 +19,15 @@ from coarsen.backend.opencl_c.c_types import (
 )
 from coarsen.backend.opencl_c.dataflow import Dataflow
 from coarsen.backend.opencl_c.expression import PRIMARY, Expression, address_of, name
-from coarsen.backend.opencl_c.folding import Folding, is_temporary_name
+from coarsen.backend.opencl_c.folding import Folding
 from coarsen.backend.opencl_c.initial_values import InitialValue, initial_values
-from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.names import Names
 from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.signs import Signs
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
+from coarsen.ir.value_names import is_temporary_name, readable
 
 _BY_OPCODE = {"load": "loaded", "icmp": "condition", "fcmp": "condition", "select": "chosen", "phi": "merged"}
 _GET = "get_"
@@ -170,7 +171,7 @@ def _global_name(variable: str, kernel: str) -> str:
     return readable(variable.removeprefix("__const.").removeprefix(f"{kernel}.").lstrip("."))
 
 
-def array_declaration(variable: str, type_: CType, wanted: int, natural: int) -> str:
-    """The declaration of an array or structure, with the alignment that the kernel relies on."""
+def array_declaration(variable: str, type_: CType, wanted: int, natural: int, space: str = "") -> str:
+    """A variable in memory, declared with its address space and the alignment that the kernel relies on."""
     aligned = f" __attribute__((aligned({wanted})))" if wanted > natural else ""
-    return f"{declared(type_, variable)}{aligned}"
+    return f"{declared(type_, variable, space)}{aligned}"

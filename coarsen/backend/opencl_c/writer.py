@@ -25,7 +25,7 @@ from coarsen.backend.opencl_c.intrinsics import stem
 from coarsen.backend.opencl_c.jumps import without_forward_jumps
 from coarsen.backend.opencl_c.liveness import Liveness
 from coarsen.backend.opencl_c.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.names import Names, readable
+from coarsen.backend.opencl_c.names import Names
 from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.preamble import kernel_text, local_declarations
 from coarsen.backend.opencl_c.printing import Printer
@@ -34,6 +34,7 @@ from coarsen.backend.opencl_c.records import field_names
 from coarsen.backend.opencl_c.scopes import declare, declare_at_top
 from coarsen.backend.opencl_c.sharing import share_variables
 from coarsen.backend.opencl_c.signs import Signs
+from coarsen.backend.opencl_c.standard import standard_of
 from coarsen.backend.opencl_c.statements import Assign, Statement
 from coarsen.backend.opencl_c.structure import structured
 from coarsen.backend.opencl_c.terminators import BlockWriter, branch_graph
@@ -44,6 +45,7 @@ from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
+from coarsen.ir.value_names import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +144,7 @@ class _Writer:
         printer = Printer(self.translator.variable_types, self._label)
         lines = [*local_declarations(self.translator, self.variables), *printer.lines(body)]
         text = kernel_text(self.translator, [part for line in lines for part in wrapped(line)])
-        return OpenClC(text, self._standard(text))
-
-    def _standard(self, text: str) -> str:
-        generic = any("addrspace(4)" in instruction.text for instruction in self.kernel.instructions())
-        needs_2_0 = self.translator.requirements.needs_2_0 or generic or "atomic_int" in text
-        return "-cl-std=CL2.0" if needs_2_0 else "-cl-std=CL1.2"
+        return OpenClC(text, standard_of(self.kernel, is_newer=self.translator.requirements.needs_2_0))
 
     def _body(self) -> list[Statement]:
         done = frozenset(value.instruction for value in self.variables.initial_values.values())

@@ -10,8 +10,8 @@ from coarsen.frontend.lower import lower
 from tests.backend.opencl_c.test_ir_instructions import Snippet
 
 REFUSED = {
-    "integer-width": "%w = zext i32 %a to i128\n%x = mul i128 %w, %w\n%y = lshr i128 %x, 40\n"
-    "%r = trunc i128 %y to i32",
+    "integer-width": "%w = zext i32 %a to i128\n%x = mul i128 %w, %w\n%y = mul i128 %x, %x\n"
+    "%z = lshr i128 %y, 90\n%r = trunc i128 %z to i32",
     "vector-length": "%v = insertelement <5 x i32> poison, i32 %a, i32 0\n%w = add <5 x i32> %v, %v\n"
     "%r = extractelement <5 x i32> %w, i32 0",
     "atomic-ordering": "%r = atomicrmw add ptr addrspace(1) %pa, i32 %b seq_cst, align 4",

@@ -12,9 +12,9 @@ constant int zero[4] = {0};
 kernel void constant_tables(global float* out, global const int* in)
 {
     int x = get_global_id(0);
-    int value = in[x] & 1;
+    int i = in[x] & 1;
     int j = in[x + 1] & 3;
-    float loaded = weights[value][j];
-    out[x] = records[j].scale * (float)records[value].offsets[j & 1] + loaded + directions[j].y
-        + (float)text[j] + (float)zero[value];
+    float loaded = weights[i][j];
+    out[x] = records[j].scale * (float)records[i].offsets[j & 1] + loaded + directions[j].y
+        + (float)text[j] + (float)zero[i];
 }

@@ -1,0 +1,59 @@
+"""What a value's name tells: whether the source gave it or the compiler did, and how to write it.
+
+A value that holds a variable of the source, by the debug information, may have a name that looks like one of the
+compiler's: `mul`, `i`, `x10`. It is marked, so that whoever writes the kernel need not guess: `mul.source`.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MARK = ".source"
+_TEMPORARY_NAME = re.compile(
+    r"(?:i|call|conv|add|sub|mul|div|rem|shl|shr|and|or|xor|inc|dec|neg|cmp|tobool|lnot|cond|idxprom|idx\.ext|not"
+    r"|arrayidx|arraydecay|add\.ptr|vecext|vecins|vecinit|splat(?:\.splat)?|sext|extractVec|storetmp|astype|fneg|tmp"
+    r"|cast|incdec|ascast|xtraiter|unroll_iter|retval|brmerge|Pivot|SwitchLeaf|spec\.select|or\.cond|indvars|sub\.ptr"
+    r"|rotl|rotr|bitcast|[usf](?:max|min)|(?:bf|wide|broadcast|vec|masked|narrow|reass|cleanup|niter)\.[a-z]+)"
+    r"(?:[\d.]|i\b|\.i|\.iv|\.mux|\.lcssa|\.neg|\.not|\.next|\.alone|\.out)*$"
+)
+_SUFFIX = re.compile(
+    r"\.(?:addr|next|lcssa|sroa|ph|in|i|loopexit|us|sink|copyload|vec|expand|extract|vecblend|be|prol|epil|unr|\d+)(?=\.|\d|$)\d*"
+)
+_DIGITS_OF_UNIQUENESS = re.compile(r"(?<=[a-zA-Z_])\d{2,}$")
+
+
+def named_by_source(name: str) -> str:
+    """Return a value's name for a name of the source, marked where it would be taken for another."""
+    return f"{name}{_MARK}" if is_temporary_name(name) or readable(name) != name else name
+
+
+def member_by_source(name: str) -> str:
+    """The name of a field's address for the field's name, whose digits may else be taken for LLVM's."""
+    return f"{name}{_MARK}" if is_temporary_name(name) or name[-1:].isdigit() else name
+
+
+def is_temporary_name(name: str) -> bool:
+    """Whether a compiler invented the name, as far as it tells."""
+    return bool(_TEMPORARY_NAME.match(name))
+
+
+def readable(name: str) -> str:
+    """A value's name without what LLVM's passes added to it."""
+    given, mark, added = name.partition(_MARK)
+    if mark:
+        return given + _without_suffixes(added.lstrip("0123456789"))
+    name = _without_suffixes(name)
+    return _DIGITS_OF_UNIQUENESS.sub("", name) or name
+
+
+def _without_suffixes(name: str) -> str:
+    previous = None
+    while previous != name:
+        previous = name
+        name = _SUFFIX.sub("", name)
+    return name
+
+
+def is_surely_readable(name: str) -> bool:
+    """Whether `readable` gives exactly what the source says."""
+    return _MARK in name
