@@ -15,6 +15,7 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.errors import InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower, opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
@@ -108,6 +109,7 @@ def coarsen(
     clean_up: bool = True,
     device_kind: str = DeviceKind.ANY,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
     observer: Observer | None = None,
 ) -> CoarsenedKernel:
     """Coarsen one kernel.
@@ -129,6 +131,8 @@ def coarsen(
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
             transforms pay; else "any".
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
+            have if left out.
         observer: sees the stages of the pipeline.
 
     Returns:
@@ -150,7 +154,7 @@ def coarsen(
         device_kind=_device_kind(device_kind),
     )
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer)
+    lowered = lower_observed(source, kernel, options, observer, macros)
     coarsened = coarsen_kernel(lowered, chosen, observer, transforms, any_size)
     merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
     needs_groups = any(needs_whole_groups(lowered, dimension) for dimension in merged)
@@ -164,6 +168,7 @@ def explain(
     dim: int = 0,
     level: str = Level.ITEM,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> Explanation:
     """Mark each line of a kernel: what its work-items have in common, and what differs between them.
 
@@ -173,6 +178,8 @@ def explain(
         dim: the dimension of the NDRange along which work-items are told apart, 0, 1 or 2.
         level: "item" for the work-items of one work-group, "group" for whole work-groups.
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
+            have if left out.
 
     Returns:
         The numbered `lines` with their marks and the number of divergent `regions`; printed, it is what
@@ -185,7 +192,7 @@ def explain(
     _check_type("source", source, (str, Path), "text or a path")
     # The factor does not matter: what differs between two work-items differs between any.
     chosen = Coarsening(2, dim, level=cast("Level", level))
-    lowered = lower(source, kernel, options)
+    lowered = lower(source, kernel, options, macros)
     return explain_kernel(lowered, chosen.dimension, opencl_c_of(source), chosen.level)
 
 
@@ -211,6 +218,7 @@ def predict(
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> KernelPrediction: ...
 
 
@@ -225,6 +233,7 @@ def predict(
     local_size: None = None,
     models: str | Path | None = None,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> Prediction: ...
 
 
@@ -238,6 +247,7 @@ def predict(
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> KernelPrediction | Prediction:
     """Predict the best coarsening factor of a kernel on a device, which need not be there.
 
@@ -252,6 +262,8 @@ def predict(
             cascade takes none.
         models: a folder with models that `coarsen train` stored; the shipped ones if None.
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
+            have if left out.
 
     Returns:
         The `factor` (1 leaves the kernel as it is), and how it came about. By the default model, the speed-up over
@@ -274,7 +286,7 @@ def predict(
         raise InvalidInputError(f"the model is 'default' or 'cascade', not {model!r}")
     if model == "cascade" and local_size is not None:
         raise InvalidInputError("the cascade takes no local size: its features do not depend on it")
-    lowered, folder = lower(source, kernel, options), None if models is None else Path(models)
+    lowered, folder = lower(source, kernel, options, macros), None if models is None else Path(models)
     if model == "cascade":
         return prediction.published_prediction(lowered, device, dimension, folder)
     return prediction.default_prediction(lowered, device, dimension, local_size, folder)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import renormalised
 from coarsen.ir.kernel import Kernel
@@ -67,6 +68,7 @@ def lower_and_coarsen(
     observer: Observer | None = None,
     transforms: Transforms = DEFAULT,
     any_size: bool = False,
+    macros: DeviceMacros = PORTABLE,
 ) -> Kernel:
     """Lower a kernel and coarsen it.
 
@@ -78,21 +80,26 @@ def lower_and_coarsen(
         observer: sees stages.
         transforms: which may be used besides replication.
         any_size: guard the kernel first, so that its launches need not divide (`transform/guard.py`).
+        macros: what the source may find out about its device.
 
     Raises:
         InvalidInputError, RefusalError: as the stages do.
     """
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer)
+    lowered = lower_observed(source, kernel, options, observer, macros)
     return coarsen_kernel(lowered, coarsenings, observer, transforms, any_size)
 
 
 def lower_observed(
-    source: str | Path, kernel: str | None, options: str | Sequence[str], observer: Observer
+    source: str | Path,
+    kernel: str | None,
+    options: str | Sequence[str],
+    observer: Observer,
+    macros: DeviceMacros = PORTABLE,
 ) -> Kernel:
     """Lower a kernel, as the first stage of the line. Arguments and errors are those of `lower_and_coarsen`."""
     with observer.stage("lower"):
-        lowered = lower(source, kernel, options)
+        lowered = lower(source, kernel, options, macros)
     observer.written("lower", lambda: module_text(lowered))
     return lowered
 

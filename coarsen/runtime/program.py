@@ -18,6 +18,7 @@ from pyopencl.tools import is_spirv
 
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.devices import common_macros_of
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
@@ -125,7 +126,7 @@ class Program(pyopencl.Program):
             self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or package_toolchain(),
+            self._toolchain or package_toolchain(common_macros_of(devices or self._opencl_context.devices)),
             lambda name: pyopencl.Kernel(self, name),
             self._transforms,
         )

@@ -12,9 +12,9 @@
 OpenCL does not ask for them. PoCL 3.1 does: where one barrier under a condition can be reached from another one
 without a barrier between them that is always reached, it leaves out stores, or compiles without an end.
 
-They are put only where whole work-groups are merged and every work-item of a group is sure to get there: each branch
-on the way depends on nothing that differs inside of a group. It is not enough that a barrier stands behind a branch,
-which a right program may have if the barrier is never reached.
+They are put only where whole work-groups are merged and every work-item of a group is sure to get there: each
+branch on the way depends on nothing that differs inside of a group. That a barrier depends on a branch does not
+prove it: a right program may have a barrier that is never reached.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import Any
 
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
@@ -43,6 +44,7 @@ class CompileService:
     def __init__(self) -> None:
         self._machines: dict[str, OpenClMachine] = {}
         self._number: object = None
+        self._macros = PORTABLE
         self._forget()
 
     def _forget(self) -> None:
@@ -52,12 +54,13 @@ class CompileService:
         self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
 
     def _begin(self, request: Message) -> None:
-        if request.get("number") != self._number:
-            self._number = request.get("number")
+        macros = macros_for(request.get("machine"))
+        if (request.get("number"), macros) != (self._number, self._macros):
+            self._number, self._macros = request.get("number"), macros
             self._forget()
 
     def describe(self, request: Message) -> Message:
-        """`benchmark`, `definitions`: the hash of the normalised IR, and of a user's inputs."""
+        """`benchmark`, `definitions`, `machine`: the hash of the normalised IR, and of a user's inputs."""
         self._begin(request)
         try:
             return {"ok": True, "ir_hash": self._hash(request["benchmark"], request["definitions"])}
@@ -94,7 +97,7 @@ class CompileService:
     def _lower(self, name: str, definitions: Definitions) -> Kernel:
         benchmark = self._benchmark(name)
         self._source(name)
-        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
+        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions), self._macros)
 
     def _code(self, name: str, candidate: Candidate, form: Form, transforms: Transforms) -> Code:
         benchmark = self._benchmark(name)
@@ -128,6 +131,13 @@ def transforms_for(machine: Mapping[str, Any] | None) -> Transforms:
     """The default transforms for what `machine_to_json` describes; for any device where that isn't known."""
     types = machine["device"]["device_types"] if machine and "device" in machine else ()
     return Transforms(device_kind=device_kind_of(types))
+
+
+def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
+    """The macros of what `machine_to_json` describes; the portable ones where that isn't known."""
+    device = machine["device"] if machine and "device" in machine else {}
+    extensions = device.get("extensions", "")
+    return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
