@@ -18,9 +18,11 @@ from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower, opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
+from coarsen.pipeline import Observer, carry_out, lower_observed
 from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration_of
+from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.transforms import DeviceKind, Transforms, UseName, use_named
+from coarsen.transform.wide_accesses import WideAccesses
 
 if TYPE_CHECKING:
     from coarsen.models import Prediction
@@ -46,12 +48,17 @@ class CoarsenedKernel:
 
     `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
     dimensions along which they are merged; where it does not, any local size will do.
+
+    `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
+    each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for.
     """
 
     kernel: Kernel
     configuration: Configuration
     assumptions: tuple[str, ...]
     needs_whole_groups: bool = True
+    plans: tuple[RegionPlan, ...] = ()
+    wide_accesses: WideAccesses | None = None
 
     @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:
@@ -155,10 +162,12 @@ def coarsen(
     )
     observer = observer or Observer()
     lowered = lower_observed(source, kernel, options, observer, macros)
-    coarsened = coarsen_kernel(lowered, chosen, observer, transforms, any_size)
+    coarsened = carry_out(lowered, chosen, observer, transforms, any_size)
     merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
     needs_groups = any(needs_whole_groups(lowered, dimension) for dimension in merged)
-    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions), needs_groups)
+    return CoarsenedKernel(
+        coarsened.kernel, chosen, coarsened.assumptions, needs_groups, coarsened.plans, coarsened.wide_accesses
+    )
 
 
 def explain(

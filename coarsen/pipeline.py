@@ -33,19 +33,14 @@ STAGES = ("lower", "guard", "analyse", "replicate", "normalise", "widen", "write
 
 @dataclass
 class Observer:
-    """Watches a run of the pipeline.
+    """Watches runs of the pipeline.
 
-    `print_after` names the stages whose IR goes to `show`; `seconds` collects the time of each stage;
-    `assumptions` collects, in words, what was taken for granted; `plans` what is done to the divergent regions,
-    one for each coarsening that is carried out; `wide_accesses` what was merged, if that was asked for.
+    `print_after` names the stages whose IR goes to `show`; `seconds` adds up the time of each stage.
     """
 
     print_after: frozenset[str] = frozenset()
     show: Callable[[str], None] = print
     seconds: dict[str, float] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
-    plans: list[RegionPlan] = field(default_factory=list)
-    wide_accesses: WideAccesses | None = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -58,6 +53,23 @@ class Observer:
         """Show a stage's IR if that was asked for."""
         if stage in self.print_after:
             self.show(f"; after {stage}\n{text()}")
+
+
+@dataclass(frozen=True)
+class Coarsened:
+    """A coarsened kernel and what was done to it.
+
+    Attributes:
+        kernel: the coarsened kernel.
+        plans: what was done to the divergent regions, one plan for each coarsening that was carried out.
+        assumptions: what was taken for granted, in words.
+        wide_accesses: the accesses that were merged; None where that was not asked for.
+    """
+
+    kernel: Kernel
+    plans: tuple[RegionPlan, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    wide_accesses: WideAccesses | None = None
 
 
 def lower_and_coarsen(
@@ -111,7 +123,21 @@ def coarsen_kernel(
     transforms: Transforms = DEFAULT,
     any_size: bool = False,
 ) -> Kernel:
-    """Coarsen a lowered kernel, one coarsening after the other. Raises as `lower_and_coarsen` does."""
+    """Coarsen a lowered kernel and return it alone. Raises as `lower_and_coarsen` does."""
+    return carry_out(kernel, coarsenings, observer, transforms, any_size).kernel
+
+
+def carry_out(
+    kernel: Kernel,
+    coarsenings: Iterable[Coarsening],
+    observer: Observer | None = None,
+    transforms: Transforms = DEFAULT,
+    any_size: bool = False,
+) -> Coarsened:
+    """Coarsen a lowered kernel, one coarsening after the other, and return it with what was done to it.
+
+    Arguments and errors are those of `lower_and_coarsen`.
+    """
     observer = observer or Observer()
     chosen = configuration(coarsenings)
     with observer.stage("guard"):
@@ -119,9 +145,10 @@ def coarsen_kernel(
             kernel = _guarded(kernel, chosen)
     if any_size:
         observer.written("guard", lambda: module_text(kernel))
+    coarsened = Coarsened(kernel)
     for coarsening in chosen:
-        kernel = _coarsen_once(kernel, coarsening, observer, transforms)
-    return _widened(kernel, observer) if chosen and transforms.wide_accesses else kernel
+        coarsened = _coarsened_once(coarsened, coarsening, observer, transforms)
+    return _widened(coarsened, observer) if chosen and transforms.wide_accesses else coarsened
 
 
 def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
@@ -136,12 +163,13 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
     return kernel
 
 
-def _coarsen_once(kernel: Kernel, coarsening: Coarsening, observer: Observer, transforms: Transforms) -> Kernel:
+def _coarsened_once(
+    before: Coarsened, coarsening: Coarsening, observer: Observer, transforms: Transforms
+) -> Coarsened:
+    kernel = before.kernel
     with observer.stage("analyse"):
         analysed = analyse(kernel, coarsening.dimension, coarsening.level)
         plan = plan_regions(analysed.divergence, analysed.regions, transforms)
-    observer.assumptions.extend(analysed.assumptions())
-    observer.plans.append(plan)
     with observer.stage("replicate"):
         assembly = coarsened_assembly(analysed, coarsening, plan)
     observer.written("replicate", lambda: assembly)
@@ -151,16 +179,21 @@ def _coarsen_once(kernel: Kernel, coarsening: Coarsening, observer: Observer, tr
         with renormalised(assembly) as module:
             coarsened = read_kernel(module, kernel.name)
     observer.written("normalise", lambda: module_text(coarsened))
-    return replace(coarsened, added_arguments=(*kernel.added_arguments, *added_arguments(analysed, coarsening)))
+    added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
+    return Coarsened(
+        replace(coarsened, added_arguments=added),
+        (*before.plans, plan),
+        (*before.assumptions, *analysed.assumptions()),
+    )
 
 
-def _widened(kernel: Kernel, observer: Observer) -> Kernel:
+def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
     """The kernel with accesses to neighbouring addresses merged."""
+    kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)
         with renormalised(widened.assembly) as module:
             wide = replace(read_kernel(module, kernel.name), added_arguments=kernel.added_arguments)
-    observer.wide_accesses = widened.merged
-    observer.assumptions.extend(widened.merged.assumptions())
     observer.written("widen", lambda: module_text(wide))
-    return wide
+    assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
+    return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)

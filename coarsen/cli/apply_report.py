@@ -48,11 +48,11 @@ def _report(request: Request, observer: Observer) -> KernelReport:
     return report_of(
         lowered,
         chosen,
-        observer.plans,
+        coarsened.plans,
         coarsened.kernel,
-        observer.assumptions,
+        coarsened.assumptions,
         not_cleaned,
-        observer.wide_accesses,
+        coarsened.wide_accesses,
     )
 
 

@@ -17,7 +17,7 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.opencl_bench.run import GuardedBuffer
-from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.runtime.building import build_uncached
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.configuration import Coarsening, Configuration, Level, configuration
@@ -46,9 +46,8 @@ def lowered(case: Case) -> Kernel:
 @functools.lru_cache(maxsize=64)
 def coarsened(case: Case, chosen: Configuration, transforms: Transforms = DEFAULT) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
-    observer = Observer()
-    kernel = coarsen_kernel(lowered(case), chosen, observer, transforms)
-    return CoarsenedKernel(kernel, chosen, tuple(observer.assumptions))
+    result = carry_out(lowered(case), chosen, transforms=transforms)
+    return CoarsenedKernel(result.kernel, chosen, result.assumptions)
 
 
 def build_coarsened(

@@ -21,7 +21,7 @@ from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.comparison import compare
 from coarsen.opencl_bench.run import run_workload
 from coarsen.opencl_bench.suite import SUITE
-from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.runtime.devices import DeviceDescription
 from coarsen.transform.configuration import Coarsening, Configuration
 from coarsen.transform.transforms import DEFAULT, REPLICATION_ALONE, Transforms
@@ -48,10 +48,9 @@ def widened(
     kernel: Kernel, chosen: Configuration, transforms: Transforms = DEFAULT
 ) -> tuple[CoarsenedKernel, WideAccesses]:
     """A coarsened kernel with wide accesses, and what was merged."""
-    observer = Observer()
-    coarsened = coarsen_kernel(kernel, chosen, observer, replace(transforms, wide_accesses=True))
-    assert observer.wide_accesses is not None
-    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions)), observer.wide_accesses
+    result = carry_out(kernel, chosen, transforms=replace(transforms, wide_accesses=True))
+    assert result.wide_accesses is not None
+    return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.wide_accesses
 
 
 @dataclass(frozen=True)
@@ -312,10 +311,9 @@ def with_shared_buffers(
 
 def test_nothing_is_merged_unless_asked_for() -> None:
     case = MERGED[0].case
-    observer = Observer()
-    coarsened = coarsen_kernel(lowered(case), (Coarsening(4),), observer)
-    assert observer.wide_accesses is None
-    assert "vload" not in module_text(coarsened)
+    result = carry_out(lowered(case), (Coarsening(4),))
+    assert result.wide_accesses is None
+    assert "vload" not in module_text(result.kernel)
 
 
 def test_the_limit_is_told() -> None:
