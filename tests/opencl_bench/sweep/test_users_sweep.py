@@ -203,3 +203,15 @@ def test_a_kernel_that_writes_nothing_proves_nothing(file: Path, store: Store) -
     summary = sweep(plan(file), store)
     assert "leaves all outputs as they were" in summary.problem
     assert {row.invalidity for row in summary.rows} == {Invalidity.RUNTIME}
+
+
+def test_the_hash_is_of_the_branch_that_the_device_takes(file: Path) -> None:
+    source = file.with_name("weigh.cl")
+    changed(source, "+ bias;", "+ bias\n#ifdef cl_khr_fp16\n+ 1\n#endif\n;")
+    request = {"benchmark": str(file), "definitions": dict(TILE)}
+    machines = [{"kind": "opencl", "device": {"extensions": each}} for each in ("cl_khr_fp16", "cl_khr_fp64")]
+    service = CompileService()
+    half, double, unknown = (
+        service.describe({**request, "machine": each})["ir_hash"] for each in (*machines, None)
+    )
+    assert half != double == unknown == service.describe(request)["ir_hash"]
