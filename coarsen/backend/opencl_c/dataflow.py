@@ -151,7 +151,9 @@ class Dataflow:
                 index = constant_index(instruction.operands[1])
                 source = instruction.operands[0]
                 if index is not None and source.kind is ValueKind.INSTRUCTION and source.text in self._lanes:
-                    lane = self._lanes[source.text][index]
+                    lanes = self._lanes[source.text]
+                    # Beyond the vector there is no lane: the element is poison.
+                    lane = lanes[index] if 0 <= index < len(lanes) else None
                     return lane if lane is not None else Lane(scalar, None)
         return Lane(scalar, None)
 
@@ -161,7 +163,7 @@ class Dataflow:
             return True
         if instruction.opcode == "insertelement":
             index = constant_index(instruction.operands[2])
-            return index is not None and index < _count(instruction)
+            return index is not None and 0 <= index < _count(instruction)
         return instruction.opcode == "select" and constant_mask(instruction.operands[0]) is not None
 
     def operands(self, instruction: Instruction) -> tuple[Value, ...]:
