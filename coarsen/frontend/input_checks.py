@@ -107,8 +107,8 @@ def check_kernel(text: str, kernel: str) -> None:
             raise RefusalError("unsupported-type", f"OpenCL has no address space {match['number']}")
     if _NO_SUCH_TYPE.search(code):
         raise RefusalError("unsupported-type", "OpenCL has no vectors of a length that is not known")
-    if match := _NO_SUCH_INSTRUCTION.search(code):
-        raise RefusalError("unsupported-instruction", f"the instruction '{match['opcode']}' is not supported")
+    if unknown := _NO_SUCH_INSTRUCTION.search(code):
+        raise RefusalError("unsupported-instruction", f"the instruction '{unknown['opcode']}' is not supported")
     if "blockaddress(" in code:
         raise RefusalError("unsupported-instruction", "addresses of blocks are not supported")
     if _ALLOCA_OF_SEVERAL.search(code):

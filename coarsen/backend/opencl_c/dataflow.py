@@ -153,7 +153,7 @@ class Dataflow:
                 if index is not None and source.kind is ValueKind.INSTRUCTION and source.text in self._lanes:
                     lanes = self._lanes[source.text]
                     # Beyond the vector there is no lane: the element is poison.
-                    lane = lanes[index] if 0 <= index < len(lanes) else None
+                    lane = lanes[index] if index < len(lanes) else None
                     return lane if lane is not None else Lane(scalar, None)
         return Lane(scalar, None)
 
@@ -163,7 +163,7 @@ class Dataflow:
             return True
         if instruction.opcode == "insertelement":
             index = constant_index(instruction.operands[2])
-            return index is not None and 0 <= index < _count(instruction)
+            return index is not None and index < _count(instruction)
         return instruction.opcode == "select" and constant_mask(instruction.operands[0]) is not None
 
     def operands(self, instruction: Instruction) -> tuple[Value, ...]:
@@ -216,9 +216,10 @@ class Dataflow:
 
 
 def constant_index(value: Value) -> int | None:
-    """The number that an index is, if it is a constant."""
+    """The number that an index is, if it is a constant; LLVM prints it with a sign and takes it without one."""
     if value.kind is ValueKind.CONSTANT and value.text.lstrip("-").isdigit():
-        return int(value.text)
+        assert isinstance(value.type, IntegerType)
+        return int(value.text) % 2**value.type.width
     return None
 
 
