@@ -219,7 +219,7 @@ def constant_index(value: Value) -> int | None:
     """The number that an index is, if it is a constant; LLVM prints it with a sign and takes it without one."""
     if value.kind is ValueKind.CONSTANT and value.text.lstrip("-").isdigit():
         assert isinstance(value.type, IntegerType)
-        return int(value.text) % 2**value.type.width
+        return int(value.text) % (1 << value.type.width)
     return None
 
 
