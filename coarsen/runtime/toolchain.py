@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.kernel import AddedArgument
 from coarsen.transform.transforms import UseName
 
@@ -117,7 +117,7 @@ class Toolchain:
     predict: PredictFunction
 
 
-def package_toolchain(macros: DeviceMacros) -> Toolchain:
+def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
     """This package's own functions, for sources that may find out so much about their device."""
     # Imported late: a program with explicit factors needs no models, one that only delegates needs no
     # compiler.
