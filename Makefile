@@ -21,6 +21,7 @@ lint: $(VENV)/.test-installed
 	$(BIN)/ruff format --check .
 	rm -rf $(TYPED)
 	$(BIN)/pip install --quiet --no-deps --target $(TYPED) .
+	cp -r opencl_bench/studies $(TYPED)/coarsen/opencl_bench
 	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p coarsen
 	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../tests
 	cd $(TYPED) && MYPYPATH=../../docs/hooks ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../docs

@@ -15,11 +15,15 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.errors import InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower, opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.pipeline import Observer, coarsen_kernel, lower_observed
+from coarsen.pipeline import Observer, carry_out, lower_observed
+from coarsen.transform.region_plan import RegionPlan
+from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
 from coarsen.variant.transforms import DeviceKind, Transforms, UseName, use_named
+from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.models import Prediction
@@ -45,12 +49,17 @@ class CoarsenedKernel:
 
     `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
     dimensions along which they are merged; where it does not, any local size will do.
+
+    `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
+    each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for.
     """
 
     kernel: Kernel
     configuration: Configuration
     assumptions: tuple[str, ...]
     needs_whole_groups: bool = True
+    plans: tuple[RegionPlan, ...] = ()
+    wide_accesses: WideAccesses | None = None
 
     @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:
@@ -113,6 +122,7 @@ def coarsen(
     clean_up: bool = True,
     device_kind: str = DeviceKind.ANY,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
     observer: Observer | None = None,
 ) -> CoarsenedKernel:
     """Coarsen one kernel.
@@ -134,6 +144,8 @@ def coarsen(
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
             transforms pay; else "any".
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
+            have if left out.
         observer: sees the stages of the pipeline.
 
     Returns:
@@ -146,20 +158,30 @@ def coarsen(
             `any_size`.
     """
     _check_type("source", source, (str, Path), "text or a path")
-    chosen = configuration_of(factor, dim, stride, level)
-    transforms = Transforms(
-        fast_path=use_named("fast_path", fast_path),
-        lock_step=use_named("lock_step", lock_step),
-        wide_accesses=bool(wide_accesses),
-        clean_up=bool(clean_up),
-        device_kind=_device_kind(device_kind),
+    chosen = Variant(
+        coarsenings=configuration_of(factor, dim, stride, level),
+        transforms=Transforms(
+            fast_path=use_named("fast_path", fast_path),
+            lock_step=use_named("lock_step", lock_step),
+            wide_accesses=bool(wide_accesses),
+            clean_up=bool(clean_up),
+            device_kind=_device_kind(device_kind),
+        ),
+        any_size=any_size,
     )
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer)
-    coarsened = coarsen_kernel(lowered, chosen, observer, transforms, any_size)
-    merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
+    lowered = lower_observed(source, kernel, options, observer, macros)
+    coarsened = carry_out(lowered, chosen, observer)
+    merged = (entry.dimension for entry in chosen.coarsenings if entry.level is Level.ITEM)
     needs_groups = any(needs_whole_groups(lowered, dimension) for dimension in merged)
-    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions), needs_groups)
+    return CoarsenedKernel(
+        coarsened.kernel,
+        chosen.coarsenings,
+        coarsened.assumptions,
+        needs_groups,
+        coarsened.plans,
+        coarsened.wide_accesses,
+    )
 
 
 def explain(
@@ -169,6 +191,7 @@ def explain(
     dim: int = 0,
     level: str = Level.ITEM,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> Explanation:
     """Mark each line of a kernel: what its work-items have in common, and what differs between them.
 
@@ -178,6 +201,8 @@ def explain(
         dim: the dimension of the NDRange along which work-items are told apart, 0, 1 or 2.
         level: "item" for the work-items of one work-group, "group" for whole work-groups.
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
+            have if left out.
 
     Returns:
         The numbered `lines` with their marks and the number of divergent `regions`; printed, it is what
@@ -190,7 +215,7 @@ def explain(
     _check_type("source", source, (str, Path), "text or a path")
     # The factor does not matter: what differs between two work-items differs between any.
     chosen = Coarsening(2, dim, level=cast("Level", level))
-    lowered = lower(source, kernel, options)
+    lowered = lower(source, kernel, options, macros)
     return explain_kernel(lowered, chosen.dimension, opencl_c_of(source), chosen.level)
 
 
@@ -216,6 +241,7 @@ def predict(
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> KernelPrediction: ...
 
 
@@ -230,6 +256,7 @@ def predict(
     local_size: None = None,
     models: str | Path | None = None,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> Prediction: ...
 
 
@@ -243,6 +270,7 @@ def predict(
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
 ) -> KernelPrediction | Prediction:
     """Predict the best coarsening factor of a kernel on a device, which need not be there.
 
@@ -257,6 +285,8 @@ def predict(
             cascade takes none.
         models: a folder with models that `coarsen train` stored; the shipped ones if None.
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
+            have if left out.
 
     Returns:
         The `factor` (1 leaves the kernel as it is), and how it came about. By the default model, the speed-up over
@@ -279,7 +309,7 @@ def predict(
         raise InvalidInputError(f"the model is 'default' or 'cascade', not {model!r}")
     if model == "cascade" and local_size is not None:
         raise InvalidInputError("the cascade takes no local size: its features do not depend on it")
-    lowered, folder = lower(source, kernel, options), None if models is None else Path(models)
+    lowered, folder = lower(source, kernel, options, macros), None if models is None else Path(models)
     if model == "cascade":
         return prediction.published_prediction(lowered, device, dimension, folder)
     return prediction.default_prediction(lowered, device, dimension, local_size, folder)

@@ -61,7 +61,7 @@ def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) 
     """
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{where} is not a JSON object")
-    hints = _hints(kind)
+    hints: dict[str, Any] = _hints(cast("Any", kind))
     for name in hints:
         if name not in value:
             raise InvalidInputError(f"{where} has no field {name!r}")

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import renormalised
 from coarsen.ir.kernel import Kernel
@@ -24,27 +25,23 @@ from coarsen.transform.guard import guard_argument, guarded_assembly, guards_of
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses, widen
-from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
+from coarsen.variant.variant import Variant
 
 STAGES = ("lower", "guard", "analyse", "replicate", "normalise", "widen", "write")
 
 
 @dataclass
 class Observer:
-    """Watches a run of the pipeline.
+    """Watches runs of the pipeline.
 
-    `print_after` names the stages whose IR goes to `show`; `seconds` collects the time of each stage;
-    `assumptions` collects, in words, what was taken for granted; `plans` what is done to the divergent regions,
-    one for each coarsening that is carried out; `wide_accesses` what was merged, if that was asked for.
+    `print_after` names the stages whose IR goes to `show`; `seconds` adds up the time of each stage.
     """
 
     print_after: frozenset[str] = frozenset()
     show: Callable[[str], None] = print
     seconds: dict[str, float] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
-    plans: list[RegionPlan] = field(default_factory=list)
-    wide_accesses: WideAccesses | None = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -59,6 +56,23 @@ class Observer:
             self.show(f"; after {stage}\n{text()}")
 
 
+@dataclass(frozen=True)
+class Coarsened:
+    """A coarsened kernel and what was done to it.
+
+    Attributes:
+        kernel: the coarsened kernel.
+        plans: what was done to the divergent regions, one plan for each coarsening that was carried out.
+        assumptions: what was taken for granted, in words.
+        wide_accesses: the accesses that were merged; None where that was not asked for.
+    """
+
+    kernel: Kernel
+    plans: tuple[RegionPlan, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    wide_accesses: WideAccesses | None = None
+
+
 def lower_and_coarsen(
     source: str | Path,
     coarsenings: Iterable[Coarsening],
@@ -67,6 +81,7 @@ def lower_and_coarsen(
     observer: Observer | None = None,
     transforms: Transforms = DEFAULT,
     any_size: bool = False,
+    macros: DeviceMacros = PORTABLE,
 ) -> Kernel:
     """Lower a kernel and coarsen it.
 
@@ -78,21 +93,26 @@ def lower_and_coarsen(
         observer: sees stages.
         transforms: which may be used besides replication.
         any_size: guard the kernel first, so that its launches need not divide (`transform/guard.py`).
+        macros: what the source may find out about its device.
 
     Raises:
         InvalidInputError, RefusalError: as the stages do.
     """
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer)
+    lowered = lower_observed(source, kernel, options, observer, macros)
     return coarsen_kernel(lowered, coarsenings, observer, transforms, any_size)
 
 
 def lower_observed(
-    source: str | Path, kernel: str | None, options: str | Sequence[str], observer: Observer
+    source: str | Path,
+    kernel: str | None,
+    options: str | Sequence[str],
+    observer: Observer,
+    macros: DeviceMacros = PORTABLE,
 ) -> Kernel:
     """Lower a kernel, as the first stage of the line. Arguments and errors are those of `lower_and_coarsen`."""
     with observer.stage("lower"):
-        lowered = lower(source, kernel, options)
+        lowered = lower(source, kernel, options, macros)
     observer.written("lower", lambda: module_text(lowered))
     return lowered
 
@@ -104,17 +124,33 @@ def coarsen_kernel(
     transforms: Transforms = DEFAULT,
     any_size: bool = False,
 ) -> Kernel:
-    """Coarsen a lowered kernel, one coarsening after the other. Raises as `lower_and_coarsen` does."""
+    """Coarsen a lowered kernel and return it alone. Raises as `lower_and_coarsen` does."""
+    variant = Variant(coarsenings=tuple(coarsenings), transforms=transforms, any_size=any_size)
+    return carry_out(kernel, variant, observer).kernel
+
+
+def carry_out(kernel: Kernel, variant: Variant, observer: Observer | None = None) -> Coarsened:
+    """Coarsen a lowered kernel, one coarsening after the other, and return it with what was done to it.
+
+    Args:
+        kernel: lowered with the variant's macros.
+        variant: by what to coarsen it, and how.
+        observer: sees stages.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened so.
+    """
     observer = observer or Observer()
-    chosen = configuration(coarsenings)
     with observer.stage("guard"):
-        if any_size:
-            kernel = _guarded(kernel, chosen)
-    if any_size:
+        if variant.any_size:
+            kernel = _guarded(kernel, variant.coarsenings)
+    if variant.any_size:
         observer.written("guard", lambda: module_text(kernel))
-    for coarsening in chosen:
-        kernel = _coarsen_once(kernel, coarsening, observer, transforms)
-    return _widened(kernel, observer) if chosen and transforms.wide_accesses else kernel
+    coarsened = Coarsened(kernel)
+    for coarsening in variant.coarsenings:
+        coarsened = _coarsened_once(coarsened, coarsening, observer, variant.transforms)
+    wide = variant.is_coarsened and variant.transforms.wide_accesses
+    return _widened(coarsened, observer) if wide else coarsened
 
 
 def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
@@ -129,12 +165,13 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
     return kernel
 
 
-def _coarsen_once(kernel: Kernel, coarsening: Coarsening, observer: Observer, transforms: Transforms) -> Kernel:
+def _coarsened_once(
+    before: Coarsened, coarsening: Coarsening, observer: Observer, transforms: Transforms
+) -> Coarsened:
+    kernel = before.kernel
     with observer.stage("analyse"):
         analysed = analyse(kernel, coarsening.dimension, coarsening.level)
         plan = plan_regions(analysed.divergence, analysed.regions, transforms)
-    observer.assumptions.extend(analysed.assumptions())
-    observer.plans.append(plan)
     with observer.stage("replicate"):
         assembly = coarsened_assembly(analysed, coarsening, plan)
     observer.written("replicate", lambda: assembly)
@@ -144,16 +181,21 @@ def _coarsen_once(kernel: Kernel, coarsening: Coarsening, observer: Observer, tr
         with renormalised(assembly) as module:
             coarsened = read_kernel(module, kernel.name)
     observer.written("normalise", lambda: module_text(coarsened))
-    return replace(coarsened, added_arguments=(*kernel.added_arguments, *added_arguments(analysed, coarsening)))
+    added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
+    return Coarsened(
+        replace(coarsened, added_arguments=added),
+        (*before.plans, plan),
+        (*before.assumptions, *analysed.assumptions()),
+    )
 
 
-def _widened(kernel: Kernel, observer: Observer) -> Kernel:
+def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
     """The kernel with accesses to neighbouring addresses merged."""
+    kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)
         with renormalised(widened.assembly) as module:
             wide = replace(read_kernel(module, kernel.name), added_arguments=kernel.added_arguments)
-    observer.wide_accesses = widened.merged
-    observer.assumptions.extend(widened.merged.assumptions())
     observer.written("widen", lambda: module_text(wide))
-    return wide
+    assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
+    return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)

@@ -157,9 +157,9 @@ def report_of(
     Args:
         lowered: the kernel as the front end gave it.
         configuration: what it was coarsened by, factors of 1 left out.
-        plans: one for each coarsening, in the same order, as an `Observer` collects them.
+        plans: one for each coarsening, in the same order, as `coarsen.pipeline.carry_out` gives them.
         coarsened: what came of it.
-        assumptions: in words, as an `Observer` collects them.
+        assumptions: in words, as `coarsen.pipeline.carry_out` gives them.
         not_cleaned: what comes of it without the clean-up; None where that was turned off.
         wide: the accesses that were merged, as an `Observer` has them.
     """

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "features": BASE | {"ir", "analysis", "transform", "variant"},
     "report": BASE | {"ir", "analysis", "features", "transform", "source_places", "variant"},
     "models": BASE | {"features"},
-    "devices": BASE | {"models"},
+    "devices": BASE | {"frontend", "models"},
     "prediction": BASE | {"ir", "features", "models", "devices"},
     "api": BASE | COMPILER | {"pipeline", "explanation", "features", "models", "prediction"},
     "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},

@@ -30,7 +30,7 @@ from coarsen.cli.apply_options import (
     WideAccesses,
 )
 from coarsen.cli.apply_report import write_report
-from coarsen.cli.apply_request import Request
+from coarsen.cli.apply_request import Request, macros_of
 from coarsen.cli.explanation import print_explanation
 from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note
@@ -104,7 +104,7 @@ def apply(
     dimensions, levels = dim or [0], level or [Level.ITEM]
     if explain:
         merged = configuration_of(_ANY_FACTOR, dimensions, level=levels)
-        print_explanation(file, kernel, options, merged, output)
+        print_explanation(file, kernel, options, merged, output, macros_of(device))
         return
     request = Request(
         file,

@@ -38,7 +38,7 @@ def write_report(request: Request, observer: Observer, chosen: Format, output: P
 def _report(request: Request, observer: Observer) -> KernelReport:
     coarsened = request.coarsened(observer)
     # Lowered once more for the places in the source, which the coarsened kernel has not kept.
-    lowered = lower_file(request.file, coarsened.kernel.name, request.options)
+    lowered = lower_file(request.file, coarsened.kernel.name, request.options, request.macros)
     chosen, transforms = coarsened.configuration, request.transforms
     not_cleaned = (
         coarsen_kernel(lowered, chosen, None, replace(transforms, clean_up=False), request.any_size)
@@ -48,14 +48,14 @@ def _report(request: Request, observer: Observer) -> KernelReport:
     return report_of(
         lowered,
         chosen,
-        observer.plans,
+        coarsened.plans,
         coarsened.kernel,
-        observer.assumptions,
+        coarsened.assumptions,
         not_cleaned,
-        observer.wide_accesses,
+        coarsened.wide_accesses,
     )
 
 
 def _kernel_name(request: Request) -> str | None:
     """The name that was given, or that of the only kernel."""
-    return request.kernel or next(iter(list_kernels(request.file, request.options)), None)
+    return request.kernel or next(iter(list_kernels(request.file, request.options, request.macros)), None)

@@ -11,6 +11,7 @@ from coarsen import api
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.pipeline import Observer
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import DeviceKind, Transforms
@@ -49,6 +50,11 @@ class Request:
         is_gpu = target_of(self.device).descriptor.is_gpu
         return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)
 
+    @cached_property
+    def macros(self) -> DeviceMacros:
+        """What the kernel may find out about the device, by `macros_of`."""
+        return macros_of(self.device)
+
     def coarsened(self, observer: Observer) -> api.CoarsenedKernel:
         """Carry it out. Raises as `coarsen.api.coarsen` does, refusals naming the file."""
         factors = self._chosen_factors()
@@ -67,6 +73,7 @@ class Request:
                 clean_up=self.transforms.clean_up,
                 device_kind=self.transforms.device_kind.value,
                 options=self.options,
+                macros=self.macros,
                 observer=observer,
             )
 
@@ -86,9 +93,29 @@ class Request:
         dimension = self.dimensions[0]
         with naming_file(self.file):
             predicted = api.predict(
-                self.file, device=device, kernel=self.kernel, dim=dimension, options=self.options
+                self.file,
+                device=device,
+                kernel=self.kernel,
+                dim=dimension,
+                options=self.options,
+                macros=self.macros,
             )
         for caution in filter(None, (predicted.reason, predicted.device_note)):
             note(caution)
         note(f"predicted factor {predicted.factor} along dimension {dimension} for {device}")
         return predicted.factor
+
+
+def macros_of(device: str | None) -> DeviceMacros:
+    """What a kernel may find out about a device; what is portable where none is named, or it isn't here.
+
+    Raises:
+        DeviceError: nothing is called so.
+    """
+    if device is None:
+        return PORTABLE
+    # Imported late: most calls name no device.
+    from coarsen.devices.targets import target_of
+
+    installed = target_of(device).installed
+    return PORTABLE if installed is None else installed.macros

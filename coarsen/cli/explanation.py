@@ -9,12 +9,18 @@ from pathlib import Path
 from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.output import console, write_result
 from coarsen.explanation import Explanation, Marks, explain_kernel
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import opencl_c_of
 from coarsen.variant.coarsening import Coarsening
 
 
 def print_explanation(
-    path: Path, kernel: str | None, options: str, coarsenings: Iterable[Coarsening], output: Path | None
+    path: Path,
+    kernel: str | None,
+    options: str,
+    coarsenings: Iterable[Coarsening],
+    output: Path | None,
+    macros: DeviceMacros = PORTABLE,
 ) -> None:
     """Explain a kernel along the dimension and at the level of each coarsening, to a file or to standard output.
 
@@ -22,7 +28,7 @@ def print_explanation(
         InvalidInputError: the kernel can't be read, the output can't be written.
         RefusalError: the kernel can't be coarsened.
     """
-    lowered, source = lower_file(path, kernel, options), opencl_c_of(path)
+    lowered, source = lower_file(path, kernel, options, macros), opencl_c_of(path)
     with naming_file(path):
         explanations = [explain_kernel(lowered, each.dimension, source, each.level) for each in coarsenings]
     if output is None and sys.stdout.isatty():

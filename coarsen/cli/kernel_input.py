@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coarsen.errors import RefusalError, SourcePosition
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 
@@ -15,10 +16,10 @@ _STARTS_WITH_POSITION = re.compile(r"\d+:\d+: ")
 _IR_SUFFIXES = frozenset({".ll", ".bc"})
 
 
-def lower_file(path: Path, kernel: str | None, options: str) -> Kernel:
+def lower_file(path: Path, kernel: str | None, options: str, macros: DeviceMacros = PORTABLE) -> Kernel:
     """Lower the kernel of a file. Raises as `coarsen.frontend.lower.lower` does, naming the file."""
     with naming_file(path):
-        return lower(path, kernel, options)
+        return lower(path, kernel, options, macros)
 
 
 @contextmanager

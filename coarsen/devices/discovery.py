@@ -8,11 +8,13 @@ gives the `pyopencl.Device` behind it. A device that is listed is not yet a devi
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coarsen.devices.drivers import LoaderSetup, missing_drivers, prepare_loader
 from coarsen.errors import DeviceError
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, common_macros, device_macros
 
 if TYPE_CHECKING:
     import pyopencl
@@ -28,7 +30,8 @@ class DeviceDescription:
 
     `index` is "platform:device", both counted from 0 in the order in which the loader lists them. Sizes of
     work-groups are in work-items, of memory in bytes. `il_version` is empty where the device takes no SPIR-V.
-    `device_types` holds what it says it is, of {"cpu", "gpu", "accelerator", "custom"}.
+    `device_types` holds what it says it is, of {"cpu", "gpu", "accelerator", "custom"}. `version` and `extensions`
+    are as it reports them, names with blanks between them; empty where that isn't known.
     """
 
     index: str
@@ -45,6 +48,8 @@ class DeviceDescription:
     max_work_item_sizes: tuple[int, ...]
     local_memory: int
     global_memory: int
+    version: str = ""
+    extensions: str = ""
 
     def __str__(self) -> str:
         return f"{self.index} {self.name} ({self.platform_name}, driver {self.driver_version})"
@@ -53,6 +58,11 @@ class DeviceDescription:
     def takes_spirv(self) -> bool:
         """Whether programs may be given to it as SPIR-V."""
         return "SPIR-V" in self.il_version
+
+    @property
+    def macros(self) -> DeviceMacros:
+        """What a source may find out about it; what is portable where its extensions aren't known."""
+        return device_macros(self.extensions, self.version) if self.extensions else PORTABLE
 
     def is_called(self, part: str) -> bool:
         """Whether a text is part of the device's name, or of its platform's name, vendor or version.
@@ -173,7 +183,14 @@ def _describe(index: str, platform: pyopencl.Platform, device: pyopencl.Device) 
         max_work_item_sizes=tuple(int(size) for size in device.max_work_item_sizes),
         local_memory=int(device.local_mem_size),
         global_memory=int(device.global_mem_size),
+        version=_text(device, "version"),
+        extensions=" ".join(_text(device, "extensions").split()),
     )
+
+
+def common_macros_of(devices: Iterable[pyopencl.Device]) -> DeviceMacros:
+    """What a source may find out about whichever of some devices it is built for."""
+    return common_macros([device_macros(_text(each, "extensions"), _text(each, "version")) for each in devices])
 
 
 def _text(holder: pyopencl.Platform | pyopencl.Device, attribute: str) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.clang import find_clang
+from coarsen.frontend.clang import Clang, find_clang
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.options import BuildOptions
 
 _log = logging.getLogger("coarsen")
@@ -16,7 +17,7 @@ _FIXED_OPTIONS = (
     *("-x", "cl", "-target", "spir64-unknown-unknown", "-S", "-emit-llvm", "-o", "-"),
     # Optimisable IR that no pass has touched, with names and source positions.
     *("-O2", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names", "-g", "-cl-kernel-arg-info"),
-    *("-fno-color-diagnostics", "-fno-caret-diagnostics"),
+    "-fno-color-diagnostics",
 )
 # What OpenCL C 2.0 brought, as clang says that it does not know it.
 _NEWER = re.compile(
@@ -40,27 +41,52 @@ class Source:
     path: Path | None = None
 
 
-def compile_opencl_c(source: Source, options: BuildOptions) -> str:
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """Clang's exit status, what it wrote, and its diagnostics."""
+
+    status: int
+    assembly: str
+    diagnostics: str
+
+
+def compile_opencl_c(source: Source, options: BuildOptions, macros: DeviceMacros = PORTABLE) -> str:
     """Compile to LLVM IR text.
 
+    Args:
+        source: the text.
+        options: the build options.
+        macros: what the source may find out about its device. A source that compiles only with extensions beside
+            these gets them.
+
     Raises:
-        InvalidInputError: with clang's own diagnostics (file, line, column) if it does not compile.
+        InvalidInputError: with clang's own diagnostics (file, line, column, the line itself) if it does not
+            compile.
     """
     clang = find_clang()
+    attempts = (_compiled(clang, source, options, each) for each in macros.more_and_more())
+    first = next(attempts)
+    outcome = first if first.status == 0 else next((each for each in attempts if each.status == 0), first)
+    if outcome.status != 0:
+        errors = _errors_of(outcome.diagnostics) or f"{clang.command[0]} stopped with status {outcome.status}"
+        is_newer = options.standard == BuildOptions().standard and _NEWER.search(errors)
+        raise InvalidInputError(f"{errors}\n{_NEWER_HINT}" if is_newer else errors)
+    if outcome.diagnostics:
+        _log.info("%s", outcome.diagnostics)
+    return outcome.assembly
+
+
+def _compiled(clang: Clang, source: Source, options: BuildOptions, macros: DeviceMacros) -> _Outcome:
     arguments = [*_FIXED_OPTIONS, options.standard]
     if clang.header_folder is not None:
         arguments += ["-isystem", str(clang.header_folder)]
     if source.path is not None:
         arguments += ["-I", str(source.path.parent)]
-    result = clang.run([*arguments, *options.clang_options, "-"], source.text)
-    diagnostics = result.stderr.replace("<stdin>", str(source.path or "<source>")).strip()
-    if result.returncode != 0:
-        errors = _errors_of(diagnostics) or f"{clang.command[0]} stopped with status {result.returncode}"
-        is_newer = options.standard == BuildOptions().standard and _NEWER.search(errors)
-        raise InvalidInputError(f"{errors}\n{_NEWER_HINT}" if is_newer else errors)
-    if diagnostics:
-        _log.info("%s", diagnostics)
-    return result.stdout
+    arguments += macros.options
+    text = macros.prologue(options.standard, options.clang_options) + source.text
+    result = clang.run([*arguments, *options.clang_options, "-"], text)
+    diagnostics = result.stderr.replace("<stdin>", str(source.path or "<source>")).rstrip()
+    return _Outcome(result.returncode, result.stdout, diagnostics)
 
 
 def _errors_of(diagnostics: str) -> str:

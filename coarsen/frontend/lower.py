@@ -12,6 +12,7 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.compile import Source, compile_opencl_c
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
 from coarsen.frontend.normal_form import check_target, kernel_names, normal_form, parsed
 from coarsen.frontend.options import parse_options
@@ -26,13 +27,19 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
-def lower(source: str | Path, kernel: str | None = None, options: str | Sequence[str] = ()) -> Kernel:
+def lower(
+    source: str | Path,
+    kernel: str | None = None,
+    options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
+) -> Kernel:
     """Lower one kernel to normal form.
 
     Args:
         source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file.
         kernel: the kernel's name; may be left out where there is just one.
         options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device.
 
     Returns:
         The kernel, uncoarsened, as `coarsen.features` and the predictors take it.
@@ -41,16 +48,18 @@ def lower(source: str | Path, kernel: str | None = None, options: str | Sequence
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself.
     """
-    with normal_form(assembly_of(source, options), kernel) as (module, name):
+    with normal_form(assembly_of(source, options, macros), kernel) as (module, name):
         return read_kernel(module, name)
 
 
-def list_kernels(source: str | Path, options: str | Sequence[str] = ()) -> list[str]:
+def list_kernels(
+    source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE
+) -> list[str]:
     """The names of the kernels in a source, in their order. Raises as `lower` does."""
-    return kernel_names(assembly_of(source, options))
+    return kernel_names(assembly_of(source, options, macros))
 
 
-def assembly_of(source: str | Path, options: str | Sequence[str] = ()) -> str:
+def assembly_of(source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE) -> str:
     """The LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
     if isinstance(source, str):
         code = Source(source)
@@ -61,7 +70,9 @@ def assembly_of(source: str | Path, options: str | Sequence[str] = ()) -> str:
         code = Source(_decode(content, source), source)
         if source.suffix == ".ll":
             return _checked(code.text)
-    return _checked(code.text) if _is_assembly(code.text) else compile_opencl_c(code, parse_options(options))
+    if _is_assembly(code.text):
+        return _checked(code.text)
+    return compile_opencl_c(code, parse_options(options), macros)
 
 
 def opencl_c_of(source: str | Path) -> str | None:

@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.by_value import own_changed_structures
+from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, readable_name
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
 from coarsen.ir.metadata import Metadata
@@ -33,7 +34,11 @@ _SPIR_LAYOUT = (
     "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"  # as clang has it
 )
 _ARCHITECTURES = frozenset({"spir64", "spir", "spirv64", ""})
-_KERNEL_DEFINITION = re.compile(r'^define [^\n]*\bspir_kernel\b[^\n]*@"?([^"\s(]+)"?\(', re.MULTILINE)
+_KERNEL_DEFINITION = re.compile(
+    r'^define [^\n@"]*\bspir_kernel\b[^\n@]*@(?:"(?P<quoted>[^"\n]*)"|(?P<plain>[-\w$.]+))\(', re.MULTILINE
+)
+_QUOTED_STRUCTURE = re.compile(r'^(%"[^"\n]*") = type ', re.MULTILINE)
+_NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_.]+")
 _ENQUEUED_BLOCK = re.compile(r"__.*_block_invoke(?:_\d+)?_kernel$")
 # The literals of C that end in ULL, of which usually the lower half alone counts.
 _WIDE = " i128"
@@ -52,11 +57,14 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
         the `llvmlite.binding.ModuleRef`, which is closed at the end of the `with`, and the kernel's name.
 
     Raises:
-        InvalidInputError: no kernel, several and none chosen, or no such kernel.
-        RefusalError: recursion.
+        InvalidInputError: no kernel, several and none chosen, no such kernel, or not as OpenCL has it.
+        RefusalError: recursion, or what OpenCL has no counterpart of.
     """
-    with parsed(own_changed_structures(merge_twins(_inlinable(assembly)))) as module:
-        name = choose_kernel(kernel_names(assembly), kernel)
+    name = choose_kernel(kernel_names(assembly), kernel)
+    check_name(name)
+    plain = _with_plain_structures(_inlinable(assembly))
+    with parsed(own_changed_structures(merge_twins(plain))) as module:
+        check_layout(module.data_layout, module.triple)
         if _NATIVE_INTEGERS not in module.data_layout:
             module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS
         _keep_only(module, name)
@@ -65,7 +73,9 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
         normalise(module)
         if _WIDE in assembly:
             _narrow(module)
-        yield name_values(module, name), name
+        named = name_values(module, name)
+        check_kernel(str(named), name)
+        yield named, name
 
 
 @contextmanager
@@ -114,7 +124,8 @@ def check_target(triple: str) -> None:
 
 def kernel_names(assembly: str) -> list[str]:
     """The kernels that a module defines, in their order, without those that clang makes of enqueued blocks."""
-    return [name for name in _KERNEL_DEFINITION.findall(assembly) if not _ENQUEUED_BLOCK.match(name)]
+    found = (match["plain"] or readable_name(match["quoted"]) for match in _KERNEL_DEFINITION.finditer(assembly))
+    return [name for name in found if not _ENQUEUED_BLOCK.match(name)]
 
 
 def choose_kernel(names: list[str], wanted: str | None) -> str:
@@ -135,6 +146,16 @@ def _inlinable(assembly: str) -> str:
         f"{_BLOCKING_ATTRIBUTES.sub('', line) if line.startswith('attributes #') else line}\n"
         for line in assembly.splitlines()
     )
+
+
+def _with_plain_structures(assembly: str) -> str:
+    """Structure types under names that need no quotes."""
+    for quoted in _QUOTED_STRUCTURE.findall(assembly):
+        plain = "%" + _NOT_PLAIN.sub("_", quoted[2:-1])
+        while re.search(rf"{plain}(?![-\w$.])", assembly):
+            plain += "_"
+        assembly = assembly.replace(quoted, plain)
+    return assembly
 
 
 def _keep_only(module: Any, kernel: str) -> None:  # noqa: ANN401

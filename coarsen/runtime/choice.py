@@ -20,7 +20,7 @@ import pyopencl
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
 from coarsen.runtime.launch import DividedLaunch, divide_launch, names_of
 from coarsen.runtime.local_memory import merges_groups, within_local_memory
-from coarsen.runtime.plan import CoarseningPlan, Variant
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.runtime.variants import Variants
 from coarsen.variant.coarsening import Configuration
@@ -104,7 +104,7 @@ class LaunchChooser:
             return None
         if not has_required and not without_needless_guard(found, launch.global_size).guarded:
             return without_needless_guard(found, launch.global_size)
-        variant = Variant(wanted, guarded=True)
+        variant = self._plan.variant_of(wanted, any_size=True)
         kernel = self._variants.get(variant) if self._plan.code(self._name, variant) else None
         if kernel is None:
             return None
@@ -114,7 +114,7 @@ class LaunchChooser:
         """Why a launch can't be carried out; empty where that was said elsewhere, None where it can."""
         if not candidate.coarsenings:
             return None
-        kernel = self._variants.get(Variant(candidate.coarsenings, candidate.guarded))
+        kernel = self._variants.get(self._plan.variant_of(candidate.coarsenings, candidate.guarded))
         if kernel is None:
             return ""
         limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
@@ -125,7 +125,7 @@ class LaunchChooser:
 
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Whether it is known that work-items can't be grouped anew."""
-        code = self._plan.code(self._name, Variant(wanted))
+        code = self._plan.code(self._name, self._plan.variant_of(wanted))
         return code is not None and code.needs_whole_groups
 
     def _within_local_memory(

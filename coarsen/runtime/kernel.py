@@ -11,7 +11,7 @@ import pyopencl
 from coarsen.runtime.choice import LaunchChooser, OriginalLaunch
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.local_memory import size_of_local
-from coarsen.runtime.plan import CoarseningPlan, Variant
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import plain_sizes
 from coarsen.runtime.variants import Argument, Variants
 
@@ -140,7 +140,7 @@ class Kernel(pyopencl.Kernel):
             self._plan.say_once(geometry, f"kernel {self._name}: {launch.note}")
         if not launch.coarsenings:
             return None
-        wanted = Variant(launch.coarsenings, launch.guarded)
+        wanted = self._plan.variant_of(launch.coarsenings, launch.guarded)
         kernel = self._variants.get(wanted)
         whole, _ = plain_sizes(global_size, local_size, g_times_l)
         added = self._variants.added_values(wanted, whole, self._passed())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -25,6 +25,7 @@ from coarsen.runtime.local_memory import merges_groups
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
+from coarsen.variant.variant import Variant
 
 _log = logging.getLogger("coarsen")
 
@@ -32,14 +33,6 @@ Form = Literal["opencl_c", "spirv"]
 # A driver needs not be told of this one to build SPIR-V.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 ORIGINAL: Configuration = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One of a kernel's coarsened forms: by what, and whether it is guarded for any size."""
-
-    coarsenings: Configuration
-    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +114,15 @@ class CoarseningPlan:
         if not possible:
             return
         try:
-            self._coarsen(kernel, Variant(possible))
+            self._coarsen(kernel, self.variant_of(possible))
         except RefusalError:
             self._refused.add(kernel)
             raise
+
+    def variant_of(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
+        """Return the variant with these coarsenings, by the program's transforms, for any launch."""
+        transforms = replace(self._transforms, device_kind=self._device_kind)
+        return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size)
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
         """What the device is given of a variant; None where the kernel refuses it."""
@@ -183,7 +181,7 @@ class CoarseningPlan:
                 self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
             decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
-                self._coarsen(kernel, Variant(decided))
+                self._coarsen(kernel, self.variant_of(decided))
         except DeviceError as error:
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
@@ -213,11 +211,11 @@ class CoarseningPlan:
             dim=tuple(entry.dimension for entry in wanted.coarsenings),
             stride=tuple(entry.stride for entry in wanted.coarsenings),
             level=tuple(entry.level for entry in wanted.coarsenings),
-            any_size=wanted.guarded,
-            fast_path=self._transforms.fast_path.value,
-            lock_step=self._transforms.lock_step.value,
-            clean_up=self._transforms.clean_up,
-            device_kind=self._device_kind,
+            any_size=wanted.any_size,
+            fast_path=wanted.transforms.fast_path.value,
+            lock_step=wanted.transforms.lock_step.value,
+            clean_up=wanted.transforms.clean_up,
+            device_kind=wanted.transforms.device_kind,
             options=self._options,
         )
 
@@ -242,7 +240,7 @@ class CoarseningPlan:
             return build_uncached(self._context, code.text, code.options, self._devices)
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
-            if not wanted.guarded:
+            if not wanted.any_size:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None

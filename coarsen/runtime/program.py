@@ -16,6 +16,7 @@ from typing import Self
 import pyopencl
 from pyopencl.tools import is_spirv
 
+from coarsen.devices.discovery import common_macros_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
@@ -125,7 +126,7 @@ class Program(pyopencl.Program):
             self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or package_toolchain(),
+            self._toolchain or package_toolchain(common_macros_of(devices or self._opencl_context.devices)),
             lambda name: pyopencl.Kernel(self, name),
             self._transforms,
         )

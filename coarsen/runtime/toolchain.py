@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.kernel import AddedArgument
 from coarsen.variant.transforms import UseName
 
@@ -120,10 +122,10 @@ class Toolchain:
     predict: PredictFunction
 
 
-def package_toolchain() -> Toolchain:
-    """This package's own functions."""
+def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
+    """This package's own functions, for sources that may find out so much about their device."""
     # Imported late: a program with explicit factors needs no models, one that only delegates needs no
     # compiler.
     from coarsen import api
 
-    return Toolchain(api.coarsen, api.predict)
+    return Toolchain(partial(api.coarsen, macros=macros), partial(api.predict, macros=macros))

@@ -10,7 +10,8 @@ import pyopencl
 
 from coarsen.errors import InternalError
 from coarsen.runtime.local_memory import like_passed
-from coarsen.runtime.plan import CoarseningPlan, Variant
+from coarsen.runtime.plan import CoarseningPlan
+from coarsen.variant.variant import Variant
 
 # Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
 Argument: TypeAlias = Any

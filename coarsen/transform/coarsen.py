@@ -82,6 +82,6 @@ def _with_merged_groups(analysed: Analysed, coarsening: Coarsening, plan: Region
 
 
 def _assembled(kernel: Kernel, plan: RegionPlan, ids: IdRewriter, supply: NameSupply, signature: str) -> str:
-    body = Replicator(plan, ids, supply).body()
-    blocks = [(block.name, block.lines) for block in body]
-    return assemble(kernel, blocks, ids.declarations(), signature)
+    replicator = Replicator(plan, ids, supply)
+    blocks = [(block.name, block.lines) for block in replicator.body()]
+    return assemble(kernel, blocks, replicator.declarations(), signature)

@@ -33,6 +33,7 @@ from coarsen.ir.kernel import Block, Instruction
 from coarsen.ir.printer import rename
 from coarsen.transform.agreement import AgreementTest
 from coarsen.transform.ids import IdRewriter
+from coarsen.transform.meetings import Meetings
 from coarsen.transform.names import NameSupply
 from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.sequence import CopiesInSequence
@@ -56,6 +57,7 @@ class Replicator:
         self._keeps_loops_out = plan.transforms.device_kind is DeviceKind.CPU
         self._factor = ids.coarsening.factor
         self._planned = tuple(plan.all())
+        self._meetings = Meetings(plan.divergence)
         self._copied = frozenset().union(
             *(planned.region.blocks for planned in self._planned if planned.treatment is Treatment.COPIES)
         )
@@ -73,6 +75,11 @@ class Replicator:
                 written.extend(self._shared_blocks(block))
         entry = written[0]
         return [WrittenBlock(entry.name, (*self._variables(), *self._ids.prologue, *entry.lines)), *written[1:]]
+
+    def declarations(self) -> Iterator[str]:
+        """The `declare` lines for what the body calls and the kernel did not."""
+        yield from self._ids.declarations()
+        yield from self._meetings.declarations()
 
     def _variables(self) -> Iterator[str]:
         """The private variables that slow paths need; they stand first in the kernel."""
@@ -107,11 +114,12 @@ class Replicator:
     def _carried_out_alone(self, planned: PlannedRegion) -> SlowPath:
         """The copies of a region, or its slow path, whose copies have names of their own."""
         region, head = planned.region, planned.region.head
+        meeting = self._meetings.of_region(planned)
         if planned.treatment is not Treatment.COPIES:
-            return slow_path(region, planned.entry, self._surroundings)
+            return slow_path(region, planned.entry, self._surroundings, meeting)
         names = self._names
         return CopiesInSequence(
-            self._divergence, region, planned.entry, names, names, head, self._clone, self._supply
+            self._divergence, region, planned.entry, names, names, head, self._clone, self._supply, meeting
         )
 
     @property
@@ -152,7 +160,7 @@ class Replicator:
         if test:
             yield test.second_half()
         if slow and slow.dispatch != block.name:
-            yield WrittenBlock(slow.dispatch, slow.coming_in())
+            yield WrittenBlock(slow.dispatch, (*slow.meeting, *slow.coming_in()))
         if slow:
             yield from slow.blocks()
 

@@ -3,6 +3,8 @@
 Behind each copy stands a block that takes the copy's results out of it and enters the next one:
 
     dispatch ─▶ region ─▶ after ─▶ region.1 ─▶ after.1 ─▶ join
+
+Where the region has barriers, the work-group meets in each of these blocks (`meetings.py`).
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class CopiesInSequence:
         dispatch: the block (without `%`) that enters the first copy.
         write: writes an instruction for one replica.
         supply: hands out fresh names.
+        meeting: what stands after each copy for the whole work-group to meet.
     """
 
     divergence: Divergence
@@ -45,6 +48,7 @@ class CopiesInSequence:
     dispatch: str
     write: WriteReplica
     supply: NameSupply
+    meeting: tuple[str, ...] = ()
     _after: list[str] = field(init=False)
     _ways: dict[int, Alone] = field(init=False, default_factory=dict)
     _out: JoinResults = field(init=False)
@@ -97,6 +101,7 @@ class CopiesInSequence:
             for phi in phis
             if k == 0 or self.divergence.is_divergent(phi)
         ]
+        lines.extend(self.meeting)
         is_last = k + 1 == len(self.names)
         lines.append(f"br label %{self.region.join}" if is_last else self._alone(k + 1).coming_in())
         return WrittenBlock(self._after[k], tuple(lines))

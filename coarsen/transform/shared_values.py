@@ -106,28 +106,27 @@ class SharedValues:
 
     def _share(self, line: Line, block: str, memory: int) -> Line | None:
         """The line, or one that says the same with less; None where another value stands for it."""
-        known = simplified(line, self._body.definition) or self._known_value(line, block, memory)
+        key = self._text_key(line, block, memory)
+        known = simplified(line, self._body.definition) or (None if key is None else self._leader(key, block))
         if known is not None:
             self._replaced[line.name] = known
             return None
         found = self._sums.of_line(line)
-        return line if found is None else self._share_sum(line, found, block)
+        kept = line if found is None else self._share_sum(line, found, block)
+        # Only now: what another value stands for, as `x` does for `x * 1`, can't stand for an equal text later.
+        if key is not None and kept is not None:
+            self._follow(key, line.name, block)
+        return kept
 
     # Equal texts.
 
-    def _known_value(self, line: Line, block: str, memory: int) -> str | None:
+    def _text_key(self, line: Line, block: str, memory: int) -> Key | None:
+        """The key under which a line with an equal text is found; None where equal texts may differ in value."""
         if self._memory.is_function_of_operands(line):
-            key: Key = (_ARGUMENT_ATTRIBUTE.sub("", line.text) if line.opcode == "call" else line.text,)
-        elif self._memory.is_plain_load(line):
-            key = (line.text, memory)
-        elif line.opcode == "phi":
-            key = (line.text, block)
-        else:
-            return None
-        known = self._leader(key, block)
-        if known is None:
-            self._follow(key, line.name, block)
-        return known
+            return (_ARGUMENT_ATTRIBUTE.sub("", line.text) if line.opcode == "call" else line.text,)
+        if self._memory.is_plain_load(line):
+            return (line.text, memory)
+        return (line.text, block) if line.opcode == "phi" else None
 
     def _leader(self, key: Key, block: str) -> str | None:
         """The value that is known under a key and that may be used in a block."""

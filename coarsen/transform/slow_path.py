@@ -35,6 +35,11 @@ class SlowPath(Protocol):
         ...
 
     @property
+    def meeting(self) -> tuple[str, ...]:
+        """What makes the whole work-group meet, for the start of the block that enters it."""
+        ...
+
+    @property
     def last(self) -> str:
         """The block (without `%`) that goes on to the join."""
         ...
@@ -79,16 +84,31 @@ class Surroundings:
     keeps_loops_out: bool = False
 
 
-def slow_path(region: Region, entry: Entry, around: Surroundings) -> SlowPath:
-    """The slow path of a region that is entered at `entry` when the replicas part."""
+def slow_path(region: Region, entry: Entry, around: Surroundings, meeting: tuple[str, ...] = ()) -> SlowPath:
+    """The slow path of a region that is entered at `entry` when the replicas part.
+
+    Args:
+        region: its blocks, its head and its join.
+        entry: where each replica comes in.
+        around: the kernel around it.
+        meeting: what stands after each replica's way for the whole work-group to meet (`meetings.py`).
+    """
     dispatch = around.supply.fresh(f"{region.head}.parted")
     values = _turn_values(region, entry, around)
     if values is not None:
         own, shared = _own_names(region, around), around.names[0]
-        return Turns(around.divergence, region, entry, values, shared, own, dispatch, around.write)
+        return Turns(around.divergence, region, entry, values, shared, own, dispatch, around.write, meeting)
     names = [ChainMap(_own_names(region, around), dict(of_replica)) for of_replica in around.names]
     return CopiesInSequence(
-        around.divergence, region, entry, around.names, names, dispatch, around.write, around.supply
+        around.divergence,
+        region,
+        entry,
+        around.names,
+        names,
+        dispatch,
+        around.write,
+        around.supply,
+        meeting,
     )
 
 

@@ -35,6 +35,7 @@ class Turns:
         names: what a turn calls the region's blocks and the values in them.
         dispatch: the block (without `%`) from which the loop is entered.
         write: writes an instruction for one replica.
+        meeting: what stands at the end of each turn for the whole work-group to meet (`meetings.py`).
     """
 
     divergence: Divergence
@@ -45,6 +46,7 @@ class Turns:
     names: Names
     dispatch: str
     write: WriteReplica
+    meeting: tuple[str, ...] = ()
     last: str = field(init=False)
     _turn: str = field(init=False)
     _end: str = field(init=False)
@@ -97,6 +99,7 @@ class Turns:
         lines = [phi_line(values[phi.name], phi, self._alone.leaving(phi)) for phi in phis]
         for phi in filter(self.divergence.is_divergent, phis):
             lines.extend(self.values.keep_result(phi, values[phi.name]))
+        lines.extend(self.meeting)
         again = "%" + self.values.supply.fresh("replica.again")
         lines.append(f"{following} = add nuw nsw i32 {self.values.turn}, 1")
         lines.append(f"{again} = icmp ult i32 {following}, {len(self.values.names)}")

@@ -4,8 +4,8 @@
      "transforms": {"fast_path": "auto", …}, "any_size": true}
 
 What a variant does not need is left out: the level of merged work-items, `any_size` where it is false, and the
-`transforms` of an uncoarsened kernel. Where a coarsened one has no `transforms`, as in rows stored before they were
-part of a variant, the reader says which are implied.
+`transforms` of an uncoarsened kernel. Where a coarsened one has no `transforms`, its reader names those implied:
+so it is in rows that were stored before these were part of a variant.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def _built(
         /,
         *arguments: KernelArgument,
     ) -> cl.Event:
-        original = Launch(kernel.function_name, global_size, local_size, ())
+        original = Launch("", global_size, local_size, ())
         divided = variant_launch(original, Variant(coarsenings=(coarsening,)), ())
         return kernel(queue, divided.global_size, divided.local_size, *arguments)
 

@@ -16,10 +16,11 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.studies.agreement import choices
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.report import report_of
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +83,18 @@ def mean_shares(effects: Sequence[StaticEffect]) -> Shares:
 def _effect(benchmark: Benchmark, coarsening: Coarsening, kind: DeviceKind) -> StaticEffect:
     lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     compared = choices(kind)
-    off, _ = _coarsened(lowered, coarsening, compared["off"])
-    on, plans = _coarsened(lowered, coarsening, compared["on"])
-    report = report_of(lowered, (coarsening,), plans.plans, on).coarsenings[0]
+    off = carry_out(lowered, Variant(coarsenings=(coarsening,), transforms=compared["off"]))
+    on = carry_out(lowered, Variant(coarsenings=(coarsening,), transforms=compared["on"]))
+    report = report_of(lowered, (coarsening,), on.plans, on.kernel).coarsenings[0]
     return StaticEffect(
         benchmark.name,
         coarsening.dimension,
-        _size(off),
-        _size(on),
+        _size(off.kernel),
+        _size(on.kernel),
         report.outside.work / report.work,
         report.interleaved_work / report.work,
         report.copied_work / report.work,
     )
-
-
-def _coarsened(lowered: Kernel, coarsening: Coarsening, transforms: Transforms) -> tuple[Kernel, Observer]:
-    observer = Observer()
-    return coarsen_kernel(lowered, [coarsening], observer, transforms), observer
 
 
 def _size(kernel: Kernel) -> int:

@@ -11,9 +11,11 @@ import time
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
@@ -24,7 +26,7 @@ from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.runtime.build_options import options_of_coarsened
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json
@@ -42,6 +44,7 @@ class CompileService:
     def __init__(self) -> None:
         self._machines: dict[str, OpenClMachine] = {}
         self._number: object = None
+        self._macros = PORTABLE
         self._forget()
 
     def _forget(self) -> None:
@@ -51,12 +54,13 @@ class CompileService:
         self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
 
     def _begin(self, request: Message) -> None:
-        if request.get("number") != self._number:
-            self._number = request.get("number")
+        macros = macros_for(request.get("machine"))
+        if (request.get("number"), macros) != (self._number, self._macros):
+            self._number, self._macros = request.get("number"), macros
             self._forget()
 
     def describe(self, request: Message) -> Message:
-        """`benchmark`, `definitions`: the hash of the normalised IR, and of a user's inputs."""
+        """`benchmark`, `definitions`, `machine`: the hash of the normalised IR, and of a user's inputs."""
         self._begin(request)
         try:
             return {"ok": True, "ir_hash": self._hash(request["benchmark"], request["definitions"])}
@@ -93,7 +97,7 @@ class CompileService:
     def _lower(self, name: str, definitions: Definitions) -> Kernel:
         benchmark = self._benchmark(name)
         self._source(name)
-        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
+        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions), self._macros)
 
     def _code(self, name: str, candidate: Variant, form: Form) -> Code:
         benchmark = self._benchmark(name)
@@ -101,9 +105,7 @@ class CompileService:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions)
-        chosen = candidate.coarsenings
-        kernel = coarsen_kernel(lowered, chosen, transforms=candidate.transforms, any_size=candidate.any_size)
-        coarsened = CoarsenedKernel(kernel, chosen, ())
+        coarsened = CoarsenedKernel(carry_out(lowered, candidate).kernel, candidate.coarsenings, ())
         return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:
@@ -122,6 +124,13 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark) -> str:
     """What tells versions of a kernel apart: the hash of its normalised IR, and of a user's inputs."""
     text, inputs = module_text(kernel), benchmark.inputs_hash
     return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
+
+
+def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
+    """The macros of what `machine_to_json` describes; the portable ones where that isn't known."""
+    device = machine["device"] if machine and "device" in machine else {}
+    extensions = device.get("extensions", "")
+    return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:

@@ -112,7 +112,12 @@ class Compiler:
 
     def ir_hash(self, definitions: Definitions) -> str:
         """The hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
-        request = {"do": "describe", "benchmark": self._benchmark, "definitions": dict(definitions)}
+        request = {
+            "do": "describe",
+            "benchmark": self._benchmark,
+            "definitions": dict(definitions),
+            "machine": self._machine,
+        }
         try:
             answer = self._crew.submit(lambda: self._ask(request)).result()
         except (ChildDiedError, ChildTimedOutError) as error:

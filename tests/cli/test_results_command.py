@@ -17,6 +17,7 @@ from coarsen.opencl_bench.records.measurement_json import measurement_to_json
 from coarsen.opencl_bench.results.exchange.files import read_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.measurements import several_measurements, some_measurement
 
 Run = Callable[..., Any]
@@ -68,7 +69,7 @@ def test_ls_as_json(store: Path, run: Run) -> None:
     assert (sgemm["rows"], sgemm["failures"]) == (4, {"timeout": 1, "constraints": 1})
     assert (mt["rows"], mt["failures"], mt["preset"]) == (1, {}, "test")
     assert mt["best"]["key"] == ROWS[4].key
-    assert mt["best"]["configuration"] == ROWS[4].candidate.to_json()
+    assert mt["best"]["configuration"] == variant_to_json(ROWS[4].candidate)
     assert (mt["best"]["speedup"], mt["best"]["significant"]) == (2.0, True)
     assert mt["newest"] == ROWS[4].started_at
 

@@ -64,7 +64,15 @@ def test_unknown_kernel() -> None:
 
 def test_syntax_error_has_file_line_and_column(tmp_path: Path) -> None:
     path = file(tmp_path, "broken.cl", "kernel void store(global int *out) {\n  out[0] = 1\n}\n")
-    assert message_of(path) == f"{path}:2:13: error: expected ';' after expression"
+    assert message_of(path).splitlines()[0] == f"{path}:2:13: error: expected ';' after expression"
+
+
+def test_an_error_is_shown_with_its_line_and_a_caret(tmp_path: Path) -> None:
+    path = file(tmp_path, "broken.cl", "kernel void store(global int *out) {\n  out[0] = missing;\n}\n")
+    _, line, caret = message_of(path).splitlines()
+    assert line.endswith("  out[0] = missing;")
+    assert caret.rstrip("~").endswith("^")
+    assert caret.index("^") == line.index("missing")
 
 
 def test_syntax_error_in_text() -> None:
@@ -97,7 +105,7 @@ def test_a_misspelt_name_is_no_newer_standards(name: str) -> None:
 def test_who_chose_a_standard_needs_no_hint() -> None:
     with pytest.raises(InvalidInputError) as caught:
         lower("kernel void k(global int *a) { a[0] = work_group_any(1); }", options="-cl-std=CL1.1")
-    assert "\n" not in str(caught.value)
+    assert "-cl-std=CL2.0" not in str(caught.value)
 
 
 def test_error_in_included_file(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
-from coarsen.runtime.plan import Variant
 from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening, configuration_of
 from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
@@ -238,7 +237,7 @@ def test_a_variant_whose_work_groups_are_too_small_leaves_the_original(
 ) -> None:
     kernel = program_of(context).build().record
     limit = cl.kernel_work_group_info.WORK_GROUP_SIZE
-    variant = kernel._variants.get(Variant((Coarsening(4, 0, 1),)))
+    variant = kernel._variants.get(kernel._plan.variant_of((Coarsening(4, 0, 1),)))
     assert variant is not None
     # PyOpenCL keeps what a kernel said about itself: a device that allows two work-items is feigned there.
     variant.get_work_group_info(limit, context.devices[0])

@@ -44,6 +44,7 @@ GROUP_CASES = (
     ),
     Case("group_swapped_tiles", (96,), (4,), lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(4)]),
     Case("group_tested_tile", (96,), (4,), lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(4)]),
+    Case("group_reduction", (92,), (4,), lambda rng, n: [integers(rng, n), zeros(n)]),
     Case("group_ids", (24, 6, 4), (2, 3, 1), lambda rng, n: [zeros(n)], dimensions=(0, 1, 2)),
     Case(
         "group_dimension_at_run_time",

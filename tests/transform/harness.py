@@ -19,9 +19,10 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.opencl_bench.measure.run import GuardedBuffer
-from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
+from coarsen.variant.variant import Variant
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
 from tests.transform.suite_combinations import everything_is_asked_for
 
@@ -45,9 +46,8 @@ def lowered(case: Case) -> Kernel:
 @functools.lru_cache(maxsize=64)
 def coarsened(case: Case, chosen: Configuration, transforms: Transforms = DEFAULT) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
-    observer = Observer()
-    kernel = coarsen_kernel(lowered(case), chosen, observer, transforms)
-    return CoarsenedKernel(kernel, chosen, tuple(observer.assumptions))
+    result = carry_out(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
+    return CoarsenedKernel(result.kernel, chosen, result.assumptions)
 
 
 def build_coarsened(

@@ -111,6 +111,13 @@ def test_calls_with_an_effect_all_stay(call: str) -> None:
     assert sum(call.rpartition(" #")[0] in line for line in found) == 2
 
 
+def test_what_went_for_an_operand_stands_for_nothing_else() -> None:
+    lines = [f"%once.{i} = mul nuw nsw i32 %a, 1" for i in range(3)]
+    lines += [f"%plus.{i} = add nuw nsw i32 %once.{i}, 0" for i in range(3)]
+    stores = [f"store i32 %plus.{i}, ptr addrspace(1) %p, align 4" for i in range(3)]
+    assert straight(*lines, *stores)[:-1] == ["store i32 %a, ptr addrspace(1) %p, align 4"] * 3
+
+
 def test_floating_point_is_not_reordered() -> None:
     found = straight(
         "%x = fadd float %f, %g",

@@ -22,10 +22,11 @@ from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import run_workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import Observer, coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from coarsen.variant.variant import Variant
 from tests.transform import test_suite
 from tests.transform.cases import CASES, Case
 from tests.transform.harness import (
@@ -47,10 +48,11 @@ def widened(
     kernel: Kernel, chosen: Configuration, transforms: Transforms = DEFAULT
 ) -> tuple[CoarsenedKernel, WideAccesses]:
     """A coarsened kernel with wide accesses, and what was merged."""
-    observer = Observer()
-    coarsened = coarsen_kernel(kernel, chosen, observer, replace(transforms, wide_accesses=True))
-    assert observer.wide_accesses is not None
-    return CoarsenedKernel(coarsened, chosen, tuple(observer.assumptions)), observer.wide_accesses
+    result = carry_out(
+        kernel, Variant(coarsenings=tuple(chosen), transforms=replace(transforms, wide_accesses=True))
+    )
+    assert result.wide_accesses is not None
+    return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.wide_accesses
 
 
 @dataclass(frozen=True)
@@ -311,10 +313,9 @@ def with_shared_buffers(
 
 def test_nothing_is_merged_unless_asked_for() -> None:
     case = MERGED[0].case
-    observer = Observer()
-    coarsened = coarsen_kernel(lowered(case), (Coarsening(4),), observer)
-    assert observer.wide_accesses is None
-    assert "vload" not in module_text(coarsened)
+    result = carry_out(lowered(case), Variant(coarsenings=(Coarsening(4),)))
+    assert result.wide_accesses is None
+    assert "vload" not in module_text(result.kernel)
 
 
 def test_the_limit_is_told() -> None:

@@ -90,10 +90,21 @@ def all_with_room_left() -> Iterator[Merging]:
     """Kernels by factors that their numbers of groups do not divide by, guarded; also with their work-items."""
     for case in GROUP_CASES:
         for dimension, factor in itertools.product(case.dimensions, (3, 5, 7)):
-            groups = Coarsening(factor, dimension, level=Level.GROUP)
             if groups_of(case, dimension) % factor:
-                yield Merging(case, configuration([groups]), any_size=True)
-                yield Merging(case, configuration([groups]), REPLICATION_ALONE, any_size=True)
+                yield from guarded(case, dimension, factor)
+
+
+def all_reductions() -> Iterator[Merging]:
+    """Guarded reductions in local memory, with factors that PoCL compiles for."""
+    (reduction,) = (case for case in GROUP_CASES if case.name == "group_reduction")
+    for factor in (2, 3, 4):
+        yield from guarded(reduction, 0, factor)
+
+
+def guarded(case: Case, dimension: int, factor: int) -> Iterator[Merging]:
+    """A kernel guarded for any size, with and without the transforms besides replication."""
+    chosen = configuration([Coarsening(factor, dimension, level=Level.GROUP)])
+    yield from (Merging(case, chosen, transforms, any_size=True) for transforms in (DEFAULT, REPLICATION_ALONE))
 
 
 def sample(everything: list[Merging]) -> list[Merging]:
@@ -146,6 +157,13 @@ def test_same_results_where_the_groups_do_not_divide(
     check(merging, form_by_turns(device, number), queue)
 
 
+@pytest.mark.parametrize("merging", [pytest.param(merging, id=str(merging)) for merging in all_reductions()])
+def test_guarded_reductions_in_local_memory(
+    merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    check(merging, "opencl_c", queue)
+
+
 def check(merging: Merging, form: str, queue: cl.CommandQueue) -> None:
     case = merging.case
     original = original_outcome(queue.context, case)
@@ -161,7 +179,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     case = merging.case
     if device.is_called("pocl"):
         under_conditions = merging.any_size or case.name in SLOW_ON_POCL
-        if under_conditions and merging.chosen[0].factor > 2:
+        if under_conditions and merging.chosen[0].factor > 4:
             return False
     if case.wrong_on and device.is_called(case.wrong_on):
         return False

@@ -151,7 +151,9 @@ class Dataflow:
                 index = constant_index(instruction.operands[1])
                 source = instruction.operands[0]
                 if index is not None and source.kind is ValueKind.INSTRUCTION and source.text in self._lanes:
-                    lane = self._lanes[source.text][index]
+                    lanes = self._lanes[source.text]
+                    # Beyond the vector there is no lane: the element is poison.
+                    lane = lanes[index] if index < len(lanes) else None
                     return lane if lane is not None else Lane(scalar, None)
         return Lane(scalar, None)
 
@@ -214,9 +216,10 @@ class Dataflow:
 
 
 def constant_index(value: Value) -> int | None:
-    """The number that an index is, if it is a constant."""
+    """The number that an index is, if it is a constant; LLVM prints it with a sign and takes it without one."""
     if value.kind is ValueKind.CONSTANT and value.text.lstrip("-").isdigit():
-        return int(value.text)
+        assert isinstance(value.type, IntegerType)
+        return int(value.text) % (1 << value.type.width)
     return None
 
 

@@ -17,7 +17,7 @@ from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, Sou
 from coarsen.opencl_bench.reporting.page.questions import CodeQuestion
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import carry_out
 from coarsen.variant.variant import Variant
 
 # Coarsened kernels of large factors have thousands of lines that are all alike.
@@ -50,7 +50,7 @@ def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[CodeQuestion], k
     heading = str(shown)
     try:
         before = before_of(benchmark, kernel, shown.coarsenings[0].dimension)
-        coarsened = coarsen_kernel(kernel, shown.coarsenings, transforms=shown.transforms, any_size=shown.any_size)
+        coarsened = carry_out(kernel, shown).kernel
         made = CoarsenedKernel(coarsened, shown.coarsenings, ())
         lines = made.opencl_c.removesuffix("\n").split("\n")
     except RefusalError as refusal:

@@ -14,7 +14,7 @@ from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method, Oracle
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, Workload
 from coarsen.opencl_bench.workloads.lookup import benchmark
-from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
 ORIGINAL = Code("opencl_c", "mt", "original")
@@ -39,7 +39,7 @@ class PretendedExecutor:
         self._workload = workload
         self._results: Mapping[str, Array] = {}
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
         text = str(code.content)
         if "does not build" in text:
             raise BuildError("no")
@@ -130,7 +130,7 @@ class RememberingExecutor(PretendedExecutor):
         self._original = dict(workload.buffers)
         self._now = dict(workload.buffers)
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
         def job() -> int:
             if "lazy" not in str(code.content):
                 self._now["between"] = np.arange(4)

@@ -9,7 +9,6 @@ from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.variant.coarsening import Configuration
 from coarsen.variant.variant import Variant
 
 CODE = Code("opencl_c", "reduce", "")
@@ -19,7 +18,7 @@ SMALL, MIDDLE, LARGE = (Variant((extent,)) for extent in (32, 64, 128))
 class CountingExecutor:
     """Loads whatever it is given; the rest isn't asked for here."""
 
-    def load(self, _code: Code, _coarsenings: Configuration, _binary: bytes | None = None) -> Job:
+    def load(self, _code: Code, _variant: Variant, _binary: bytes | None = None) -> Job:
         return lambda: 1
 
     def restore(self) -> None:

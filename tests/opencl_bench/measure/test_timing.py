@@ -12,7 +12,7 @@ from coarsen.opencl_bench.measure.timing import interleaved, timed_run
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import Array
-from coarsen.variant.coarsening import Configuration
+from coarsen.variant.variant import Variant
 
 METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)
 
@@ -70,7 +70,7 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
         raise NotImplementedError
 
     def restore(self) -> None:

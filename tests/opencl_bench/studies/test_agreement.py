@@ -21,8 +21,8 @@ from coarsen.opencl_bench.studies.agreement_targets import best_rows, targets
 from coarsen.opencl_bench.studies.static_effects import StaticEffect, mean_shares, static_effects
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.variant.coarsening import Configuration
 from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant import Variant
 
 TWO_KERNELS = {name: SUITE[name] for name in ("spmv", "mt")}
 
@@ -76,9 +76,9 @@ class WrongMachine:
         self.workload = workload
         return self
 
-    def load(self, code: Code, coarsenings: Configuration, binary: bytes | None = None) -> Job:
+    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
         def job() -> int:
-            self.coarsened = bool(coarsenings)
+            self.coarsened = variant.is_coarsened
             return 1
 
         return job

@@ -21,6 +21,7 @@ from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 from coarsen.variant.variant import Definitions, Variant
+from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 # Two dimensions, a tile of a size that a macro says, a file that is included.
@@ -171,7 +172,7 @@ def test_a_file_that_changes_meanwhile_ends_the_sweep(file: Path, store: Store, 
 def test_a_kernel_that_changes_meanwhile_is_not_compiled(file: Path) -> None:
     early = CompileService()
     told = early.describe({"benchmark": str(file), "definitions": dict(TILE)})["ir_hash"]
-    candidate = Variant((8, 4), (), TILE).to_json()
+    candidate = variant_to_json(Variant((8, 4), (), TILE))
     request = {
         "benchmark": str(file),
         "candidate": candidate,
@@ -202,3 +203,15 @@ def test_a_kernel_that_writes_nothing_proves_nothing(file: Path, store: Store) -
     summary = sweep(plan(file), store)
     assert "leaves all outputs as they were" in summary.problem
     assert {row.invalidity for row in summary.rows} == {Invalidity.RUNTIME}
+
+
+def test_the_hash_is_of_the_branch_that_the_device_takes(file: Path) -> None:
+    source = file.with_name("weigh.cl")
+    changed(source, "+ bias;", "+ bias\n#ifdef cl_khr_fp16\n+ 1\n#endif\n;")
+    request = {"benchmark": str(file), "definitions": dict(TILE)}
+    machines = [{"kind": "opencl", "device": {"extensions": each}} for each in ("cl_khr_fp16", "cl_khr_fp64")]
+    service = CompileService()
+    half, double, unknown = (
+        service.describe({**request, "machine": each})["ir_hash"] for each in (*machines, None)
+    )
+    assert half != double == unknown == service.describe(request)["ir_hash"]

@@ -1,0 +1,156 @@
+"""The macros by which a source asks what its device has: `__OPENCL_VERSION__`, and one for each extension.
+
+Clang's SPIR target defines a macro for every extension that it knows, other vendors' included. A source that asks
+`#ifdef cl_amd_media_ops` would take a branch that no other device can run. So a macro is defined only where the
+device reports the extension, or, where no device is named, where nearly all devices have it; the others are
+undefined at the source's start. Nothing is defined that clang does not know: a source that finds less than its
+device has takes a branch that any device can run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+_DOUBLE_PRECISION = "cl_khr_fp64"
+_VERSION_MACRO = "__OPENCL_VERSION__"
+_VERSION = re.compile(r"OpenCL (?:C )?(\d+)\.(\d+)")
+_STANDARD = re.compile(r"-cl-std=CL(\d)\.(\d)$")
+_DEFINITION = re.compile(r"-D\s*(\w+)")
+
+# Core since OpenCL 1.1, and double precision.
+_NEARLY_EVERYWHERE = frozenset(
+    {
+        "cl_khr_byte_addressable_store",
+        _DOUBLE_PRECISION,
+        "cl_khr_global_int32_base_atomics",
+        "cl_khr_global_int32_extended_atomics",
+        "cl_khr_local_int32_base_atomics",
+        "cl_khr_local_int32_extended_atomics",
+    }
+)
+# Clang defines these without declaring their functions.
+_WITHOUT_FUNCTIONS = (
+    *("cl_intel_bfloat16_conversions", "cl_intel_device_side_avc_motion_estimation"),
+    *("cl_intel_subgroup_buffer_prefetch", "cl_intel_subgroup_local_block_io", "cl_intel_subgroups"),
+    *("cl_intel_subgroups_char", "cl_intel_subgroups_long", "cl_intel_subgroups_short"),
+)
+_OF_VENDORS = (
+    *("__cl_clang_bitfields", "__cl_clang_function_pointers", "__cl_clang_non_portable_kernel_param_types"),
+    *("__cl_clang_variadic_functions", "cl_amd_media_ops", "cl_amd_media_ops2"),
+    *("cl_clang_storage_class_specifiers", "cl_intel_required_subgroup_size"),
+)
+_OF_KHRONOS = (
+    *("cl_ext_float_atomics", "cl_ext_image_raw10_raw12", "cl_ext_image_unorm_int_2_101010"),
+    *("cl_ext_image_unsigned_10x6_12x4_14x2", "cl_khr_3d_image_writes", "cl_khr_byte_addressable_store"),
+    *("cl_khr_depth_images", "cl_khr_extended_bit_ops", "cl_khr_fp16", "cl_khr_fp64", "cl_khr_gl_msaa_sharing"),
+    *("cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics"),
+    *("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_integer_dot_product"),
+    *("cl_khr_kernel_clock", "cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics"),
+    *("cl_khr_mipmap_image", "cl_khr_mipmap_image_writes", "cl_khr_select_fprounding_mode"),
+    *("cl_khr_srgb_image_writes", "cl_khr_subgroup_ballot", "cl_khr_subgroup_clustered_reduce"),
+    *("cl_khr_subgroup_extended_types", "cl_khr_subgroup_named_barrier"),
+    *("cl_khr_subgroup_non_uniform_arithmetic", "cl_khr_subgroup_non_uniform_vote", "cl_khr_subgroup_rotate"),
+    *("cl_khr_subgroup_shuffle", "cl_khr_subgroup_shuffle_relative", "cl_khr_subgroups"),
+)
+# The macros of parts of an extension.
+_PARTS = {
+    "cl_ext_float_atomics": tuple(
+        f"__opencl_c_ext_fp{bits}_{place}_atomic_{operation}"
+        for bits in (16, 32, 64)
+        for place in ("global", "local")
+        for operation in ("add", "load_store", "min_max")
+    ),
+    "cl_ext_image_raw10_raw12": ("__opencl_c_ext_image_raw10_raw12",),
+    "cl_ext_image_unorm_int_2_101010": ("__opencl_c_ext_image_unorm_int_2_101010",),
+    "cl_ext_image_unsigned_10x6_12x4_14x2": ("__opencl_c_ext_image_unsigned_10x6_12x4_14x2",),
+    "cl_khr_integer_dot_product": (
+        "__opencl_c_integer_dot_product_input_4x8bit",
+        "__opencl_c_integer_dot_product_input_4x8bit_packed",
+    ),
+    "cl_khr_kernel_clock": tuple(
+        f"__opencl_c_kernel_clock_scope_{scope}" for scope in ("device", "sub_group", "work_group")
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMacros:
+    """What a source may find out about its device.
+
+    Attributes:
+        extensions: the names of the device's extensions, those that clang does not know included.
+        opencl_version: the device's OpenCL version, 100 for each major and 10 for each minor one; None for that of
+            the standard by which the source is compiled.
+    """
+
+    extensions: frozenset[str] = _NEARLY_EVERYWHERE
+    opencl_version: int | None = None
+
+    def more_and_more(self) -> Iterator[DeviceMacros]:
+        """These macros, these with all extensions of Khronos', and these with vendors' as well.
+
+        A source that compiles only with an extension demands it, whether or not its macro is defined.
+        """
+        for further in ((), _OF_KHRONOS, (*_OF_KHRONOS, *_OF_VENDORS)):
+            yield replace(self, extensions=self.extensions.union(further))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that make literals single precision where the device has no double one, as it would."""
+        if _DOUBLE_PRECISION in self.extensions:
+            return ()
+        return ("-Xclang", f"-cl-ext=-{_DOUBLE_PRECISION},-__opencl_c_fp64")
+
+    def prologue(self, standard: str, options: Iterable[str] = ()) -> str:
+        """The lines to put before a source, after which its own lines are counted from 1.
+
+        Options can't say it: clang's own header defines some of the macros after options have been read.
+
+        Args:
+            standard: the option for the standard of OpenCL C, such as `-cl-std=CL1.2`.
+            options: further ones of clang's; what they define stays.
+        """
+        defined = {match[1] for option in options if (match := _DEFINITION.match(option))}
+        lines = [f"#undef {name}\n" for name in self._lacking() if name not in defined]
+        if _VERSION_MACRO not in defined:
+            lines.append(f"#define {_VERSION_MACRO} {self.opencl_version or _version_of(standard)}\n")
+        return f"{''.join(lines)}#line 1\n"
+
+    def _lacking(self) -> Iterator[str]:
+        yield from _WITHOUT_FUNCTIONS
+        for name in (*_OF_KHRONOS, *_OF_VENDORS):
+            if name not in self.extensions:
+                yield name
+                yield from _PARTS.get(name, ())
+
+
+PORTABLE = DeviceMacros()
+
+
+def _version_of(standard: str) -> int:
+    """The version of OpenCL that a standard of OpenCL C came with; C++ for OpenCL came with 3.0 as it is now."""
+    match = _STANDARD.match(standard)
+    return 100 * int(match[1]) + 10 * int(match[2]) if match else 300
+
+
+def device_macros(extensions: str, version: str) -> DeviceMacros:
+    """The macros of a device, by what it reports.
+
+    Args:
+        extensions: its extensions, with blanks between them.
+        version: its version, such as `OpenCL 3.0 PoCL 3.1`; the standard's counts where it can't be read.
+    """
+    match = _VERSION.match(version)
+    return DeviceMacros(frozenset(extensions.split()), 100 * int(match[1]) + 10 * int(match[2]) if match else None)
+
+
+def common_macros(devices: Collection[DeviceMacros]) -> DeviceMacros:
+    """The macros that all of some devices have, and their lowest version; the portable ones if there are none."""
+    if not devices:
+        return PORTABLE
+    versions = [each.opencl_version for each in devices]
+    known = [version for version in versions if version is not None]
+    lowest = min(known) if len(known) == len(versions) else None
+    return DeviceMacros(frozenset.intersection(*(each.extensions for each in devices)), lowest)
