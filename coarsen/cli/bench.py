@@ -18,30 +18,43 @@ from coarsen.cli.bench_options import (
     CodeForm,
     ColdCache,
     Devices,
-    Dimensions,
     Export,
-    Factors,
     FormOption,
     Kernels,
-    LocalSizes,
     NoConfirmation,
     PresetName,
     Quick,
     Repetitions,
     Scheduler,
     Seed,
-    Strides,
     Synthetic,
     SyntheticSeed,
     TimeoutMultiple,
-    Values,
-    WantedSpace,
     checked_export,
     method_of,
 )
-from coarsen.cli.messages import say
+from coarsen.cli.messages import note, say
 from coarsen.cli.options import OutputFormat, StoreUrl
-from coarsen.cli.output import Format
+from coarsen.cli.output import Format, counted
+from coarsen.cli.space_options import (
+    AnySize,
+    AtOnce,
+    CleanUp,
+    Dimensions,
+    Factors,
+    FastPath,
+    Levels,
+    LocalSizes,
+    LockStep,
+    Sample,
+    SampleSeed,
+    SpaceOptions,
+    Strides,
+    TransformOptions,
+    Tried,
+    Values,
+    WideAccesses,
+)
 from coarsen.errors import InvalidInputError, VerificationError
 
 if TYPE_CHECKING:
@@ -77,6 +90,15 @@ def bench(
     dims: Dimensions = None,
     local_sizes: LocalSizes = None,
     define: Values = None,
+    levels: Levels = "item",
+    at_once: AtOnce = 1,
+    wide_accesses: WideAccesses = Tried.NO,
+    fast_path: FastPath = "auto",
+    lock_step: LockStep = "auto",
+    clean_up: CleanUp = Tried.YES,
+    any_size: AnySize = Tried.NO,
+    sample: Sample = None,
+    sample_seed: SampleSeed = 0,
     form: FormOption = CodeForm.OPENCL_C,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -98,6 +120,8 @@ def bench(
     `coarsen bench pack` writes a folder to be measured on another machine. Both have a --help.
 
     Example: coarsen bench sgemm mt -d pocl -d intel --quick
+
+    Example: coarsen bench sgemm --levels item,group --at-once 2 --wide-accesses both --sample 200
     """
     _check_packages(scheduler)
     checked_export(output)
@@ -105,7 +129,10 @@ def bench(
     from coarsen.opencl_bench.sweep.plan import SweepPlan
 
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
-    wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
+    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
+    wanted = SpaceOptions.parsed(
+        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed
+    )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     places = places_of(device, form.value, scheduler is not None)
 
@@ -114,6 +141,7 @@ def bench(
         return SweepPlan(name, place, preset, seed, space, method, form.value, not no_confirmation)
 
     expected = dict(plans_of(benchmarks, places, plan_of))
+    note(f"measuring {counted(sum(expected.values()), 'row')}: {counted(len(expected), 'sweep')}")
     results = _measure(Job(expected, store, again, scheduler), output_format)
     _export(results, output)
     _end(results)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import enum
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coarsen.cli.local_size import local_size_of
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.records.measurement import Method
-    from coarsen.opencl_bench.sweep.plan import Space
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 
 
 class CodeForm(enum.StrEnum):
@@ -55,28 +50,6 @@ Devices = Annotated[
 ]
 PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs.")]
-Factors = Annotated[
-    str | None, typer.Option("--factors", metavar="N,...", help="Factors to try.  [default: 1,2,4,8,16,32]")
-]
-Strides = Annotated[
-    str | None, typer.Option("--strides", metavar="N,...", help="Strides to try.  [default: 1,8,32]")
-]
-Dimensions = Annotated[
-    str | None, typer.Option("--dims", metavar="N,...", help="Dimensions to try.  [default: the kernel's]")
-]
-LocalSizes = Annotated[
-    str | None,
-    typer.Option(
-        "--local-sizes",
-        metavar="SIZE,...",
-        help="Local sizes to try, 64 or 16x16; each kernel takes those that fit its NDRange.  "
-        "[default: the kernel's]",
-    ),
-]
-Values = Annotated[
-    list[str] | None,
-    typer.Option("-D", "--define", metavar="NAME=VALUE,...", help="Values to try of a macro. May be repeated."),
-]
 FormOption = Annotated[CodeForm, typer.Option("--form", help="What the device is given.")]
 Repetitions = Annotated[
     int | None,
@@ -136,66 +109,6 @@ Export = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class WantedSpace:
-    """What the options say about the space; a field is empty where they leave it to the kernel."""
-
-    factors: tuple[int, ...]
-    strides: tuple[int, ...]
-    dimensions: tuple[int, ...]
-    local_sizes: tuple[LocalSize, ...]
-    definitions: tuple[tuple[str, tuple[str, ...]], ...]
-
-    @classmethod
-    def parsed(
-        cls,
-        factors: str | None,
-        strides: str | None,
-        dimensions: str | None,
-        local_sizes: str | None,
-        values: Sequence[str] | None,
-    ) -> WantedSpace:
-        """The options, read. Raises InvalidInputError for a malformed one."""
-        return cls(
-            whole_numbers("--factors", factors, 1),
-            whole_numbers("--strides", strides, 1),
-            whole_numbers("--dims", dimensions, 0),
-            parsed_local_sizes(local_sizes),
-            parsed_values(values or ()),
-        )
-
-    def of(self, benchmark: Benchmark, preset: str) -> Space:
-        """The space of one benchmark: of dimensions and local sizes those that fit its NDRange.
-
-        Raises:
-            InvalidInputError: none fits; no such preset.
-        """
-        from coarsen.opencl_bench.sweep.plan import DEFAULT_FACTORS, DEFAULT_STRIDES, Space
-
-        return Space(
-            self.factors or DEFAULT_FACTORS,
-            self.strides or DEFAULT_STRIDES,
-            self._fitting_dimensions(benchmark),
-            self._fitting_local_sizes(benchmark, preset),
-            self.definitions,
-        )
-
-    def _fitting_dimensions(self, benchmark: Benchmark) -> tuple[int, ...] | None:
-        fitting = tuple(dimension for dimension in self.dimensions if dimension in benchmark.dimensions)
-        if self.dimensions and not fitting:
-            own = ", ".join(map(str, benchmark.dimensions))
-            raise InvalidInputError(f"{benchmark.name}: --dims names none of its dimensions ({own})")
-        return fitting or None
-
-    def _fitting_local_sizes(self, benchmark: Benchmark, preset: str) -> tuple[LocalSize, ...] | None:
-        own = benchmark.preset(preset).local_size
-        fitting = tuple(size for size in self.local_sizes if len(size) == len(own))
-        if self.local_sizes and not fitting:
-            such = "x".join(map(str, own))
-            raise InvalidInputError(f"{benchmark.name}: --local-sizes has none of its dimensions, such as {such}")
-        return fitting or None
-
-
 def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_multiple: float | None) -> Method:
     """The method that the options ask for. Raises InvalidInputError for a multiple that isn't above 1."""
     from coarsen.opencl_bench.records.measurement import QUICK, Method
@@ -209,41 +122,6 @@ def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_mu
             raise InvalidInputError(f"--timeout-multiple must be above 1, not {timeout_multiple:g}")
         method = replace(method, timeout_multiple=timeout_multiple)
     return method
-
-
-def whole_numbers(option: str, text: str | None, least: int) -> tuple[int, ...]:
-    """`1,2,4` as numbers; none where the option isn't given. Raises InvalidInputError."""
-    if text is None:
-        return ()
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) >= least for word in words):
-        raise InvalidInputError(f"{option} takes whole numbers from {least} on, separated by commas, not '{text}'")
-    return tuple(dict.fromkeys(int(word) for word in words))
-
-
-def parsed_local_sizes(text: str | None) -> tuple[LocalSize, ...]:
-    """`64,16x16` as local sizes; none where the option isn't given. Raises InvalidInputError."""
-    if text is None:
-        return ()
-    words = [word.strip() for word in text.split(",")]
-    sizes = dict.fromkeys(map(local_size_of, words))
-    if None in sizes:
-        raise InvalidInputError(
-            f"--local-sizes takes sizes such as 64 or 16x16, separated by commas, not '{text}'"
-        )
-    return tuple(size for size in sizes if size is not None)
-
-
-def parsed_values(texts: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`TILE=8,16` as a name and its values. Raises InvalidInputError."""
-    values = {}
-    for text in texts:
-        name, equals, listed = text.partition("=")
-        words = [word.strip() for word in listed.split(",")]
-        if not name.isidentifier() or not equals or not all(words):
-            raise InvalidInputError(f"-D takes a name and the values to try, NAME=1,2, not '{text}'")
-        values[name] = tuple(dict.fromkeys(words))
-    return tuple(values.items())
 
 
 def checked_export(path: Path | None) -> Path | None:

@@ -11,24 +11,37 @@ import typer
 
 from coarsen.cli.bench_options import (
     ColdCache,
-    Dimensions,
-    Factors,
     Kernels,
-    LocalSizes,
     PresetName,
     Quick,
     Repetitions,
     Seed,
-    Strides,
     Synthetic,
     SyntheticSeed,
     TimeoutMultiple,
-    Values,
-    WantedSpace,
     method_of,
 )
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line
+from coarsen.cli.space_options import (
+    AnySize,
+    AtOnce,
+    CleanUp,
+    Dimensions,
+    Factors,
+    FastPath,
+    Levels,
+    LocalSizes,
+    LockStep,
+    Sample,
+    SampleSeed,
+    SpaceOptions,
+    Strides,
+    TransformOptions,
+    Tried,
+    Values,
+    WideAccesses,
+)
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
@@ -74,6 +87,15 @@ def pack(
     dims: Dimensions = None,
     local_sizes: LocalSizes = None,
     define: Values = None,
+    levels: Levels = "item",
+    at_once: AtOnce = 1,
+    wide_accesses: WideAccesses = Tried.NO,
+    fast_path: FastPath = "auto",
+    lock_step: LockStep = "auto",
+    clean_up: CleanUp = Tried.YES,
+    any_size: AnySize = Tried.NO,
+    sample: Sample = None,
+    sample_seed: SampleSeed = 0,
     form: Forms = None,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -93,7 +115,10 @@ def pack(
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackRequest, write_pack
 
-    wanted = WantedSpace.parsed(factors, strides, dims, local_sizes, define)
+    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
+    wanted = SpaceOptions.parsed(
+        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed
+    )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     request = PackRequest(
         benchmarks={name: wanted.of(benchmark, preset) for benchmark, name in benchmarks},

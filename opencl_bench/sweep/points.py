@@ -88,7 +88,11 @@ def points(
 
 
 def variant_space(
-    benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits, device_kind: DeviceKind
+    benchmark: Benchmark,
+    preset: str,
+    space: Space,
+    limits: DeviceLimits,
+    device_kind: DeviceKind = DeviceKind.ANY,
 ) -> VariantSpace:
     """Return the variants of a benchmark that a space asks for. Arguments and errors are those of `points`."""
     _check_coarsenings(benchmark, space)

@@ -18,7 +18,7 @@ from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
 from coarsen.opencl_bench.sweep.pack.target import Target
-from coarsen.opencl_bench.sweep.points import points
+from coarsen.opencl_bench.sweep.points import Point, variant_space
 from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
@@ -103,7 +103,9 @@ def _run_sweep(
     if sweep.content_hash not in ("", content_hash):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
     codes = PackedCodes(pack, sweep)
-    space = points(found, sweep.preset, sweep.space, target.limits())
+    # What was packed, and not the space anew: a sample would be another within other limits.
+    space = variant_space(found, sweep.preset, sweep.space, target.limits())
+    packed = [Point(each.candidate, space.violation(each.candidate)) for each in sweep.candidates]
     with MeasuringProcess(benchmark, sweep.preset, sweep.seed, machine, method, content_hash) as process:
         surroundings = Surroundings(
             device=str(target),
@@ -118,7 +120,7 @@ def _run_sweep(
             confirms=request.confirms,
         )
         try:
-            problem = RowSweep(surroundings).run([codes.with_limits_of_pack(point) for point in space])
+            problem = RowSweep(surroundings).run([codes.with_limits_of_pack(point) for point in packed])
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"
         except DeviceError as error:

@@ -1,0 +1,232 @@
+"""The options of `coarsen bench` that say which space to measure, and that space."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from coarsen.cli.local_size import local_size_of
+from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import Use
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.sweep.plan import Space
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+    from coarsen.variant.space import TransformChoices
+
+Word = TypeVar("Word", bound=enum.StrEnum)
+
+
+class Tried(enum.StrEnum):
+    """Whether a transform is tried: not, always, or beside what goes without it."""
+
+    NO = "no"
+    YES = "yes"
+    BOTH = "both"
+
+
+Factors = Annotated[
+    str | None, typer.Option("--factors", metavar="N,...", help="Factors to try.  [default: 1,2,4,8,16,32]")
+]
+Strides = Annotated[
+    str | None, typer.Option("--strides", metavar="N,...", help="Strides to try.  [default: 1,8,32]")
+]
+Dimensions = Annotated[
+    str | None, typer.Option("--dims", metavar="N,...", help="Dimensions to try.  [default: the kernel's]")
+]
+LocalSizes = Annotated[
+    str | None,
+    typer.Option(
+        "--local-sizes",
+        metavar="SIZE,...",
+        help="Local sizes to try, 64 or 16x16; each kernel takes those that fit its NDRange.  "
+        "[default: the kernel's]",
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("-D", "--define", metavar="NAME=VALUE,...", help="Values to try of a macro. May be repeated."),
+]
+Levels = Annotated[
+    str,
+    typer.Option("--levels", metavar="LEVEL,...", help="Merge work-items (item), work-groups (group), or either."),
+]
+AtOnce = Annotated[
+    int,
+    typer.Option("--at-once", metavar="NUMBER", min=1, help="Dimensions, and levels, that are coarsened at once."),
+]
+WideAccesses = Annotated[
+    Tried, typer.Option("--wide-accesses", help="One vector access where addresses are consecutive.")
+]
+AnySize = Annotated[Tried, typer.Option("--any-size", help="Kernels for global sizes that factors do not divide.")]
+CleanUp = Annotated[Tried, typer.Option("--clean-up", help="Remove what the rewriting of ids left over.")]
+FastPath = Annotated[
+    str, typer.Option("--fast-path", metavar="USE,...", help="Fast paths to try: auto, always, never.")
+]
+LockStep = Annotated[
+    str, typer.Option("--lock-step", metavar="USE,...", help="Loops in lock-step to try: auto, always, never.")
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample", metavar="NUMBER", min=1, help="Draw so many coarsened configurations instead of trying all."
+    ),
+]
+SampleSeed = Annotated[
+    int, typer.Option("--sample-seed", metavar="NUMBER", min=0, help="What the sample is drawn from.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TransformOptions:
+    """The options for transforms, as they were given."""
+
+    fast_path: str
+    lock_step: str
+    wide_accesses: Tried
+    clean_up: Tried
+    any_size: Tried
+
+    def choices(self) -> TransformChoices:
+        """Return the values to try. Raises InvalidInputError for a word that is none."""
+        from coarsen.variant.space import TransformChoices
+
+        return TransformChoices(
+            listed("--fast-path", self.fast_path, Use),
+            listed("--lock-step", self.lock_step, Use),
+            _FLAGS[self.wide_accesses],
+            _FLAGS[self.clean_up],
+            _FLAGS[self.any_size],
+        )
+
+
+_FLAGS = {Tried.NO: (False,), Tried.YES: (True,), Tried.BOTH: (False, True)}
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceOptions:
+    """What the options say about the space; a field is empty where they leave it to the kernel."""
+
+    factors: tuple[int, ...]
+    strides: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    local_sizes: tuple[LocalSize, ...]
+    definitions: tuple[tuple[str, tuple[str, ...]], ...]
+    levels: tuple[Level, ...]
+    at_once: int
+    transforms: TransformChoices
+    sample: int | None
+    sample_seed: int
+
+    @classmethod
+    def parsed(
+        cls,
+        factors: str | None,
+        strides: str | None,
+        dimensions: str | None,
+        local_sizes: str | None,
+        values: Sequence[str] | None,
+        levels: str,
+        at_once: int,
+        transforms: TransformOptions,
+        sample: int | None,
+        sample_seed: int,
+    ) -> SpaceOptions:
+        """Read the options. Raises InvalidInputError for a malformed one."""
+        return cls(
+            whole_numbers("--factors", factors, 1),
+            whole_numbers("--strides", strides, 1),
+            whole_numbers("--dims", dimensions, 0),
+            parsed_local_sizes(local_sizes),
+            parsed_values(values or ()),
+            listed("--levels", levels, Level),
+            at_once,
+            transforms.choices(),
+            sample,
+            sample_seed,
+        )
+
+    def of(self, benchmark: Benchmark, preset: str) -> Space:
+        """Return the space of one benchmark: of dimensions and local sizes those that fit its NDRange.
+
+        Raises:
+            InvalidInputError: none fits; no such preset.
+        """
+        from coarsen.opencl_bench.sweep.plan import DEFAULT_FACTORS, DEFAULT_STRIDES, Space
+
+        return Space(
+            self.factors or DEFAULT_FACTORS,
+            self.strides or DEFAULT_STRIDES,
+            self._fitting_dimensions(benchmark),
+            self._fitting_local_sizes(benchmark, preset),
+            self.definitions,
+            self.levels,
+            self.at_once,
+            self.transforms,
+            self.sample,
+            self.sample_seed,
+        )
+
+    def _fitting_dimensions(self, benchmark: Benchmark) -> tuple[int, ...] | None:
+        fitting = tuple(dimension for dimension in self.dimensions if dimension in benchmark.dimensions)
+        if self.dimensions and not fitting:
+            own = ", ".join(map(str, benchmark.dimensions))
+            raise InvalidInputError(f"{benchmark.name}: --dims names none of its dimensions ({own})")
+        return fitting or None
+
+    def _fitting_local_sizes(self, benchmark: Benchmark, preset: str) -> tuple[LocalSize, ...] | None:
+        own = benchmark.preset(preset).local_size
+        fitting = tuple(size for size in self.local_sizes if len(size) == len(own))
+        if self.local_sizes and not fitting:
+            such = "x".join(map(str, own))
+            raise InvalidInputError(f"{benchmark.name}: --local-sizes has none of its dimensions, such as {such}")
+        return fitting or None
+
+
+def whole_numbers(option: str, text: str | None, least: int) -> tuple[int, ...]:
+    """`1,2,4` as numbers; none where the option isn't given. Raises InvalidInputError."""
+    if text is None:
+        return ()
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) >= least for word in words):
+        raise InvalidInputError(f"{option} takes whole numbers from {least} on, separated by commas, not '{text}'")
+    return tuple(dict.fromkeys(int(word) for word in words))
+
+
+def parsed_local_sizes(text: str | None) -> tuple[LocalSize, ...]:
+    """`64,16x16` as local sizes; none where the option isn't given. Raises InvalidInputError."""
+    if text is None:
+        return ()
+    words = [word.strip() for word in text.split(",")]
+    sizes = dict.fromkeys(map(local_size_of, words))
+    if None in sizes:
+        raise InvalidInputError(
+            f"--local-sizes takes sizes such as 64 or 16x16, separated by commas, not '{text}'"
+        )
+    return tuple(size for size in sizes if size is not None)
+
+
+def parsed_values(texts: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`TILE=8,16` as a name and its values. Raises InvalidInputError."""
+    values = {}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        words = [word.strip() for word in listed.split(",")]
+        if not name.isidentifier() or not equals or not all(words):
+            raise InvalidInputError(f"-D takes a name and the values to try, NAME=1,2, not '{text}'")
+        values[name] = tuple(dict.fromkeys(words))
+    return tuple(values.items())
+
+
+def listed(option: str, text: str, kind: type[Word]) -> tuple[Word, ...]:
+    """Read words separated by commas, each once. Raises InvalidInputError for one that is none of the kind's."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word in tuple(kind) for word in words):
+        raise InvalidInputError(f"{option} takes {', '.join(kind)}, separated by commas, not '{text}'")
+    return tuple(dict.fromkeys(kind(word) for word in words))
