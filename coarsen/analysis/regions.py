@@ -53,12 +53,22 @@ def outermost_regions(flow: ControlFlow, branches: Iterable[str]) -> tuple[Regio
     Raises:
         RefusalError: `endless-loop`.
     """
-    order = {block: index for index, block in enumerate(flow.reverse_postorder)}
     regions: list[Region] = []
-    for branch in sorted((b for b in branches if b in order), key=order.__getitem__):
-        if not any(branch in region.blocks for region in regions):
-            regions = _merged(flow, regions, region_of(flow, branch))
-    return tuple(sorted(regions, key=lambda region: order[region.head]))
+    inside: set[str] = set()
+    heads: set[str] = set()
+    for branch in flow.in_order(branches):
+        if branch in inside:
+            continue
+        new = region_of(flow, branch)
+        if new.head in inside or not inside.isdisjoint(new.blocks) or not heads.isdisjoint(new.blocks):
+            regions = _merged(flow, regions, new)
+            inside = set().union(*(region.blocks for region in regions))
+            heads = {region.head for region in regions}
+        else:
+            regions.append(new)
+            inside.update(new.blocks)
+            heads.add(new.head)
+    return tuple(sorted(regions, key=lambda region: flow.place[region.head]))
 
 
 def region_of(flow: ControlFlow, branch: str) -> Region:
