@@ -272,8 +272,8 @@ class Divergence:
     def _add_joins(self, branch: str, members: list[str], joins: set[str]) -> bool:
         """Add blocks at which paths with different labels arrive; whether all labels are to be set anew.
 
-        In the first round, labels come from blocks that stand before: those of a new join are right at once. Later,
-        when they come round a loop, what stands behind the join has other labels than it should.
+        In the first round, labels come from blocks that stand before: those of a new join are right at once.
+        Later, when they come round a loop, what stands behind the join has other labels than it should.
         """
         label: dict[str, str] = {}
         is_first = changed = True

@@ -42,7 +42,7 @@ class Liveness:
         self._solve()
 
     def steps(self, block: str) -> Iterator[Step]:
-        """What changes over each instruction of a block, from its end, where `at_exit` is live, to behind its phis.
+        """What changes over each instruction of a block, from its end, with `at_exit`, to behind its phis.
 
         Few values change over an instruction, though thousands may be live.
         """
