@@ -18,9 +18,11 @@ from coarsen.frontend.normal_form import renormalised
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
+from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.clean_up import clean_up
 from coarsen.transform.coarsen import added_arguments, analyse, coarsened_assembly
 from coarsen.transform.configuration import Coarsening, Configuration, configuration
+from coarsen.transform.copied_length import check_copied_length
 from coarsen.transform.guard import guard_argument, guarded_assembly, guards_of
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
@@ -107,13 +109,15 @@ def coarsen_kernel(
     """Coarsen a lowered kernel, one coarsening after the other. Raises as `lower_and_coarsen` does."""
     observer = observer or Observer()
     chosen = configuration(coarsenings)
+    check_copied_length(kernel, chosen)
     with observer.stage("guard"):
         if any_size:
             kernel = _guarded(kernel, chosen)
     if any_size:
         observer.written("guard", lambda: module_text(kernel))
-    for coarsening in chosen:
-        kernel = _coarsen_once(kernel, coarsening, observer, transforms)
+    with refusing_deep_nesting():
+        for coarsening in chosen:
+            kernel = _coarsen_once(kernel, coarsening, observer, transforms)
     return _widened(kernel, observer) if chosen and transforms.wide_accesses else kernel
 
 

@@ -13,10 +13,11 @@ import pytest
 import coarsen
 
 ROOT = Path(__file__).parent.parent
-BASE = {"errors"}
+BASE = {"errors", "limits"}
 LINE = {"ir", "frontend", "analysis", "transform", "backend"}
 MAY_IMPORT = {
     "errors": set(),
+    "limits": {"errors"},
     "files": BASE,
     "ir": BASE,
     "frontend": BASE | {"ir"},

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import is_barrier
-from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
 from coarsen.errors import RefusalError
 
@@ -103,8 +103,7 @@ def _grow(flow: ControlFlow, head: str, join: str) -> Region:
     while True:
         blocks = flow.between(head, join)
         if head in blocks:
-            outermost = [loop for loop in flow.loops_around(head) if join not in loop.blocks][-1]
-            head = flow.immediate_dominator[outermost.header]
+            head = flow.immediate_dominator[_loop_to_take_in(flow, head, join).header]
             join = _later_join(flow, head, join)
             continue
         outside = {
@@ -121,6 +120,17 @@ def _grow(flow: ControlFlow, head: str, join: str) -> Region:
         else:
             head = higher
             join = _later_join(flow, head, join)
+
+
+def _loop_to_take_in(flow: ControlFlow, head: str, join: str) -> Loop:
+    """The loop by which a way from a head leads back to it: the outermost that ends before the join.
+
+    Where the join stands in all of them (`again: …; if (x) goto again; …; if (y) goto again;`) it is the
+    innermost, of which only some iterations get as far as the join.
+    """
+    around = flow.loops_around(head)
+    ending = [loop for loop in around if join not in loop.blocks]
+    return ending[-1] if ending else around[0]
 
 
 def _later_join(flow: ControlFlow, head: str, join: str) -> str:

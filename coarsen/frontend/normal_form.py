@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.by_value import own_changed_structures
+from coarsen.frontend.inlined_length import check_inlined_length
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
 from coarsen.ir.metadata import Metadata
@@ -51,10 +52,12 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
 
     Raises:
         InvalidInputError: no kernel, several and none chosen, or no such kernel.
-        RefusalError: recursion.
+        RefusalError: recursion, `too-long`.
     """
-    with parsed(own_changed_structures(merge_twins(_inlinable(assembly)))) as module:
-        name = choose_kernel(kernel_names(assembly), kernel)
+    name = choose_kernel(kernel_names(assembly), kernel)
+    inlinable = merge_twins(_inlinable(assembly))
+    check_inlined_length(inlinable, name)
+    with parsed(own_changed_structures(inlinable)) as module:
         if _NATIVE_INTEGERS not in module.data_layout:
             module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS
         _keep_only(module, name)
