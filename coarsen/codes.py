@@ -23,6 +23,9 @@ _KERNEL: Mapping[str, str] = {
     "program-scope-variable": "A variable of the program keeps its value between kernels, or can't be declared.",
     "recursion": "A function calls itself.",
     "sub-group": "The kernel uses operations of sub-groups, which coarsening would make smaller.",
+    "too-deep": "Statements or expressions are nested too deeply.",
+    "too-long": "The kernel with its helpers inlined has too many instructions.",
+    "too-many-copies": "The coarsened kernel would have too many instructions.",
     "unsupported-call": "A function is called that is not known to be safe to replicate.",
     "unsupported-instruction": "LLVM's instruction is not supported, or has no form in OpenCL C.",
 }

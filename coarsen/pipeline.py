@@ -19,8 +19,10 @@ from coarsen.frontend.normal_form import renormalised
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
+from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.clean_up import clean_up
 from coarsen.transform.coarsen import added_arguments, analyse, coarsened_assembly
+from coarsen.transform.copied_length import check_copied_length
 from coarsen.transform.guard import guard_argument, guarded_assembly, guards_of
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
@@ -141,14 +143,16 @@ def carry_out(kernel: Kernel, variant: Variant, observer: Observer | None = None
         RefusalError: the kernel can't be coarsened so.
     """
     observer = observer or Observer()
+    check_copied_length(kernel, variant.coarsenings)
     with observer.stage("guard"):
         if variant.any_size:
             kernel = _guarded(kernel, variant.coarsenings)
     if variant.any_size:
         observer.written("guard", lambda: module_text(kernel))
     coarsened = Coarsened(kernel)
-    for coarsening in variant.coarsenings:
-        coarsened = _coarsened_once(coarsened, coarsening, observer, variant.transforms)
+    with refusing_deep_nesting():
+        for coarsening in variant.coarsenings:
+            coarsened = _coarsened_once(coarsened, coarsening, observer, variant.transforms)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
     return _widened(coarsened, observer) if wide else coarsened
 

@@ -18,10 +18,9 @@ what the computing of a linear id, or of an id along a dimension known only at r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
@@ -53,6 +52,22 @@ class Words:
     def at(self, factor: int) -> int:
         """All of them at a factor."""
         return self.once + factor * self.repeated
+
+    def __add__(self, other: Words) -> Words:
+        return Words(self.once + other.once, self.repeated + other.repeated)
+
+    def __sub__(self, other: Words) -> Words:
+        return Words(self.once - other.once, self.repeated - other.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class RegionValues:
+    """The values of a divergent region: its own, those that it uses up, its results, those that pass it."""
+
+    own: Live
+    used_up: Live
+    results: Live
+    passing: Live
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,36 +112,42 @@ class RegisterPressure:
     @cached_property
     def _points(self) -> frozenset[Words | InRegion]:
         region_of = {block: region for region in self.analysed.regions for block in region.blocks}
+        values_in = {region.head: self._values_of(region) for region in self.analysed.regions}
         points: set[Words | InRegion] = set()
         for block in self.analysed.divergence.control_flow.reverse_postorder:
             region = region_of.get(block)
-            live = tuple(self._liveness.points(block))
-            points.update(self._in_shared(live) if region is None else self._in_region(region, live))
+            points.update(
+                self._in_shared(block) if region is None else self._in_region(block, values_in[region.head])
+            )
         return frozenset(points)
 
-    def _in_shared(self, points: Sequence[Live]) -> Iterator[Words]:
-        """The points of a shared block, given from its end, and those before an instruction's last replica."""
-        yield from map(self._words, points)
-        for after, before in pairwise(points):
-            born, dying = self._words(after - before), self._words(before - after)
+    def _in_shared(self, block: str) -> Iterator[Words]:
+        """The points of a shared block, from its end, and those before an instruction's last replica."""
+        behind = self._words(self._liveness.at_exit[block])
+        yield behind
+        for step in self._liveness.steps(block):
+            born, dying = self._words(step.born), self._words(step.dying)
             if born.repeated:
-                behind = self._words(after)
                 yield Words(behind.once + dying.once + dying.repeated - born.repeated, behind.repeated)
+            behind = behind + dying - born
+            yield behind
 
-    def _in_region(self, region: Region, points: Iterable[Live]) -> Iterator[InRegion]:
+    def _in_region(self, block: str, values: RegionValues) -> Iterator[InRegion]:
+        """The points of a divergent region's block, from its end."""
+        live = self._liveness.at_exit[block]
+        own, left = self._size_of(live & values.own), self._words(live & values.used_up)
+        used_up, passing = self._words(values.used_up), self._words(values.passing)
+        results = self._words(values.results - values.passing)
+        yield InRegion(own, left, used_up, results, passing)
+        for step in self._liveness.steps(block):
+            own += self._size_of(step.dying & values.own) - self._size_of(step.born & values.own)
+            left += self._words(step.dying & values.used_up) - self._words(step.born & values.used_up)
+            yield InRegion(own, left, used_up, results, passing)
+
+    def _values_of(self, region: Region) -> RegionValues:
         own = self._defined_in(region)
-        behind = self._liveness.at_entry[region.join]
-        passing = behind & self._liveness.at_exit[region.head]
-        used_up = self._liveness.at_exit[region.head] - behind - own
-        results = self._results(region, own)
-        for live in points:
-            yield InRegion(
-                own=sum(self._size[name] for name in live & own),
-                left=self._words(live & used_up),
-                used_up=self._words(used_up),
-                results=self._words(results - passing),
-                passing=self._words(passing),
-            )
+        behind, before = self._liveness.at_entry[region.join], self._liveness.at_exit[region.head]
+        return RegionValues(own, before - behind - own, self._results(region, own), behind & before)
 
     def _defined_in(self, region: Region) -> Live:
         """The values that a region computes; ids and sizes are computed at the start."""
@@ -140,6 +161,9 @@ class RegisterPressure:
         phis = self.analysed.kernel.block[region.join].phis
         merged = frozenset(phi.name for phi in phis if not leaving.isdisjoint(phi.incoming))
         return self._liveness.at_entry[region.join] & (own | merged)
+
+    def _size_of(self, names: Iterable[str]) -> int:
+        return sum(self._size[name] for name in names)
 
     def _words(self, names: Iterable[str]) -> Words:
         once = repeated = 0

@@ -51,6 +51,16 @@ class ControlFlow:
         return tuple(reversed(list(nx.dfs_postorder_nodes(self.graph, self.entry))))
 
     @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Where each reachable block stands in reverse post-order."""
+        return {block: place for place, block in enumerate(self.reverse_postorder)}
+
+    def in_order(self, blocks: Iterable[str]) -> list[str]:
+        """The reachable ones of some blocks, in reverse post-order."""
+        place = self.place
+        return sorted((block for block in blocks if block in place), key=place.__getitem__)
+
+    @cached_property
     def immediate_dominator(self) -> Mapping[str, str]:
         """The immediate dominator of each reachable block; the entry's is itself."""
         return {**nx.immediate_dominators(self.graph, self.entry), self.entry: self.entry}
@@ -94,8 +104,8 @@ class ControlFlow:
     @cached_property
     def back_edges(self) -> tuple[tuple[str, str], ...]:
         """The edges that lead to a block which dominates their start."""
-        order = {block: index for index, block in enumerate(self.reverse_postorder)}
-        retreating = [(a, b) for a, b in self.graph.edges if a in order and order[b] <= order[a]]
+        place = self.place
+        retreating = [(a, b) for a, b in self.graph.edges if a in place and place[b] <= place[a]]
         return tuple((a, b) for a, b in retreating if self.dominates(b, a))
 
     @cached_property
@@ -119,10 +129,10 @@ class ControlFlow:
             bodies.setdefault(header, {header}).update(self._reaching(latch, header))
         ordered = sorted(bodies.items(), key=lambda item: -len(item[1]))
         loops: list[Loop] = []
+        innermost: dict[str, str] = {}  # natural loops are nested or apart, so that the last one is the smallest
         for header, body in ordered:
-            parents = [loop for loop in loops if header in loop.blocks]
-            parent = min(parents, key=lambda loop: len(loop.blocks)).header if parents else None
-            loops.append(Loop(header, frozenset(body), parent))
+            loops.append(Loop(header, frozenset(body), innermost.get(header)))
+            innermost.update(dict.fromkeys(body, header))
         return tuple(loops)
 
     def _reaching(self, latch: str, header: str) -> set[str]:
@@ -137,6 +147,11 @@ class ControlFlow:
         return found
 
     @cached_property
+    def loop_at(self) -> Mapping[str, Loop]:
+        """The loops by their headers."""
+        return {loop.header: loop for loop in self.loops}
+
+    @cached_property
     def loop_of(self) -> Mapping[str, Loop | None]:
         """The innermost loop around each block."""
         innermost: dict[str, Loop | None] = dict.fromkeys(self.graph, None)
@@ -146,7 +161,7 @@ class ControlFlow:
 
     def loops_around(self, block: str) -> list[Loop]:
         """All loops around a block, innermost first."""
-        by_header = {loop.header: loop for loop in self.loops}
+        by_header = self.loop_at
         around: list[Loop] = []
         loop = self.loop_of[block]
         while loop is not None:
@@ -182,10 +197,10 @@ class ControlFlow:
                         successor = self.immediate_post_dominator[successor]
         return {block: frozenset(branches) for block, branches in found.items()}
 
-    def controlling(self, block: str) -> frozenset[str]:
-        """All branching blocks that decide, directly or through others, whether `block` is reached."""
+    def controlling(self, *blocks: str) -> frozenset[str]:
+        """All branching blocks that decide, directly or through others, whether any of `blocks` is reached."""
         found: set[str] = set()
-        pending = [block]
+        pending = list(blocks)
         while pending:
             for branch in self.control_dependence[pending.pop()] - found:
                 found.add(branch)

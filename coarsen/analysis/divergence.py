@@ -72,13 +72,15 @@ class Divergence:
         self.uses = uses_of_values(kernel)
         self._values: set[str] = set()
         self._branches: set[str] = set()
+        self._known: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+        self._stored: set[str] = set()
         self._pending: list[str] = []
         self._run()
 
     @property
     def values(self) -> frozenset[str]:
         """The names of the divergent values, and of memory that is each replica's own (variables with `@`)."""
-        return frozenset(self._values)
+        return self._snapshots[0]
 
     @cached_property
     def own_local_memory(self) -> tuple[str, ...]:
@@ -91,7 +93,15 @@ class Divergence:
     @property
     def branches(self) -> frozenset[str]:
         """The blocks whose branch the replicas may take differently."""
-        return frozenset(self._branches)
+        return self._snapshots[1]
+
+    @property
+    def _snapshots(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The divergent values and branches, copied only when there are more: both sets only grow."""
+        values, branches = self._known
+        if len(values) < len(self._values) or len(branches) < len(self._branches):
+            self._known = frozenset(self._values), frozenset(self._branches)
+        return self._known
 
     @cached_property
     def assumed_uniform(self) -> frozenset[str]:
@@ -146,11 +156,12 @@ class Divergence:
         return declaration_comments(self.kernel)
 
     def _group_uniform_branches(self) -> frozenset[str]:
-        found: set[str] = set()
-        for block in self.kernel.blocks:
-            if any(is_barrier(instruction) for instruction in block.instructions):
-                found |= self.control_flow.controlling(block.name)
-        return frozenset(found)
+        with_barriers = [
+            block.name
+            for block in self.kernel.blocks
+            if any(is_barrier(instruction) for instruction in block.instructions)
+        ]
+        return self.control_flow.controlling(*with_barriers)
 
     # The fixed point.
 
@@ -225,8 +236,10 @@ class Divergence:
             )
 
     def _mark_stores(self, region: Iterable[str]) -> None:
-        """Each replica stores for itself in a region."""
-        for name in region:
+        """Each replica stores for itself in a region; regions overlap, and once for each block is enough."""
+        new = [name for name in region if name not in self._stored]
+        self._stored.update(new)
+        for name in new:
             for instruction in self.kernel.block[name].instructions:
                 self._mark(self._private.written_by(instruction))
                 if is_group_copy(instruction):
@@ -239,10 +252,10 @@ class Divergence:
         Each path carries the label of the last such block that it passed; where two labels meet is the next one.
         Paths may lead through a loop's back edge to blocks that stand before the branch.
         """
-        members = [b for b in self.control_flow.reverse_postorder if b in region or b == join]
+        members = self.control_flow.in_order({*region, join} - {EXIT})
         joins = self._behind_loops(branch, join, members)
-        while (found := self._next_join(branch, members, joins)) is not None:
-            joins.add(found)
+        while self._add_joins(branch, members, joins):
+            pass
         return frozenset(joins)
 
     def _behind_loops(self, branch: str, join: str, members: list[str]) -> set[str]:
@@ -256,22 +269,29 @@ class Divergence:
         left = frozenset().union(*loops)
         return {b for b in members if b not in left and any(p in left for p in self.control_flow.predecessors(b))}
 
-    def _next_join(self, branch: str, members: list[str], joins: set[str]) -> str | None:
-        """The first block, beyond those already found, at which paths with different labels arrive."""
+    def _add_joins(self, branch: str, members: list[str], joins: set[str]) -> bool:
+        """Add blocks at which paths with different labels arrive; whether all labels are to be set anew.
+
+        In the first round, labels come from blocks that stand before: those of a new join are right at once.
+        Later, when they come round a loop, what stands behind the join has other labels than it should.
+        """
         label: dict[str, str] = {}
-        changed = True
+        is_first = changed = True
         while changed:
             changed = False
             for block in members:
                 arriving = self._labels(branch, block, label)
+                if len(arriving) > 1 and block not in joins and block != branch:
+                    joins.add(block)
+                    if not is_first:
+                        return True
                 if block in joins or block == branch:
                     arriving = {block} if arriving and block != branch else set()
-                if len(arriving) > 1:
-                    return block
                 if arriving and block not in label:
                     label[block] = arriving.pop()
                     changed = True
-        return None
+            is_first = False
+        return False
 
     def _labels(self, branch: str, block: str, label: dict[str, str]) -> set[str]:
         """The labels of the paths that arrive at a block."""

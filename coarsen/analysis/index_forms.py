@@ -93,10 +93,13 @@ class IndexForms:
 
     def assuming(self, phi: Instruction, value: Value) -> Polynomial:
         """The polynomial of a value in which a phi stands for itself; what follows from that is not kept."""
-        kept = dict(self._forms)
+        known, length = self._forms.get(phi.name), len(self._forms)
         self._forms[phi.name] = opaque(phi)
         found = self.form(value)
-        self._forms = kept
+        while len(self._forms) > length:
+            self._forms.popitem()  # the latest first: only those that came since
+        if known is not None:
+            self._forms[phi.name] = known
         return found
 
     def _compute(self, instruction: Instruction) -> Polynomial:

@@ -8,11 +8,20 @@ are live from the kernel's start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.ir.kernel import Instruction, Kernel, Value
 
 Live = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is live before an instruction and not behind it (`dying`), and the other way round (`born`)."""
+
+    dying: Live
+    born: Live
 
 
 class Liveness:
@@ -32,15 +41,19 @@ class Liveness:
         self.at_exit: Mapping[str, Live] = {}
         self._solve()
 
-    def points(self, block: str) -> Iterator[Live]:
-        """The values live at the end of a block, then before each of its instructions, up to behind its phis."""
-        live = self.at_exit[block]
-        yield live
+    def steps(self, block: str) -> Iterator[Step]:
+        """What changes over each instruction of a block, from its end, with `at_exit`, to behind its phis.
+
+        Few values change over an instruction, though thousands may be live.
+        """
+        live = set(self.at_exit[block])
         for instruction in reversed(self._kernel.block[block].instructions):
             if instruction.opcode == "phi":
                 return
-            live = self._before(instruction, live)
-            yield live
+            step = self._step(instruction, live)
+            live -= step.born
+            live |= step.dying
+            yield step
 
     def _solve(self) -> None:
         """Backwards to the least fixed point; `at_entry` holds what is live behind the phis."""
@@ -48,6 +61,8 @@ class Liveness:
         at_entry: dict[str, Live] = dict.fromkeys(order, frozenset())
         at_exit: dict[str, Live] = dict.fromkeys(order, frozenset())
         taken = {block: self._taken_by_phis(block) for block in order}
+        used = {block: self._used_first(block) for block in order}
+        defined = {block: self._defined(block) for block in order}
         changed = True
         while changed:
             changed = False
@@ -55,21 +70,30 @@ class Liveness:
                 following = self._flow.successors(block)
                 passed = (at_entry[name] - self._phis(name) for name in following)
                 at_exit[block] = taken[block].union(*passed)
-                entering = self._behind_phis(block, at_exit[block])
+                entering = used[block] | (at_exit[block] - defined[block])
                 changed |= entering != at_entry[block]
                 at_entry[block] = entering
         self.at_entry, self.at_exit = at_entry, at_exit
 
-    def _behind_phis(self, block: str, live: Live) -> Live:
+    def _used_first(self, block: str) -> Live:
+        """The values that a block's instructions, phis apart, use before any of them defines them."""
+        live: set[str] = set()
         for instruction in reversed(self._kernel.block[block].instructions):
             if instruction.opcode != "phi":
-                live = self._before(instruction, live)
-        return live
+                step = self._step(instruction, live)
+                live -= step.born
+                live |= step.dying
+        return frozenset(live)
 
-    def _before(self, instruction: Instruction, live: Live) -> Live:
+    def _defined(self, block: str) -> Live:
+        instructions = (i for i in self._kernel.block[block].instructions if i.opcode != "phi")
+        return frozenset(i.name for i in instructions if i.name and i.name not in self._at_start)
+
+    def _step(self, instruction: Instruction, behind: set[str]) -> Step:
         if instruction.name in self._at_start:
-            return live
-        return (live - {instruction.name}) | self._names(instruction.operands)
+            return Step(frozenset(), frozenset())
+        used = self._names(instruction.operands)
+        return Step(dying=used - behind, born=frozenset({instruction.name} & behind) - used)
 
     def _taken_by_phis(self, block: str) -> Live:
         """The values that phis take along the edges out of a block."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import is_barrier
-from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
 from coarsen.errors import RefusalError
 
@@ -53,12 +53,22 @@ def outermost_regions(flow: ControlFlow, branches: Iterable[str]) -> tuple[Regio
     Raises:
         RefusalError: `endless-loop`.
     """
-    order = {block: index for index, block in enumerate(flow.reverse_postorder)}
     regions: list[Region] = []
-    for branch in sorted((b for b in branches if b in order), key=order.__getitem__):
-        if not any(branch in region.blocks for region in regions):
-            regions = _merged(flow, regions, region_of(flow, branch))
-    return tuple(sorted(regions, key=lambda region: order[region.head]))
+    inside: set[str] = set()
+    heads: set[str] = set()
+    for branch in flow.in_order(branches):
+        if branch in inside:
+            continue
+        new = region_of(flow, branch)
+        if new.head in inside or not inside.isdisjoint(new.blocks) or not heads.isdisjoint(new.blocks):
+            regions = _merged(flow, regions, new)
+            inside = set().union(*(region.blocks for region in regions))
+            heads = {region.head for region in regions}
+        else:
+            regions.append(new)
+            inside.update(new.blocks)
+            heads.add(new.head)
+    return tuple(sorted(regions, key=lambda region: flow.place[region.head]))
 
 
 def region_of(flow: ControlFlow, branch: str) -> Region:
@@ -93,8 +103,7 @@ def _grow(flow: ControlFlow, head: str, join: str) -> Region:
     while True:
         blocks = flow.between(head, join)
         if head in blocks:
-            outermost = [loop for loop in flow.loops_around(head) if join not in loop.blocks][-1]
-            head = flow.immediate_dominator[outermost.header]
+            head = flow.immediate_dominator[_loop_to_take_in(flow, head, join).header]
             join = _later_join(flow, head, join)
             continue
         outside = {
@@ -111,6 +120,17 @@ def _grow(flow: ControlFlow, head: str, join: str) -> Region:
         else:
             head = higher
             join = _later_join(flow, head, join)
+
+
+def _loop_to_take_in(flow: ControlFlow, head: str, join: str) -> Loop:
+    """The loop by which a way from a head leads back to it: the outermost that ends before the join.
+
+    Where the join stands in all of them (`again: …; if (x) goto again; …; if (y) goto again;`) it is the
+    innermost, of which only some iterations get as far as the join.
+    """
+    around = flow.loops_around(head)
+    ending = [loop for loop in around if join not in loop.blocks]
+    return ending[-1] if ending else around[0]
 
 
 def _later_join(flow: ControlFlow, head: str, join: str) -> str:

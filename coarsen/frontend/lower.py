@@ -7,6 +7,7 @@ kernel.ll, kernel.bc ─────────▲
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,12 +19,14 @@ from coarsen.frontend.normal_form import check_target, kernel_names, normal_form
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.reader import read_kernel
+from coarsen.limits import MEBIBYTE, MOST_INPUT_BYTES
 
 # The first line of LLVM assembly that is not a comment; none of these can start OpenCL C.
 _ASSEMBLY = re.compile(
     r"(?:\s*;[^\n]*\n)*\s*(?:target (?:datalayout|triple)|source_filename|define |declare |[@%!]|attributes #)"
 )
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_TOO_LARGE = f"larger than {MOST_INPUT_BYTES // MEBIBYTE} MiB, the most that is read of a kernel's source"
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -46,7 +49,7 @@ def lower(
 
     Raises:
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
-        RefusalError: the kernel calls itself.
+        RefusalError: the kernel calls itself, or is too long.
     """
     with normal_form(assembly_of(source, options, macros), kernel) as (module, name):
         return read_kernel(module, name)
@@ -62,6 +65,8 @@ def list_kernels(
 def assembly_of(source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE) -> str:
     """The LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
     if isinstance(source, str):
+        if len(source) > MOST_INPUT_BYTES:
+            raise InvalidInputError(f"the source: {_TOO_LARGE}")
         code = Source(source)
     else:
         content = _read(source)
@@ -104,9 +109,15 @@ def _is_assembly(text: str) -> bool:
 
 def _read(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise InvalidInputError(f"{path}: not a regular file")  # a device may never end, a pipe never begin
+        with path.open("rb") as stream:
+            content = stream.read(MOST_INPUT_BYTES + 1)
     except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror}") from None
+    if len(content) > MOST_INPUT_BYTES:
+        raise InvalidInputError(f"{path}: {_TOO_LARGE}")
     if not content.strip():
         raise InvalidInputError(f"{path}: the file is empty")
     if path.suffix == ".bc" and not content.startswith(_BITCODE_MAGIC):

@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.by_value import own_changed_structures
+from coarsen.frontend.inlined_length import check_inlined_length
 from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, readable_name
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
@@ -58,12 +59,13 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
 
     Raises:
         InvalidInputError: no kernel, several and none chosen, no such kernel, or not as OpenCL has it.
-        RefusalError: recursion, or what OpenCL has no counterpart of.
+        RefusalError: recursion, what OpenCL has no counterpart of, `too-long`.
     """
     name = choose_kernel(kernel_names(assembly), kernel)
     check_name(name)
-    plain = _with_plain_structures(_inlinable(assembly))
-    with parsed(own_changed_structures(merge_twins(plain))) as module:
+    inlinable = merge_twins(_with_plain_structures(_inlinable(assembly)))
+    check_inlined_length(inlinable, name)
+    with parsed(own_changed_structures(inlinable)) as module:
         check_layout(module.data_layout, module.triple)
         if _NATIVE_INTEGERS not in module.data_layout:
             module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS

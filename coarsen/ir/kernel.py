@@ -7,7 +7,7 @@ here changes: a transform renames operands in an instruction's text and lets LLV
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -169,6 +169,21 @@ class Kernel:
     def block_of(self) -> Mapping[str, str]:
         """The name of the block that defines a value, by the value's name."""
         return {i.name: block.name for block in self.blocks for i in block.instructions if i.name}
+
+    @cached_property
+    def type_of(self) -> Mapping[str, Type]:
+        """The types of arguments and of instructions' results, by name."""
+        types = {argument.name: argument.type for argument in self.arguments}
+        types.update((name, instruction.type) for name, instruction in self.definition.items())
+        return types
+
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        return {block.name: place for place, block in enumerate(self.blocks)}
+
+    def in_order(self, names: Iterable[str]) -> list[Block]:
+        """The blocks of some names, in the kernel's order."""
+        return [self.block[name] for name in sorted(names, key=self._place.__getitem__)]
 
     def instructions(self) -> Iterator[Instruction]:
         """All instructions, block by block."""

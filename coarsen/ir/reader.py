@@ -203,17 +203,19 @@ class _Reader:
             for key in ("type", "base_type", "addr_space", "access_qual", "type_qual")
         }
         spellings = _split_arguments(signature)
+        spaces = self._metadata.integers(described.pop("addr_space"))
+        # Each node lists all arguments: it is read once, not once for each of them.
+        texts = {key: self._metadata.strings(node) for key, node in described.items()}
         for index, argument in enumerate(function.arguments):
-            spaces = self._metadata.integers(described["addr_space"])
             yield Argument(
                 name=argument.name,
                 type=self._type(argument.type),
                 attributes=spellings[index],
-                type_name=_at(self._metadata.strings(described["type"]), index),
-                base_type_name=_at(self._metadata.strings(described["base_type"]), index),
+                type_name=_at(texts["type"], index),
+                base_type_name=_at(texts["base_type"], index),
                 address_space=spaces[index] if index < len(spaces) else 0,
-                access=_at(self._metadata.strings(described["access_qual"]), index) or "none",
-                qualifiers=tuple(_at(self._metadata.strings(described["type_qual"]), index).split()),
+                access=_at(texts["access_qual"], index) or "none",
+                qualifiers=tuple(_at(texts["type_qual"], index).split()),
             )
 
     def globals(self) -> Mapping[str, GlobalVariable]:

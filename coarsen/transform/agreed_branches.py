@@ -74,7 +74,7 @@ def has_barrier(divergence: Divergence, region: Region) -> bool:
 
 def has_loop(divergence: Divergence, region: Region) -> bool:
     """Whether a loop stands in a region."""
-    return any(loop.header in region.blocks for loop in divergence.control_flow.loops)
+    return any(block in divergence.control_flow.loop_at for block in region.blocks)
 
 
 def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[str]) -> frozenset[str]:
@@ -103,10 +103,9 @@ def inner_branches(divergence: Divergence, region: Region) -> dict[str, Region |
     """The divergent branches in a region, in reverse post-order, each with its own smaller region, if any."""
     flow = divergence.control_flow
     found: dict[str, Region | None] = {}
-    for branch in flow.reverse_postorder:
-        if branch in region.blocks and branch in divergence.branches:
-            (own,) = outermost_regions(flow, [branch])
-            found[branch] = own if _is_inside(own, region) else None
+    for branch in flow.in_order(region.blocks & divergence.branches):
+        (own,) = outermost_regions(flow, [branch])
+        found[branch] = own if _is_inside(own, region) else None
     return found
 
 

@@ -14,7 +14,6 @@ could be seen:
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from functools import cached_property
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Block, Instruction, Kernel
 from coarsen.ir.printer import rename
-from coarsen.transform.written import WrittenBlock, phi_line, spelling
+from coarsen.transform.written import Layered, WrittenBlock, phi_line, spelling
 
 Write = Callable[[Instruction, Mapping[str, str]], Iterator[str]]
 """Writes an instruction that is not a phi under the names of one replica."""
@@ -64,13 +63,12 @@ class Alone:
             return f"br label {self.names[self.entry.block]}"
         blocks = {block: self.names[block] for block in self.region.blocks}
         blocks[self.region.join] = "%" + self.leave
-        return rename(self.kernel.block[self.entry.block].terminator.text, ChainMap(blocks, dict(self.arriving)))
+        return rename(self.kernel.block[self.entry.block].terminator.text, Layered(blocks, self.arriving))
 
     def blocks(self, write: Write) -> Iterator[WrittenBlock]:
         """The region's blocks."""
-        for block in self.kernel.blocks:
-            if block.name in self.region.blocks:
-                yield self._block(block, write)
+        for block in self.kernel.in_order(self.region.blocks):
+            yield self._block(block, write)
 
     def leaving(self, phi: Instruction) -> Iterator[tuple[str, str]]:
         """The values, and the blocks from which they come, that one of the join's phis has in this replica."""
@@ -93,8 +91,8 @@ class Alone:
 
     @cached_property
     def _names_inside(self) -> Mapping[str, str]:
-        """What is called what in the region's blocks, all in one table: it is asked for every name in them."""
-        return {**self.names, self.region.join: "%" + self.leave}
+        """What is called what in the region's blocks."""
+        return Layered({self.region.join: "%" + self.leave}, self.names)
 
     def _incoming(self, phi: Instruction, block: Block) -> Iterator[tuple[str, str]]:
         if self.entry.is_restart and block.name == self.entry.block:

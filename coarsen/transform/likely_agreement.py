@@ -10,6 +10,8 @@ Where a branch asks for one position (`item == 0`) they agree not to be there, o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from coarsen.analysis.builtins import Effect, effect_of
 from coarsen.analysis.divergence import Divergence
 from coarsen.ir.details import predicate
@@ -25,8 +27,39 @@ _FAR_APART = 64
 
 def is_agreement_likely(divergence: Divergence, branch: str) -> bool:
     """Whether the divergent branch of a block depends on positions alone."""
+    compared: list[Value] = []
+
+    def combined(instruction: Instruction) -> Iterable[Value] | None:
+        if instruction.opcode in ("icmp", "fcmp"):
+            compared.extend(instruction.operands)
+            return ()
+        return instruction.operands if instruction.opcode in _COMBINES else None
+
     condition = divergence.kernel.block[branch].terminator.arguments[0]
-    return _is_likely_condition(divergence, condition)
+    if not _is_all_followed(divergence, [condition], combined):
+        return False
+    return _is_all_followed(divergence, compared, lambda each: _positions_in(divergence, each))
+
+
+def _is_all_followed(
+    divergence: Divergence, values: Iterable[Value], follow: Callable[[Instruction], Iterable[Value] | None]
+) -> bool:
+    """Whether `follow` has an answer, operands to go on with, for all that the values are computed from.
+
+    Asked is only for what differs between replicas, and once for each instruction: expressions share parts.
+    """
+    seen: set[str] = set()
+    pending = list(values)
+    while pending:
+        instruction = _definition(divergence, pending.pop())
+        if instruction is None or instruction.name in seen:
+            continue
+        seen.add(instruction.name)
+        operands = follow(instruction)
+        if operands is None:
+            return False
+        pending.extend(operands)
+    return True
 
 
 def side_of_one(divergence: Divergence, branch: str) -> str | None:
@@ -44,50 +77,26 @@ def side_of_one(divergence: Divergence, branch: str) -> str | None:
 def _is_shifted_id(divergence: Divergence, value: Value) -> bool:
     """Whether a value is an id, at most shifted by something that the replicas share."""
     instruction = _definition(divergence, value)
-    if instruction is None:
-        return False
-    if instruction.opcode == "call":
-        return _is_id(instruction)
-    if instruction.opcode not in _SHIFTS:
-        return False
-    differing = [operand for operand in instruction.operands if _definition(divergence, operand) is not None]
-    return len(differing) == 1 and _is_shifted_id(divergence, differing[0])
+    while instruction is not None and instruction.opcode in _SHIFTS:
+        differing = [operand for operand in instruction.operands if _definition(divergence, operand) is not None]
+        instruction = _definition(divergence, differing[0]) if len(differing) == 1 else None
+    return instruction is not None and instruction.opcode == "call" and _is_id(instruction)
 
 
 def _is_id(call: Instruction) -> bool:
     return effect_of(call) in (Effect.WORK_ITEM_ID, Effect.UNCHANGED)
 
 
-def _is_likely_condition(divergence: Divergence, condition: Value) -> bool:
-    instruction = _definition(divergence, condition)
-    if instruction is None:
-        return True
-    if instruction.opcode in ("icmp", "fcmp"):
-        return all(_is_position(divergence, operand, frozenset()) for operand in instruction.operands)
-    if instruction.opcode in _COMBINES:
-        return all(_is_likely_condition(divergence, operand) for operand in instruction.operands)
-    return False
+def _positions_in(divergence: Divergence, instruction: Instruction) -> Iterable[Value] | None:
+    """The positions that an instruction's result depends on, if it grows evenly with them; else None.
 
-
-def _is_position(divergence: Divergence, value: Value, counting: frozenset[str]) -> bool:
-    """Whether a value grows evenly from work-item to work-item, but for places that are far apart.
-
-    `counting` names the counters of loops, phis, that the value is part of.
+    Even but for places that are far apart, that is. An id has none; a loop's counter, a phi, is one of its own.
     """
-    instruction = _definition(divergence, value)
-    if instruction is None or instruction.name in counting:
-        return True
-    if instruction.opcode == "phi":
-        counting |= {instruction.name}
-        return all(_is_position(divergence, operand, counting) for operand in instruction.operands)
     if instruction.opcode == "call":
-        return _is_id(instruction)
+        return () if _is_id(instruction) else None
     if instruction.opcode in _FOLDS:
-        is_position = _is_position(divergence, instruction.operands[0], counting)
-        return is_position and _is_far_apart(divergence, instruction)
-    if instruction.opcode in _KEEPS_ORDER:
-        return all(_is_position(divergence, operand, counting) for operand in instruction.operands)
-    return False
+        return instruction.operands[:1] if _is_far_apart(divergence, instruction) else None
+    return instruction.operands if instruction.opcode == "phi" or instruction.opcode in _KEEPS_ORDER else None
 
 
 def _is_far_apart(divergence: Divergence, instruction: Instruction) -> bool:

@@ -13,14 +13,17 @@ class NameSupply:
         self._taken.update(block.name for block in kernel.blocks)
         self._taken.update(instruction.name for instruction in kernel.instructions() if instruction.name)
         self._taken.update(kernel.structures)
+        # Names are never given back: a search goes on behind the last number that was found.
+        self._next: dict[str, int] = {}
 
     def fresh(self, wanted: str) -> str:
         """`wanted`, or `wanted` with the first number behind it that makes it free."""
-        name, number = wanted, 1
+        name, number = wanted, self._next.get(wanted, 1)
         while name in self._taken:
             name = f"{wanted}.{number}"
             number += 1
         self._taken.add(name)
+        self._next[wanted] = number
         return name
 
     def replica(self, name: str, replica: int) -> str:

@@ -37,7 +37,8 @@ def loop_of_region(flow: ControlFlow, region: Region) -> Loop | None:
     targets = flow.kernel.block[region.head].terminator.targets
     if len(targets) != 1:
         return None
-    return next((loop for loop in flow.loops if loop.header == targets[0] and loop.blocks <= region.blocks), None)
+    loop = flow.loop_at.get(targets[0])
+    return loop if loop is not None and loop.blocks <= region.blocks else None
 
 
 def loop_branches(divergence: Divergence, region: Region, transforms: Transforms) -> AgreedBranches:

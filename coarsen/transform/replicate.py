@@ -28,6 +28,7 @@ Refuses nothing itself: `coarsen.py` has checked legality before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from coarsen.ir.kernel import Block, Instruction
 from coarsen.ir.printer import rename
@@ -66,6 +67,9 @@ class Replicator:
         self._name_copies()
         self._slow_path = {planned.region.head: self._carried_out_alone(planned) for planned in self._planned}
         self._tests = {test.block: test for planned in self._planned for test in self._tests_of(planned)}
+        self._joining: dict[str, list[PlannedRegion]] = {}
+        for planned in self._planned:
+            self._joining.setdefault(planned.region.join, []).append(planned)
 
     def body(self) -> list[WrittenBlock]:
         """The blocks of the coarsened kernel, entry first."""
@@ -122,7 +126,7 @@ class Replicator:
             self._divergence, region, planned.entry, names, names, head, self._clone, self._supply, meeting
         )
 
-    @property
+    @cached_property
     def _surroundings(self) -> Surroundings:
         at_start = frozenset(self._at_start)
         return Surroundings(
@@ -175,7 +179,7 @@ class Replicator:
 
     def _incoming(self, phi: Instruction, block: Block, k: int) -> Iterator[tuple[str, str]]:
         """A phi of a shared block; the ways out of copies all come from the last block behind them."""
-        joining = [planned for planned in self._planned if planned.region.join == block.name]
+        joining = self._joining.get(block.name, [])
         copied = [planned for planned in joining if planned.treatment is Treatment.COPIES]
         for value, source in zip(phi.operands, phi.incoming, strict=True):
             if not any(planned.is_left_from(source) for planned in copied):

@@ -18,7 +18,7 @@ from coarsen.ir.kernel import Instruction
 from coarsen.transform.alone import Alone, Entry, Write
 from coarsen.transform.join_results import JoinResults
 from coarsen.transform.names import NameSupply
-from coarsen.transform.written import Names, WrittenBlock, phi_line
+from coarsen.transform.written import WrittenBlock, phi_line
 
 WriteReplica = Callable[[Instruction, int, Mapping[str, str]], Iterator[str]]
 """Writes an instruction that is not a phi for one replica, under its names."""
@@ -43,8 +43,8 @@ class CopiesInSequence:
     divergence: Divergence
     region: Region
     entry: Entry
-    arriving: Sequence[Names]
-    names: Sequence[Names]
+    arriving: Sequence[Mapping[str, str]]
+    names: Sequence[Mapping[str, str]]
     dispatch: str
     write: WriteReplica
     supply: NameSupply

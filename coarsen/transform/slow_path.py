@@ -8,7 +8,6 @@ avoided: PoCL's compile time doubles with each barrier that depends on a conditi
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,7 +22,7 @@ from coarsen.transform.names import NameSupply
 from coarsen.transform.sequence import CopiesInSequence, WriteReplica
 from coarsen.transform.turn_values import TurnValues
 from coarsen.transform.turns import Turns
-from coarsen.transform.written import Names, WrittenBlock
+from coarsen.transform.written import Layered, Names, WrittenBlock
 
 
 class SlowPath(Protocol):
@@ -98,7 +97,7 @@ def slow_path(region: Region, entry: Entry, around: Surroundings, meeting: tuple
     if values is not None:
         own, shared = _own_names(region, around), around.names[0]
         return Turns(around.divergence, region, entry, values, shared, own, dispatch, around.write, meeting)
-    names = [ChainMap(_own_names(region, around), dict(of_replica)) for of_replica in around.names]
+    names = [Layered(_own_names(region, around), of_replica) for of_replica in around.names]
     return CopiesInSequence(
         around.divergence,
         region,
@@ -115,19 +114,18 @@ def slow_path(region: Region, entry: Entry, around: Surroundings, meeting: tuple
 def _own_names(region: Region, around: Surroundings) -> Names:
     """Names for one copy of a region's blocks and of the values in them."""
     names: Names = {}
-    for block in around.divergence.kernel.blocks:
-        if block.name in region.blocks:
-            names[block.name] = "%" + around.supply.fresh(f"{block.name}.alone")
-            for instruction in block.instructions:
-                if instruction.name and instruction.name not in around.at_start:
-                    names[instruction.name] = "%" + around.supply.fresh(f"{instruction.name}.alone")
+    for block in around.divergence.kernel.in_order(region.blocks):
+        names[block.name] = "%" + around.supply.fresh(f"{block.name}.alone")
+        for instruction in block.instructions:
+            if instruction.name and instruction.name not in around.at_start:
+                names[instruction.name] = "%" + around.supply.fresh(f"{instruction.name}.alone")
     return names
 
 
 def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValues | None:
     """What changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
     kernel = around.divergence.kernel
-    inside = [i for block in kernel.blocks if block.name in region.blocks for i in block.instructions]
+    inside = [i for block in kernel.in_order(region.blocks) for i in block.instructions]
     if any(i.name not in around.at_start and around.ids.handles(i) for i in inside):
         return None  # an id that is asked for in its place, differently for each replica
     barrier = has_barrier(around.divergence, region)

@@ -66,8 +66,6 @@ class TurnValues:
     def __post_init__(self) -> None:
         self.turn = "%" + self.supply.fresh("replica")
         self._own_memory = frozenset(self.ids.own_names(1))
-        self._types = {argument.name: argument.type for argument in self.kernel.arguments}
-        self._types.update((i.name, i.type) for i in self.kernel.instructions() if i.name)
 
     @property
     def in_turn(self) -> Mapping[str, str]:
@@ -210,7 +208,7 @@ class TurnValues:
     def _type_of(self, name: str) -> Type:
         if name.startswith("@"):
             return PointerType(self.kernel.globals[name[1:]].address_space)
-        return self._types[name]
+        return self.kernel.type_of[name]
 
     def _keep(self, name: str) -> None:
         array = self._array(name, self._type_of(name))

@@ -7,7 +7,6 @@ before: head ─▶ region ─▶ join        after:  parted ─▶ turn ─▶ 
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +18,7 @@ from coarsen.transform.alone import Alone, Entry
 from coarsen.transform.join_results import JoinResults
 from coarsen.transform.sequence import WriteReplica
 from coarsen.transform.turn_values import TurnValues
-from coarsen.transform.written import Names, WrittenBlock, phi_line
+from coarsen.transform.written import Layered, Names, WrittenBlock, phi_line
 
 
 @dataclass
@@ -80,8 +79,8 @@ class Turns:
 
     @cached_property
     def _alone(self) -> Alone:
-        arriving = ChainMap(dict(self.values.in_turn), self.shared)
-        names = ChainMap(self.names, arriving)
+        arriving = Layered(self.values.in_turn, self.shared)
+        names = Layered(self.names, arriving)
         kernel = self.divergence.kernel
         return Alone(kernel, self.region, self.entry, arriving, names, self._turn, self._end)
 

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from typing import TypeVar, overload
 
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.printer import rename
 
 Names = MutableMapping[str, str]
 """What a replica calls values and blocks (without `%`) and program-scope variables (with `@`)."""
+
+
+_Default = TypeVar("_Default")
+
+
+class Layered(Mapping[str, str]):
+    """A few names over a table of names that is as long as the kernel, and not copied for each region."""
+
+    def __init__(self, over: Mapping[str, str], under: Mapping[str, str]) -> None:
+        self._over = over
+        self._under = under
+
+    def __getitem__(self, name: str) -> str:
+        return self._over[name] if name in self._over else self._under[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._under, **self._over})
+
+    def __len__(self) -> int:
+        return len(self._under.keys() | self._over.keys())
+
+    @overload
+    def get(self, name: str, default: None = None, /) -> str | None: ...
+
+    @overload
+    def get(self, name: str, default: str | _Default, /) -> str | _Default: ...
+
+    def get(self, name: str, default: object = None, /) -> object:
+        """The name's own entry or a default, without the exceptions of the inherited method."""
+        found = self._over.get(name)
+        return self._under.get(name, default) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -84,12 +85,15 @@ def configuration(coarsenings: Iterable[Coarsening]) -> Configuration:
     They come in the order in which they are carried out: those of work-groups first, then by dimension.
 
     Raises:
-        InvalidInputError: two coarsenings along one dimension at one level.
+        InvalidInputError: two coarsenings along one dimension at one level; more than `MOST_MERGED` become one.
     """
     chosen = sorted(coarsenings, key=lambda coarsening: (coarsening.level is Level.ITEM, coarsening.dimension))
     places = [(coarsening.level, coarsening.dimension) for coarsening in chosen]
     if len(set(places)) < len(places):
         raise InvalidInputError("a dimension can be coarsened only once")
+    merged = math.prod(coarsening.factor for coarsening in chosen)
+    if merged > MOST_MERGED:
+        raise InvalidInputError(f"the product of all factors must be at most {MOST_MERGED}, not {merged}")
     return tuple(coarsening for coarsening in chosen if coarsening.factor > 1)
 
 
@@ -102,9 +106,9 @@ def configuration_of(
     """The configuration that `factor`, `dim`, `stride` and `level` mean: each one value, or one per coarsening.
 
     Raises:
-        InvalidInputError: a factor or stride below 1, a dimension that isn't 0, 1 or 2 or comes twice at a level,
-            a level other than "item" and "group", something other than whole numbers, sequences of different
-            lengths.
+        InvalidInputError: a factor or stride below 1, a product of factors that is far too large, a dimension that
+            isn't 0, 1 or 2 or comes twice at a level, a level other than "item" and "group", something other than
+            whole numbers, sequences of different lengths.
     """
     factors, dimensions, strides = _numbers("factor", factor), _numbers("dim", dim), _numbers("stride", stride)
     count = len(dimensions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.printer import module_text
+from coarsen.limits import MOST_INPUT_BYTES
 
 KERNEL = "kernel void store(global int *out) { out[get_global_id(0)] = 1; }"
 
@@ -35,6 +37,22 @@ def test_missing_file(tmp_path: Path) -> None:
 
 def test_folder(tmp_path: Path) -> None:
     assert message_of(tmp_path) == f"{tmp_path}: Is a directory"
+
+
+def test_device_and_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.cl"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        assert message_of(path) == f"{path}: not a regular file"
+
+
+def test_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "large.cl"
+    with path.open("wb") as stream:
+        stream.truncate(MOST_INPUT_BYTES + 1)
+    told = "larger than 64 MiB, the most that is read of a kernel's source"
+    assert message_of(path) == f"{path}: {told}"
+    assert message_of(" " * (MOST_INPUT_BYTES + 1)) == f"the source: {told}"
 
 
 @pytest.mark.parametrize("content", ["", " \n\t\n"])

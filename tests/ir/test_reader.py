@@ -10,6 +10,7 @@ from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import parsed
 from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.ir.metadata import Metadata
 from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
 from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, PointerType, TargetType
@@ -191,3 +192,18 @@ define spir_kernel void @k(ptr addrspace(1) %0, i32 %1, ptr byval(%"struct.a b")
 def test_kernel_without_metadata_on_its_arguments() -> None:
     kernel = lower("define spir_kernel void @k(ptr addrspace(1) %a) { ret void }")
     assert (kernel.arguments[0].type_name, kernel.arguments[0].access) == ("", "none")
+
+
+def test_metadata_of_arguments_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    strings = Metadata.strings
+
+    def counted(metadata: Metadata, node: str) -> tuple[str, ...]:
+        read.append(node)
+        return strings(metadata, node)
+
+    monkeypatch.setattr(Metadata, "strings", counted)
+    arguments = ", ".join(f"global uint4 *p{k}" for k in range(50))
+    kernel = lower(f"kernel void many({arguments}) {{ p7[0] = p0[0]; }}")
+    assert [argument.type_name for argument in kernel.arguments] == ["uint4*"] * 50
+    assert len(read) == 4  # not 4 for each argument

@@ -124,6 +124,7 @@ CASES = (
     ),
     Case("barrier_group_uniform", (96,), (24,), lambda rng, n: [integers(rng, n), LocalMemory(4)]),
     Case("escaping_loop", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n), zeros(n), np.int32(17)]),
+    Case("jumping_back", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n), np.int32(9)]),
     Case("break_continue_return", (192,), (24,), lambda rng, n: [integers(rng, n), zeros(n), np.int32(9)]),
     Case("private_array", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n), np.int32(6)]),
     Case(

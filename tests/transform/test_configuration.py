@@ -30,6 +30,7 @@ def test_a_level_by_its_name() -> None:
         ((np.float32(2),), "factor must be a whole number, not "),
         ((np.array([2, 4]),), "factor must be a whole number, not "),
         ((MOST_MERGED + 1,), "the factor must be at most 4096, not 4097"),
+        (((64, 64, 2), (0, 1, 2)), "the product of all factors must be at most 4096, not 8192"),
         ((2, "0"), "dim must be a whole number, not '0'"),
         ((2, 0, 2**70), "the stride must be at most 4294967296, not "),
         ((2, 0, 1, "warp"), "the level must be 'item' or 'group', not 'warp'"),

@@ -8,7 +8,7 @@ Sets of values are integers' bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow
@@ -132,21 +132,32 @@ class Liveness:
                 bits |= 1 << self.candidates[name]
         return bits
 
-    def interferes(self, first: str, second: str) -> bool:
-        """Whether one of two candidates is live where the other is defined."""
-        return self._live_at_definition(first, second) or self._live_at_definition(second, first)
+    @cached_property
+    def live_behind(self) -> Mapping[str, int]:
+        """The candidates that are live right behind the definition of each: it interferes with those."""
+        defined: dict[str, list[tuple[str, int]]] = {}
+        for name, (block, index) in self.place.items():
+            defined.setdefault(block, []).append((name, index))
+        read: dict[str, list[tuple[int, str]]] = {}
+        for (block, name), index in self.last_read.items():
+            read.setdefault(block, []).append((index, name))
+        found: dict[str, int] = {}
+        for block, places in defined.items():
+            found.update(self._behind_definitions(block, places, sorted(read.get(block, ()))))
+        return found
 
-    def _live_at_definition(self, name: str, other: str) -> bool:
-        """Whether `name` is live right behind the definition of `other`."""
-        block, index = self.place[other]
-        bit = 1 << self.candidates[name]
+    def _behind_definitions(
+        self, block: str, places: list[tuple[str, int]], reads: list[tuple[int, str]]
+    ) -> Iterator[tuple[str, int]]:
+        """What is live behind each definition of a block, from its end; last reads come by their place."""
         live_in, live_out = self.live
-        if index == _PHI:
-            return bool(live_in.get(block, 0) & bit)
-        own_block, own_index = self.place[name]
-        if own_block == block and own_index > index:
-            return False
-        defined_before = own_block == block or bool(live_in.get(block, 0) & bit)
-        if not defined_before:
-            return False
-        return bool(live_out.get(block, 0) & bit) or self.last_read.get((block, name), _PHI) > index
+        alive = live_out.get(block, 0)
+        defined = live_in.get(block, 0) | self._bits(name for name, _ in places)
+        for name, index in reversed(places):
+            if index == _PHI:
+                yield name, live_in.get(block, 0)
+                continue
+            while reads and reads[-1][0] > index:
+                alive |= 1 << self.candidates[reads.pop()[1]]
+            yield name, defined & alive
+            defined &= ~(1 << self.candidates[name])

@@ -80,10 +80,9 @@ class _Scopes:
         self.visit(loop.body, own)
 
     def _use(self, names: Iterable[str], path: _Path) -> None:
-        for name in names:
-            if name in self.variables:
-                known = self.found.get(name)
-                self.found[name] = path if known is None else _common(known, path)
+        for name in sorted(self.variables.intersection(names)):  # a set's own order is another in each process
+            known = self.found.get(name)
+            self.found[name] = path if known is None else _common(known, path)
 
     def place(self, body: list[Statement]) -> list[Statement]:
         """Mark first assignments as declarations, and put plain declarations where there is none."""

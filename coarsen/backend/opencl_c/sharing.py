@@ -30,6 +30,9 @@ class _Groups:
     def __init__(self, liveness: Liveness) -> None:
         self.liveness = liveness
         self.group_of = {name: [name] for name in liveness.candidates}
+        # Of each group, by its representative: its members, and what is live where one is defined, as bits.
+        self.members = {name: 1 << bit for name, bit in liveness.candidates.items()}
+        self.live = dict(liveness.live_behind)
 
     def representative(self, name: str) -> str:
         return self.group_of[name][0]
@@ -42,8 +45,10 @@ class _Groups:
         definition = self.liveness.kernel.definition
         if definition[first].type != definition[second].type:
             return
-        if any(self.liveness.interferes(a, b) for a in one for b in other):
+        if self.members[one[0]] & self.live[other[0]] or self.live[one[0]] & self.members[other[0]]:
             return
+        self.members[one[0]] |= self.members[other[0]]
+        self.live[one[0]] |= self.live[other[0]]
         one.extend(other)
         for name in other:
             self.group_of[name] = one

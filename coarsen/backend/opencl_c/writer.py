@@ -46,6 +46,7 @@ from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
 from coarsen.ir.value_names import readable
+from coarsen.limits import refusing_deep_nesting
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def write_opencl_c(kernel: Kernel) -> OpenClC:
     Raises:
         RefusalError: what the kernel does has no faithful form in OpenCL C.
     """
-    return _Writer(kernel).write()
+    with refusing_deep_nesting():
+        return _Writer(kernel).write()
 
 
 # What the writer itself may call for an instruction that is not a call.

@@ -42,3 +42,11 @@ def test_program_scope_variable_that_keeps_its_value() -> None:
     with pytest.raises(RefusalError) as refusal:
         write_opencl_c(lower(source, options="-cl-std=CL2.0"))
     assert refusal.value.code == "program-scope-variable"
+
+
+def test_statements_nested_deeper_than_compilers_take() -> None:
+    steps = "".join(f"else if (x * {k + 3} > m) {{ d[{k}] += x; x += {k}; }}\n" for k in range(400))
+    source = f"kernel void k(global int *d, int m) {{ int x = d[0]; if (x == m) x = 0;\n{steps} d[1] = x; }}"
+    with pytest.raises(RefusalError) as refusal:
+        write_opencl_c(lower(source))
+    assert refusal.value.code == "too-deep"
