@@ -141,7 +141,6 @@ def bench(
         return SweepPlan(name, place, preset, seed, space, method, form.value, not no_confirmation)
 
     expected = dict(plans_of(benchmarks, places, plan_of))
-    note(f"measuring {counted(sum(expected.values()), 'row')}: {counted(len(expected), 'sweep')}")
     results = _measure(Job(expected, store, again, scheduler), output_format)
     _export(results, output)
     _end(results)
@@ -162,6 +161,8 @@ def _measure(job: Job, output_format: Format) -> list[SweepResult]:
 
     start = time.perf_counter()
     with open_store(job.store_url) as store:
+        rows = counted(sum(job.expected.values()), "row")
+        note(f"{rows} to measure in {counted(len(job.expected), 'sweep')}, those apart that the store has")
         try:
             with watching(job.expected) as tally:
                 results = _sweep(job, store, tally)

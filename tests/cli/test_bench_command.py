@@ -31,7 +31,9 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     store, export = tmp_path / "results.sqlite", tmp_path / "rows.csv"
     first = run(*("bench", *MT, "--store", store, "-o", export))
     assert first.code == 0
-    assert first.err.startswith("coarsen: note: mt on intel: 4 rows, 4 of them measured in ")
+    notes = first.err.splitlines()
+    assert notes[0] == "coarsen: note: 4 rows to measure in 1 sweep, those apart that the store has"
+    assert notes[1].startswith("coarsen: note: mt on intel: 4 rows, 4 of them measured in ")
     lines = first.out.splitlines()
     assert lines[0].split("  ")[0] == "kernel" and lines[0].endswith("verified against  failed")
     assert lines[1].startswith("mt      intel   32×32     ") and "reference" in lines[1]
@@ -205,7 +207,7 @@ def test_an_interrupted_run_says_where_its_rows_are(tmp_path: Path, run: Run, sw
     outcome = run("bench", "mt", "-d", "intel", "--store", tmp_path / "store")
     assert (outcome.code, outcome.out) == (130, "")
     where = f"2 rows were measured and stored in {tmp_path / 'store'}; the same command goes on from there"
-    assert outcome.err == f"coarsen: interrupted: {where}\n"
+    assert outcome.err.splitlines()[-1] == f"coarsen: interrupted: {where}"
     with open_store(str(tmp_path / "store")) as store:
         assert store.count() == 2
 

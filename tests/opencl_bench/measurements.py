@@ -18,7 +18,8 @@ from coarsen.opencl_bench.records.measurement import (
     Role,
     Subject,
 )
-from coarsen.variant.coarsening import Coarsening, configuration
+from coarsen.variant.coarsening import Coarsening, Level, configuration
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 
 SUBJECT = Subject(
@@ -115,14 +116,22 @@ def methods() -> st.SearchStrategy[Method]:
 
 def candidates() -> st.SearchStrategy[Variant]:
     extents = st.integers(1, 1024)
+    items = st.builds(Coarsening, st.integers(1, 16), st.integers(0, 2), st.integers(1, 64))
+    groups = st.builds(Coarsening, st.integers(1, 8), st.integers(0, 2), level=st.just(Level.GROUP))
     coarsenings = st.lists(
-        st.builds(Coarsening, st.integers(1, 32), st.integers(0, 2), st.integers(1, 64)),
-        max_size=3,
-        unique_by=lambda coarsening: coarsening.dimension,
+        items | groups, max_size=3, unique_by=lambda coarsening: (coarsening.level, coarsening.dimension)
+    )
+    transforms = st.builds(
+        Transforms,
+        st.sampled_from(Use),
+        st.sampled_from(Use),
+        st.booleans(),
+        st.booleans(),
+        st.sampled_from(DeviceKind),
     )
     definitions = named(TEXTS).map(lambda pairs: tuple(sorted(pairs)))
     sizes = st.lists(extents, min_size=1, max_size=3).map(tuple)
-    return st.builds(Variant, sizes, coarsenings.map(configuration), definitions)
+    return st.builds(Variant, sizes, coarsenings.map(configuration), definitions, transforms, st.booleans())
 
 
 @st.composite

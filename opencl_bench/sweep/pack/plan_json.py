@@ -18,7 +18,8 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 def plan_to_json(packed: Packed) -> dict[str, Any]:
     """Return the plan as dictionaries, lists, texts and numbers; `plan_from_json` reads it back."""
-    return {"format": FORMAT, **encoded(packed, {Variant: variant_to_json})}
+    value = encoded(packed, {Variant: variant_to_json})
+    return {"format": FORMAT, **value["plan"], "codes": value["codes"]}
 
 
 def plan_from_json(value: object) -> Packed:
@@ -30,8 +31,9 @@ def plan_from_json(value: object) -> Packed:
             f"the plan has format {value['format']!a}; this version of coarsen reads format {FORMAT}: "
             "write the pack anew"
         )
-    content = {name: entry for name, entry in value.items() if name != "format"}
-    packed = decoded(Packed, content, "the plan", {Variant: variant_from_json})
+    plan = {name: entry for name, entry in value.items() if name not in ("format", "codes")}
+    content = {"plan": plan, "codes": value.get("codes")}
+    packed = decoded(Packed, content, "the pack", {Variant: variant_from_json})
     _check_codes(packed)
     for sweep in packed.plan.sweeps:
         _check_sweep(sweep, packed)

@@ -9,16 +9,20 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, Table, inspect, text
+from sqlalchemy import Connection, Engine, Table, inspect, select, text
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.opencl_bench.records.measurement_json import measurement_from_json
 from coarsen.opencl_bench.results.store import schema
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.results.store.engine import engine_of
+from coarsen.opencl_bench.results.store.insertion import insert_new
 from coarsen.opencl_bench.results.store.location import store_url
 from coarsen.opencl_bench.results.store.migration import VERSION_TABLE, configuration, migrate
+from coarsen.opencl_bench.results.store.rows import Rows, rows_of
 from tests.opencl_bench.measurements import some_measurement
+from tests.opencl_bench.records.test_stored_before import STORED, stored
 
 VERSIONS = [script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()]
 
@@ -137,3 +141,27 @@ def test_columns_of_measurements_are_its_fields() -> None:
         f"{field.name}_key" if field.name in shared else field.name for field in dataclasses.fields(Measurement)
     ]
     assert [column.name for column in schema.measurement.c] == ["key", *expected]
+
+
+def test_rows_from_before_transforms_say_what_they_implied(engine: Engine, url: str) -> None:
+    """As the second version finds them, and as it leaves them: the same measurements under the same keys."""
+    rows = [measurement_from_json(stored(*row)) for row in STORED.values()]
+    migrate(engine, "0001")
+    with engine.begin() as connection:
+        assert insert_new(connection, [_as_of_old(row) for row in rows]) == len(rows)
+    with open_store(url) as store:
+        assert sorted(store.measurements(), key=key_of) == sorted(rows, key=key_of)
+    with engine.connect() as connection:
+        candidates = list(connection.execute(select(schema.measurement.c.candidate)).scalars())
+    assert all("transforms" in candidate for candidate in candidates)
+
+
+def key_of(row: Measurement) -> str:
+    return row.key
+
+
+def _as_of_old(row: Measurement) -> Rows:
+    """The rows that the program of that time made of a measurement."""
+    rows = rows_of(row)
+    candidate = {name: value for name, value in rows.own["candidate"].items() if name != "transforms"}
+    return dataclasses.replace(rows, own={**rows.own, "candidate": candidate})

@@ -139,10 +139,14 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 1', '"format": 2', "reads format 1"),
+        ('"format": 2', '"format": 1', "reads format 2"),
         ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
-        ('"form": "opencl_c",\n   "kernel"', '"form": "cubin",\n   "kernel"', "no form of code"),
+        (
+            '"form": "opencl_c",\n   "kernel"',
+            '"form": "cubin",\n   "kernel"',
+            "must be one of opencl_c, spirv, ptx",
+        ),
         ('"candidates"', '"candidate"', "no field 'candidates'"),
         ("{", "[", "is no JSON"),
     ],

@@ -1,0 +1,59 @@
+"""Rows that were stored before transforms were part of a variant read as before, under the keys that they had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from coarsen.opencl_bench.records.measurement import TRANSFORM
+from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.variant.transforms import REPLICATION_ALONE, DeviceKind, Transforms
+from tests.opencl_bench.measurements import MEASUREMENT
+
+Json = dict[str, Any]
+SMALL: Json = {"local_size": [64], "coarsenings": [[4, 0, 1]], "definitions": {}}
+TWO: Json = {"local_size": [16, 8], "coarsenings": [[2, 0, 8], [4, 1, 1]], "definitions": {"TILE": "16"}}
+OWN: Json = {"local_size": [16, 16], "coarsenings": [[2, 0, 8]], "definitions": {"TILE": "16"}}
+BASELINE: Json = {"local_size": [32, 8], "coarsenings": [], "definitions": {"TILE": "16"}}
+WITH_TRANSFORMS = [[TRANSFORM, "2"]]
+
+# The keys that the program of that time gave them.
+STORED = {
+    "one dimension": (OWN, BASELINE, [], "3d3fba88bb8f262fc9ab73dbf0a8a151abb0bfe12b591abc60905d5abd3ab086"),
+    "two dimensions": (TWO, BASELINE, [], "63071b4cb70acefa3945c0a8fc32b5d4198d02b0e366fb223d38041db82bddd5"),
+    "a version of the transform": (
+        SMALL,
+        BASELINE,
+        WITH_TRANSFORMS,
+        "62bb313c45559318a9ae2ef3ad9ae86872791d382ce2a903b84552e221076324",
+    ),
+    "another baseline": (
+        SMALL,
+        {"local_size": [32], "coarsenings": [], "definitions": {}},
+        [],
+        "f57a86a2f177447040326a8a5d068f2f8c5eea7d3e2f9eb346f3510d5862202a",
+    ),
+}
+
+
+def stored(candidate: Json, baseline: Json, versions: list[list[str]], key: str) -> Json:
+    """The document of a row as it was written then."""
+    document = measurement_to_json(MEASUREMENT)
+    environment = {**document["environment"], "versions": [*document["environment"]["versions"], *versions]}
+    return {**document, "key": key, "candidate": candidate, "baseline": baseline, "environment": environment}
+
+
+@pytest.mark.parametrize("row", STORED.values(), ids=STORED)
+def test_a_row_keeps_its_key(row: tuple[Json, Json, list[list[str]], str]) -> None:
+    read = measurement_from_json(stored(*row))
+    assert read.key == row[3]
+    written = measurement_to_json(read)
+    assert written["key"] == row[3] and "transforms" in written["candidate"]
+    assert measurement_from_json(written) == read
+
+
+def test_what_such_rows_stand_for() -> None:
+    old, newer = (measurement_from_json(stored(*STORED[name])).candidate for name in (*STORED,)[1:3])
+    assert old.transforms == REPLICATION_ALONE
+    assert newer.transforms == Transforms(device_kind=DeviceKind.CPU)
