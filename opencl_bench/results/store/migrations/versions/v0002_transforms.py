@@ -2,8 +2,8 @@
 
     {"coarsenings": [[4, 0, 1]], …}  ─▶  {"coarsenings": [[4, 0, 1]], …, "transforms": {"fast_path": "never", …}}
 
-The tables stay as they are, and so do the keys of rows: what a row's environment implied is now said. The transforms
-that are written out here are those of that time, whatever today's are called.
+The tables stay as they are, and so do the keys of rows: what a row's environment implied is now said. The
+transforms that are written out here are those of that time, whatever today's are called.
 """
 
 from __future__ import annotations
