@@ -8,6 +8,7 @@ whose key isn't that of its content.
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +25,8 @@ from coarsen.opencl_bench.records.measurement import (
     Role,
     Subject,
 )
+
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
@@ -174,6 +177,8 @@ def _check(measurement: Measurement, key: str) -> None:
         raise InvalidInputError(f"{name} has not as many times of the baseline as of its own")
     if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
         raise InvalidInputError(f"{name} has a negative time")
+    if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):
+        raise InvalidInputError(f"{name} has a code hash that isn't 64 hexadecimal digits")
     if not _is_utc(measurement.started_at):
         raise InvalidInputError(f"{name} was started at {measurement.started_at!r}, which is no time in UTC")
 

@@ -140,6 +140,16 @@ def test_broken_documents_are_caught(message: str, tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{path}: not a T4 file: {message}")
 
 
+def test_a_file_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    write_t4(ENDINGS, path)
+    whole = path.read_bytes().rstrip()
+    for length in [*range(0, len(whole), 97), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(InvalidInputError, match="not a JSON file: "):
+            read_t4(path)
+
+
 def test_unknown_fields_are_allowed(tmp_path: Path) -> None:
     document = t4_document(ENDINGS)
     document["metadata"] = {"hardware": {}}
