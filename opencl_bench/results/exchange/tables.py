@@ -4,9 +4,9 @@ The columns are named as the fields of `Measurement` and of its subject, environ
 the method's, `baseline_…` the baseline's, null where there is none. Parquet has lists and maps where the fields
 do; CSV has them as JSON text, and empty cells for nulls. Nothing is lost in either.
 
-A CSV file has a last column more, `rows_in_file`: the number of rows, the same in each of them, which shows whether a
-file was cut off between two rows. In such a file a text that a spreadsheet would compute (`=1+1`) follows an
-apostrophe, as does one that begins with an apostrophe. Files without the column are read as they are.
+A CSV file has a last column more, `rows_in_file`: the number of rows, the same in each of them, which shows
+whether a file was cut off between two rows. In such a file a text that a spreadsheet would compute (`=1+1`)
+follows an apostrophe, as does one that begins with an apostrophe. Files without the column are read as they are.
 """
 
 from __future__ import annotations
@@ -233,8 +233,8 @@ def _check_whole(text: str, lines: list[dict[str | Any, str | Any]], counted: bo
     if counts != {str(len(lines))}:
         said = " or ".join(sorted(str(count)[:20] for count in counts)) or "more"
         raise InvalidInputError(
-            f"there are {len(lines)} rows, and by the column '{ROW_COUNT}' there were {said}: the file was cut off, or "
-            "rows were taken out or added (without that column, it is read as it is)"
+            f"there are {len(lines)} rows, and by the column '{ROW_COUNT}' there were {said}: the file was cut off, "
+            "or rows were taken out or added (without that column, it is read as it is)"
         )
 
 

@@ -17,6 +17,7 @@ from coarsen.opencl_bench.results.exchange.tables import COLUMNS, read_table, wr
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 ENDINGS = [some_measurement(invalidity=ending) for ending in Invalidity]
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "'", "'=1")
 SUFFIXES = (".parquet", ".csv")
 every_format = pytest.mark.parametrize("suffix", SUFFIXES)
 
@@ -151,8 +152,7 @@ def test_a_csv_file_without_rows(tmp_path: Path) -> None:
 
 def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    texts = ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "'=1"]
-    write_table([some_measurement(benchmark=text, device=text, preset=text) for text in texts], path)
+    write_table([some_measurement(benchmark=text, device=text, preset=text) for text in FORMULAS], path)
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             assert not [cell for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
