@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         with LineFile(options.output) as rows:
             print(f"{target}: rows go to {options.output}", flush=True)
-            run_pack(pack, target, rows, request)
+            failures = run_pack(pack, target, rows, request)
     except CoarsenError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here", file=sys.stderr)
         return INTERRUPTED
-    return 0
+    for failure in failures:
+        print(f"error: {failure.benchmark}: {failure.problem}", file=sys.stderr)
+    return failures[0].exit_code if failures else 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -233,8 +233,8 @@ def _check_whole(text: str, lines: list[dict[str | Any, str | Any]], counted: bo
     if counts != {str(len(lines))}:
         said = " or ".join(sorted(str(count)[:20] for count in counts)) or "more"
         raise InvalidInputError(
-            f"there are {len(lines)} rows, and by the column '{ROW_COUNT}' there were {said}: the file was cut off, "
-            "or rows were taken out or added (without that column, it is read as it is)"
+            f"there are {len(lines)} rows, and by the column '{ROW_COUNT}' there were {said}: the file was cut "
+            "off, or rows were taken out or added (without that column, it is read as it is)"
         )
 
 
