@@ -8,7 +8,9 @@ whose key isn't that of its content.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +27,10 @@ from coarsen.opencl_bench.records.measurement import (
     Role,
     Subject,
 )
+from coarsen.variant.coarsening import DIMENSIONS
 
+# Far beyond any device, and what is computed of it stays within 64 bits.
+MOST_WORK_ITEMS = 2**32
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -89,6 +94,13 @@ def measurement_from_json(value: object) -> Measurement:
     fields.end()
     _check(measurement, key)
     return measurement
+
+
+def check_local_size(local_size: Sequence[int]) -> None:
+    """Raise InvalidInputError for extents that no work-group of any device has."""
+    if not 1 <= len(local_size) <= DIMENSIONS or min(local_size) < 1 or math.prod(local_size) > MOST_WORK_ITEMS:
+        shown = str(list(local_size))
+        raise InvalidInputError(f"not the local size of a work-group: {shown[:60]}")
 
 
 def _subject(value: object) -> Subject:
@@ -156,6 +168,7 @@ def _candidate(value: object) -> Candidate:
         raise InvalidInputError(f"not a configuration: {value!a}") from error
     if candidate.to_json() != value:
         raise InvalidInputError(f"not a configuration in its normal form: {value!a}")
+    check_local_size(candidate.local_size)
     return candidate
 
 

@@ -12,6 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.candidate import FORMS, Form, candidate_from_json
 from coarsen.opencl_bench.records.json_fields import JsonFields
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
+from coarsen.opencl_bench.records.measurement_json import check_local_size
 from coarsen.opencl_bench.sweep.pack.plan import (
     FORMAT,
     CodeEntry,
@@ -117,6 +118,7 @@ def _subject(value: object) -> tuple[tuple[tuple[str, str], ...], Subject]:
 
 def _candidate(value: Mapping[str, Any]) -> PackedCandidate:
     candidate = candidate_from_json(value["candidate"])
+    check_local_size(candidate.local_size)
     seconds = float(value["seconds"])
     if "code" in value:
         return PackedCandidate(candidate, _hash(value["code"]), seconds)

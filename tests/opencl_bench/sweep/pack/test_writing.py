@@ -144,6 +144,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
         ('"form": "opencl_c",\n   "kernel"', '"form": "cubin",\n   "kernel"', "no form of code"),
         ('"candidates"', '"candidate"', "no field 'candidates'"),
+        ('"local_size": [\n       64\n', '"local_size": [\n       -1\n', "not the local size of a work-group"),
         ("{", "[", "is no JSON"),
     ],
 )
