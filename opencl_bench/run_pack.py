@@ -20,6 +20,7 @@ from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.reading import Pack
 from coarsen.opencl_bench.sweep.pack.running import RunRequest, run_pack
 from coarsen.opencl_bench.sweep.pack.target import CudaTarget, OpenClTarget, Target
+from coarsen.printable import printable
 
 GIBIBYTE = 1 << 30
 BAD_INPUT = 2
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{target}: rows go to {options.output}", flush=True)
             failures = run_pack(pack, target, rows, request)
     except CoarsenError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return BAD_INPUT
     except OSError as error:
         print(f"error: {options.output}: can't be written: {error.strerror}", file=sys.stderr)
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted; the next run goes on from here", file=sys.stderr)
         return INTERRUPTED
     for failure in failures:
-        print(f"error: {failure.benchmark}: {failure.problem}", file=sys.stderr)
+        print(printable(f"error: {failure.benchmark}: {failure.problem}"), file=sys.stderr)
     return failures[0].exit_code if failures else 0
 
 

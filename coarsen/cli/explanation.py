@@ -10,6 +10,7 @@ from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.output import console, write_result
 from coarsen.explanation import Explanation, Marks, explain_kernel
 from coarsen.frontend.lower import opencl_c_of
+from coarsen.printable import printable
 from coarsen.variant.coarsening import Coarsening
 
 
@@ -38,7 +39,7 @@ def _print_coloured(explanation: Explanation) -> None:
     styles = {explanation.text_of(line): _style(line.marks) for line in explanation.lines}
     terminal = console()
     for text in explanation.text_lines():
-        terminal.print(Text(text, style=styles.get(text, "")), soft_wrap=True)
+        terminal.print(Text(printable(text), style=styles.get(text, "")), soft_wrap=True)
 
 
 def _style(marks: Marks) -> str:

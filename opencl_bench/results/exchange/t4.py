@@ -15,7 +15,6 @@ invalidity "correct" and the texts and lists among measurements of the version 1
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -22,6 +22,7 @@ from coarsen.opencl_bench.sweep.pack.target import Target
 from coarsen.opencl_bench.sweep.points import points
 from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.printable import printable_in_line
 
 SECONDS_PER_MINUTE = 60.0
 
@@ -168,9 +169,13 @@ class _Reporter(SweepObserver):
         counts = Counter(row.invalidity.value for row in self.rows)
         endings = ", ".join(f"{count} {ending}" for ending, count in counts.items())
         seconds = time.monotonic() - self._start
-        print(f"{name}: {endings or 'no rows'}; {self._measured} measured in {seconds:.0f} s", flush=True)
+        _say(f"{name}: {endings or 'no rows'}; {self._measured} measured in {seconds:.0f} s")
         if problem:
-            print(f"  {problem}", flush=True)
+            _say(f"  {problem}")
         for summary in summaries(self.rows):
             if summary.best is not None:
-                print(f"  {summary.best.candidate}: {summary.speedup} over {summary.best.baseline}", flush=True)
+                _say(f"  {summary.best.candidate}: {summary.speedup} over {summary.best.baseline}")
+
+
+def _say(line: str) -> None:
+    print(printable_in_line(line), flush=True)
