@@ -35,6 +35,9 @@ def store_url(text: str | None = None) -> URL:
     chosen = text or os.environ.get(STORE_VARIABLE) or default_path()
     if "://" not in chosen:
         return sqlite_url(chosen)
+    if chosen.count("@") > 1:
+        # Which of them ends the password nobody can tell, and what comes after it is shown.
+        raise InvalidInputError("the URL of the store has more than one @: write one in a password or name as %40")
     try:
         url = make_url(chosen)
     except (ArgumentError, ValueError) as error:

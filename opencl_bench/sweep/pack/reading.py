@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 )
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
 from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 
 class Pack:
@@ -31,7 +33,16 @@ class Pack:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._packed = _read_plan(folder / PLAN_FILE)
+        self._packed = _read_plan(self.path_of(PLAN_FILE))
+
+    def path_of(self, name: str) -> Path:
+        """The path of a file of the pack. Raises InvalidInputError where it is a link, or lies in a linked folder."""
+        path = self.folder
+        for part in Path(name).parts:
+            path /= part
+            if path.is_symlink():
+                raise InvalidInputError(f"{path} is a link; a pack holds files and folders only")
+        return path
 
     @property
     def plan(self) -> PackPlan:
@@ -41,7 +52,7 @@ class Pack:
     def code(self, code_hash: str) -> Code:
         """The code of this hash. Raises InvalidInputError where its file is missing or changed."""
         entry = self._packed.codes[code_hash]
-        path = self.folder / code_file(code_hash, entry.form)
+        path = self.path_of(code_file(code_hash, entry.form))
         try:
             contents = path.read_bytes()
             content = contents if entry.form == "spirv" else contents.decode()
@@ -53,10 +64,19 @@ class Pack:
         return code
 
     def benchmark(self, sweep: PackedSweep) -> str:
-        """A sweep's benchmark as `find_benchmark` takes it."""
+        """A sweep's benchmark as `find_benchmark` takes it. Raises InvalidInputError as `path_of` does."""
         return (
-            str(self.folder.resolve() / sweep.benchmark) if sweep.benchmark.endswith(".toml") else sweep.benchmark
+            str(self.path_of(sweep.benchmark).resolve()) if sweep.benchmark.endswith(".toml") else sweep.benchmark
         )
+
+    def check_kernel_file(self, benchmark: Benchmark) -> None:
+        """Raise InvalidInputError where a benchmark of the pack has its kernel elsewhere."""
+        if benchmark.source_file is None:
+            return
+        folder, file = self.folder.resolve(), Path(os.path.normpath(benchmark.source_file))
+        if not file.is_relative_to(folder):
+            raise InvalidInputError(f"the kernel of {benchmark.name}, {file}, is not in the pack")
+        self.path_of(str(file.relative_to(folder)))
 
 
 class PackedCodes:

@@ -116,6 +116,8 @@ def _run_sweep(
     machine = {**target.machine(), "kept_bytes": request.kept_bytes}
     benchmark = pack.benchmark(sweep)
     found = find_benchmark(benchmark)
+    if benchmark.endswith(".toml"):
+        pack.check_kernel_file(found)
     content_hash = found.content_hash(sweep.preset)
     if sweep.content_hash not in ("", content_hash):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")

@@ -65,6 +65,8 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         ("mysql://me:hidden@server/results", "SQLite or PostgreSQL, not in 'mysql'"),
         ("postgresql+psycopg2://me:hidden@server/results", "not in 'postgresql+psycopg2'"),
         ("postgresql://me:hidden@server:port/results", "can't be read"),
+        ("postgresql://me:hi@hidden@server/results", "more than one @: write one in a password or name as %40"),
+        ("postgresql://me:a@:hidden/b@server/results", "more than one @"),
         ("://", "can't be read"),
         ("sqlite://", "sqlite:/// and the path of a file"),
         ("sqlite:///:memory:", "sqlite:/// and the path of a file"),

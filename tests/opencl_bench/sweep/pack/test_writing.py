@@ -17,6 +17,7 @@ from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_js
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
 from coarsen.opencl_bench.sweep.pack.writing import write_pack
 from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.sweep.pack.small_pack import make_pack, request
 
@@ -164,3 +165,28 @@ def test_changed_code_is_not_run(small_pack: Path, tmp_path: Path) -> None:
     pack = Pack(changed)
     with pytest.raises(InvalidInputError, match="is not what the pack was made with"):
         PackedCodes(pack, pack.plan.sweeps[0]).compiled(Candidate((64,)))
+
+
+def test_links_in_a_pack_are_not_followed(small_pack: Path, tmp_path: Path) -> None:
+    linked = Path(shutil.copytree(small_pack, tmp_path / "linked"))
+    code = next((linked / "code").iterdir())
+    code.rename(tmp_path / "elsewhere.cl")
+    code.symlink_to(tmp_path / "elsewhere.cl")
+    with pytest.raises(InvalidInputError, match="is a link; a pack holds files and folders only"):
+        Pack(linked).code(code.stem)
+    (linked / "plan.json").rename(tmp_path / "plan.json")
+    (linked / "plan.json").symlink_to(tmp_path / "plan.json")
+    with pytest.raises(InvalidInputError, match="plan.json is a link"):
+        Pack(linked)
+
+
+def test_a_kernel_outside_of_the_pack_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "scale.cl").write_text(SCALE)
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    pack = Pack(tmp_path / "pack")
+    packed = tmp_path / "pack" / "benchmarks" / "0" / "scale.toml"
+    pack.check_kernel_file(find_benchmark(packed.resolve()))
+    packed.write_text(SCALE_FILE.replace("scale.cl", "../../../scale.cl"))
+    with pytest.raises(InvalidInputError, match="the kernel of scale, .*, is not in the pack"):
+        pack.check_kernel_file(find_benchmark(packed.resolve()))
