@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
@@ -34,11 +35,24 @@ def _replace(data: bytes, target: Path) -> None:
     try:
         with unfinished.open("xb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or a power failure could leave the name with nothing in it
         if target.exists():
             unfinished.chmod(target.stat().st_mode)
         unfinished.replace(target)
+        _sync_folder(target.parent)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the folder's entries on the disk. Not all file systems can; the file itself is there by now."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def read_file(path: Path) -> bytes:

@@ -36,7 +36,7 @@ class Pack:
         self._packed = _read_plan(self.path_of(PLAN_FILE))
 
     def path_of(self, name: str) -> Path:
-        """The path of a file of the pack. Raises InvalidInputError where it is a link, or lies in a linked folder."""
+        """The path of a file of the pack. Raises InvalidInputError where a part of it is a link."""
         path = self.folder
         for part in Path(name).parts:
             path /= part
@@ -65,9 +65,8 @@ class Pack:
 
     def benchmark(self, sweep: PackedSweep) -> str:
         """A sweep's benchmark as `find_benchmark` takes it. Raises InvalidInputError as `path_of` does."""
-        return (
-            str(self.path_of(sweep.benchmark).resolve()) if sweep.benchmark.endswith(".toml") else sweep.benchmark
-        )
+        name = sweep.benchmark
+        return str(self.path_of(name).resolve()) if name.endswith(".toml") else name
 
     def check_kernel_file(self, benchmark: Benchmark) -> None:
         """Raise InvalidInputError where a benchmark of the pack has its kernel elsewhere."""

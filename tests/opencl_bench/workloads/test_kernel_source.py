@@ -30,6 +30,6 @@ def test_what_the_folder_describes(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["../outside", "../outside.toml", "{}/outside.toml", "inside.toml", "..", ""])
 def test_a_path_is_no_name(folder: Path, name: str) -> None:
     path = name.format(folder.parent)
-    with pytest.raises(InvalidInputError, match="is a path and no name of a kernel|is neither in"):
+    with pytest.raises(InvalidInputError, match=r"is a path and no name of a kernel|is neither in"):
         find_measured(path, folder)
     assert known_kernel(path, folder) is None and known_kernel(path) is None
