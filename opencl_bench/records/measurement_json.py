@@ -31,6 +31,7 @@ from coarsen.variant.coarsening import DIMENSIONS
 
 # Far beyond any device, and what is computed of it stays within 64 bits.
 MOST_WORK_ITEMS = 2**32
+LONGEST_NAME = 1000  # in letters
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -115,6 +116,9 @@ def _subject(value: object) -> Subject:
         seed=fields.whole("seed"),
     )
     fields.end()
+    for name in (subject.benchmark, subject.kernel, subject.preset):
+        if len(name) > LONGEST_NAME:
+            raise InvalidInputError(f"a name of {len(name)} letters; {LONGEST_NAME} are the most")
     return subject
 
 

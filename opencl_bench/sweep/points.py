@@ -23,6 +23,9 @@ from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
 
+# A sweep measures a few in a second: more would take days.
+MOST_POINTS = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimits:
@@ -72,6 +75,7 @@ def points(benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits
     Raises:
         InvalidInputError: no such preset, a factor, dimension or stride that is none, an empty local size.
     """
+    _check_count(benchmark, preset, space)
     groups = [
         _group(benchmark, preset, local_size, definitions)
         for local_size in _local_sizes(benchmark, preset, space)
@@ -85,6 +89,19 @@ def points(benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits
         for group in groups
         for chosen in configurations
     ]
+
+
+def _check_count(benchmark: Benchmark, preset: str, space: Space) -> None:
+    """Raise InvalidInputError for a space that no sweep could get through, before it is written down."""
+    numbers = [len({*values}) for values in {**benchmark.tunables, **dict(space.definitions)}.values()]
+    dimensions = benchmark.dimensions if space.dimensions is None else space.dimensions
+    coarsenings = len(dimensions) * len(space.factors) * len(space.strides)
+    count = math.prod((*numbers, len(_local_sizes(benchmark, preset, space)), 1 + coarsenings))
+    if count > MOST_POINTS:
+        raise InvalidInputError(
+            f"{benchmark.name}: the space has up to {count} configurations, and at most {MOST_POINTS} are "
+            "measured: give fewer values of macros, local sizes, factors or strides"
+        )
 
 
 def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalSize]:

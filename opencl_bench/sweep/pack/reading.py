@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import read_file
 from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions
 from coarsen.opencl_bench.records.measurement import Invalidity, Subject
 from coarsen.opencl_bench.sweep.compiler import Compiled
@@ -54,9 +55,9 @@ class Pack:
         entry = self._packed.codes[code_hash]
         path = self.path_of(code_file(code_hash, entry.form))
         try:
-            contents = path.read_bytes()
+            contents = read_file(path)
             content = contents if entry.form == "spirv" else contents.decode()
-        except (OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise InvalidInputError(f"{path}: can't be read: {error}") from None
         code = Code(entry.form, entry.kernel, content, entry.options)
         if code.hash != code_hash:
@@ -133,9 +134,11 @@ class PackedSubjects:
 
 
 def _read_plan(path: Path) -> Packed:
+    if not path.exists():
+        raise InvalidInputError(f"{path.parent} is no pack: it has no {path.name}")
     try:
-        return plan_from_json(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise InvalidInputError(f"{path.parent} is no pack: {path.name}: {error.strerror}") from None
+        return plan_from_json(json.loads(read_file(path)))
+    except RecursionError:
+        raise InvalidInputError(f"{path} is no JSON") from None
     except ValueError:
         raise InvalidInputError(f"{path} is no JSON") from None

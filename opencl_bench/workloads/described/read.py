@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import MEBIBYTE, read_file
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Preset
 from coarsen.opencl_bench.workloads.described.arguments import read_argument
 from coarsen.opencl_bench.workloads.described.check_names import check_names
@@ -25,6 +26,8 @@ from coarsen.variant.coarsening import DIMENSIONS
 
 T = TypeVar("T")
 
+LARGEST_DESCRIPTION = MEBIBYTE
+LONGEST_NAME = 1000
 LOCAL_SIZE_PREFIX = "local_size_"
 
 
@@ -91,9 +94,7 @@ def read_description(path: Path) -> Description:
 
 def _load(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInputError(f"{path}: {error.strerror}") from None
+        return tomllib.loads(read_file(path, LARGEST_DESCRIPTION).decode())
     except UnicodeDecodeError:
         raise InvalidInputError(f"{path}: it is no text in UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -102,8 +103,8 @@ def _load(path: Path) -> Mapping[str, object]:
 
 def _kernel(top: Table) -> str:
     name = top.text("kernel")
-    if not name.isidentifier():
-        raise top.error("kernel", f"'{name}' is no name of a kernel")
+    if len(name) > LONGEST_NAME or not name.isidentifier():
+        raise top.error("kernel", f"'{name[:60]}' is no name of a kernel")
     return name
 
 

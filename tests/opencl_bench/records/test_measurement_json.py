@@ -66,6 +66,7 @@ MALFORMED = {
     "local size of four dimensions": (changed("candidate.local_size", [1, 1, 1, 1]), "not the local size"),
     "local size of none": (changed("candidate.local_size", []), "not the local size"),
     "no hash": (changed("code_hash", "c0" * 21), "has a code hash that isn't 64 hexadecimal digits"),
+    "endless name": (changed("subject.benchmark", "x" * 10**6), "a name of 1000000 letters; 1000 are the most"),
     "factor of 1": (changed("candidate.coarsenings", [[1, 0, 1]]), "normal form"),
     "local time": (changed("started_at", "2026-11-20T12:00:00"), "no time in UTC"),
     "no time": (changed("started_at", "yesterday"), "no time in UTC"),
