@@ -50,7 +50,7 @@ class Scheduler:
             raise InvalidInputError(
                 f"the scheduler {self.address} is on another machine and not encrypted: whoever reaches it can "
                 "run code on all workers. Use TLS (tls://HOST:PORT with --tls-ca-file, --tls-cert and --tls-key), "
-                "or have it listen to 127.0.0.1 alone and reach it by an SSH tunnel; --trust-network uses it as it is"
+                "or have it listen to 127.0.0.1 alone and reach it by an SSH tunnel; --trust-network uses it so"
             )
         if any((self.ca_file, self.certificate, self.key)) and not self.is_encrypted:
             raise InvalidInputError(f"--tls-ca-file, --tls-cert and --tls-key are for tls://, not {self.address}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import shlex
 import sys
 import time
@@ -24,13 +23,13 @@ from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions,
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.included_files import file_directives
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.build_options import options_of_coarsened
 from coarsen.variant.transforms import Transforms, device_kind_of
 
 PTX_ARCHITECTURE = "sm_75"
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 
 
 class CompileService:
@@ -148,7 +147,7 @@ def _include_options(benchmark: Benchmark, source: str) -> tuple[str, ...]:
 
 def has_includes(source: str) -> bool:
     """Whether OpenCL C source may include files."""
-    return _INCLUDE.search(source) is not None
+    return next(file_directives(source), None) is not None
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:

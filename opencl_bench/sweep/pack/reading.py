@@ -23,6 +23,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
 from coarsen.opencl_bench.sweep.points import Point
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.included_files import check_alone
 
 
 class Pack:
@@ -62,6 +63,8 @@ class Pack:
         code = Code(entry.form, entry.kernel, content, entry.options)
         if code.hash != code_hash:
             raise InvalidInputError(f"{path} is not what the pack was made with")
+        if isinstance(content, str) and entry.form == "opencl_c":
+            check_alone(content, str(path))
         return code
 
     def benchmark(self, sweep: PackedSweep) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +22,7 @@ from coarsen.opencl_bench.workloads.described.description import (
 from coarsen.opencl_bench.workloads.described.expressions import parse_expression
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_launches, make_workload
+from coarsen.opencl_bench.workloads.included_files import check_included_files
 from coarsen.variant.coarsening import DIMENSIONS
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ def read_benchmark(path: Path) -> Benchmark:
         InvalidInputError: a mistake in the file, in one line that names file and key.
     """
     description = read_description(path)
+    check_included_files(description.kernel_file, _include_folders(description.build_options))
     for preset in description.sizes:
         check_preset(description, preset)
     dimensions = tuple(range(len(description.global_size)))
@@ -123,6 +125,10 @@ def _build_options(top: Table) -> tuple[str, ...]:
         f"-I{top.path.parent / option[2:]}" if option.startswith("-I") and option[2:] else option
         for option in options
     )
+
+
+def _include_folders(options: Sequence[str]) -> tuple[Path, ...]:
+    return tuple(Path(option[2:]) for option in options if option.startswith("-I") and option[2:])
 
 
 def _outputs(top: Table) -> tuple[str, ...]:

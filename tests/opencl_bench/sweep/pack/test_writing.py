@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.candidate import Candidate, Code
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.pack.plan import PackedCandidate, PackedSweep
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
@@ -190,3 +190,16 @@ def test_a_kernel_outside_of_the_pack_is_not_read(tmp_path: Path) -> None:
     packed.write_text(SCALE_FILE.replace("scale.cl", "../../../scale.cl"))
     with pytest.raises(InvalidInputError, match=r"the kernel of scale, .*, is not in the pack"):
         pack.check_kernel_file(find_benchmark(packed.resolve()))
+
+
+def test_code_of_a_pack_that_reads_files_is_not_run(small_pack: Path, tmp_path: Path) -> None:
+    pack = Path(shutil.copytree(small_pack, tmp_path / "pack"))
+    plan = json.loads((pack / "plan.json").read_text())
+    replaced, entry = next(iter(plan["codes"].items()))
+    content = '#embed "/etc/passwd"\n'
+    code = Code("opencl_c", entry["kernel"], content, tuple(entry["options"]))
+    (pack / "code" / f"{code.hash}.cl").write_text(content)
+    text = (pack / "plan.json").read_text().replace(replaced, code.hash)
+    (pack / "plan.json").write_text(text)
+    with pytest.raises(InvalidInputError, match="#embed reads a file of this machine"):
+        Pack(pack).code(code.hash)

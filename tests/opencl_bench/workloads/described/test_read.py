@@ -273,3 +273,14 @@ def test_a_name_or_a_file_without_an_end(write: Write, tmp_path: Path) -> None:
     (tmp_path / "zero.toml").symlink_to("/dev/zero")
     with pytest.raises(InvalidInputError, match="it has more than 1 MiB"):
         read_benchmark(tmp_path / "zero.toml")
+
+
+@pytest.mark.parametrize("line", ['#include "/etc/passwd"', '#embed "/etc/passwd"', '#include "../secret.h"'])
+def test_a_kernel_that_reads_any_file_is_refused(write: Write, line: str) -> None:
+    path = write()
+    kernel = path.parent / "blend.cl"
+    kernel.write_text(f"{line}\n{kernel.read_text()}")
+    with pytest.raises(
+        InvalidInputError, match=r"blend\.cl: #\w+ .*; set COARSEN_TRUST_INCLUDES=1"
+    ):
+        read_benchmark(path)
