@@ -280,7 +280,5 @@ def test_a_kernel_that_reads_any_file_is_refused(write: Write, line: str) -> Non
     path = write()
     kernel = path.parent / "blend.cl"
     kernel.write_text(f"{line}\n{kernel.read_text()}")
-    with pytest.raises(
-        InvalidInputError, match=r"blend\.cl: #\w+ .*; set COARSEN_TRUST_INCLUDES=1"
-    ):
+    with pytest.raises(InvalidInputError, match=r"blend\.cl: #\w+ .*; set COARSEN_TRUST_INCLUDES=1"):
         read_benchmark(path)
