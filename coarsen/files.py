@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from coarsen.errors import InvalidInputError
+
+MEBIBYTE = 1 << 20
+LARGEST_FILE = 1024 * MEBIBYTE
+LARGEST_STREAM = 64 * MEBIBYTE
 
 
 def replace_file(data: bytes, path: Path) -> None:
@@ -34,16 +41,49 @@ def _replace(data: bytes, target: Path) -> None:
     try:
         with unfinished.open("xb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or a power failure could leave the name with nothing in it
         if target.exists():
             unfinished.chmod(target.stat().st_mode)
         unfinished.replace(target)
+        _sync_folder(target.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def read_file(path: Path) -> bytes:
-    """What is in a file. Raises InvalidInputError where it can't be read."""
+def _sync_folder(folder: Path) -> None:
+    """Have the folder's entries on the disk. Not all file systems can; the file itself is there by now."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read_file(path: Path, limit: int | None = None) -> bytes:
+    """What is in a file, or comes out of a pipe.
+
+    Args:
+        path: of the file.
+        limit: how many bytes it may have; 1 GiB if None, and 64 MiB of what has no size, such as a pipe.
+
+    Raises:
+        InvalidInputError: it can't be read, or is larger.
+    """
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return read_limited(file, path, limit)
     except OSError as error:
         raise InvalidInputError(f"{path}: can't be read: {error.strerror}") from None
+
+
+def read_limited(file: BinaryIO, path: Path, limit: int | None = None) -> bytes:
+    """The rest of an open file. Arguments and errors as for `read_file`; also raises OSError."""
+    status = os.fstat(file.fileno())
+    is_file = stat.S_ISREG(status.st_mode)
+    most = limit or (LARGEST_FILE if is_file else LARGEST_STREAM)
+    data = b"" if is_file and status.st_size > most else file.read(most + 1)
+    if len(data) > most or (is_file and status.st_size > most):
+        raise InvalidInputError(f"{path}: it has more than {most >> 20} MiB, which is no file of this kind")
+    return data

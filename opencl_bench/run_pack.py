@@ -20,6 +20,7 @@ from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.reading import Pack
 from coarsen.opencl_bench.sweep.pack.running import RunRequest, run_pack
 from coarsen.opencl_bench.sweep.pack.target import CudaTarget, OpenClTarget, Target
+from coarsen.printable import printable
 
 GIBIBYTE = 1 << 30
 BAD_INPUT = 2
@@ -41,9 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         with LineFile(options.output) as rows:
             print(f"{target}: rows go to {options.output}", flush=True)
-            run_pack(pack, target, rows, request)
+            failures = run_pack(pack, target, rows, request)
     except CoarsenError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return BAD_INPUT
     except OSError as error:
         print(f"error: {options.output}: can't be written: {error.strerror}", file=sys.stderr)
@@ -51,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here", file=sys.stderr)
         return INTERRUPTED
-    return 0
+    for failure in failures:
+        print(printable(f"error: {failure.benchmark}: {failure.problem}"), file=sys.stderr)
+    return failures[0].exit_code if failures else 0
 
 
 def _parser() -> argparse.ArgumentParser:

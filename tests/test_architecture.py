@@ -14,13 +14,14 @@ import pytest
 import coarsen
 
 ROOT = Path(__file__).parent.parent
-BASE = {"errors", "limits", "files", "codec", "lazy_names", "distribution", "processes"}
+BASE = {"errors", "limits", "files", "codec", "lazy_names", "distribution", "printable", "processes"}
 COMPILER = {"ir", "frontend", "analysis", "variant", "transform", "backend"}
 # A part may import those parts alone. Of opencl_bench each folder is a part; its own modules are the outermost.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "distribution": set(),
     "lazy_names": set(),
+    "printable": set(),
     "processes": set(),
     "limits": {"errors"},
     "files": {"errors"},

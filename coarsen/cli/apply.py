@@ -47,6 +47,7 @@ from coarsen.cli.output import Format, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
+from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.transforms import Transforms, Use
 
@@ -159,7 +160,7 @@ def _standard(coarsened: CoarsenedKernel, emit: Form) -> str:
 
 
 def _show(text: str) -> None:
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(printable(text) + "\n")
 
 
 def _show_times(observer: Observer) -> None:

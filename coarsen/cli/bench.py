@@ -6,7 +6,7 @@ import importlib.util
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,10 @@ from coarsen.cli.bench_options import (
     Synthetic,
     SyntheticSeed,
     TimeoutMultiple,
+    TlsCaFile,
+    TlsCertificate,
+    TlsKey,
+    TrustNetwork,
     checked_export,
     method_of,
 )
@@ -69,13 +73,24 @@ NAMED_WRONG_RESULTS = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Cluster:
+    """What the options say of a Dask scheduler; see `cluster_connection.Scheduler`, which needs Dask."""
+
+    address: str
+    ca_file: Path | None
+    certificate: Path | None
+    key: Path | None
+    trusts_network: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What one call of the command measures. `expected` is the number of feasible rows of each sweep."""
 
     expected: Mapping[SweepPlan, int]
     store_url: str | None
     again: AgainChoice
-    scheduler: str | None
+    cluster: Cluster | None
 
 
 def bench(
@@ -108,6 +123,10 @@ def bench(
     store: StoreUrl = None,
     again: AgainOption = AgainChoice.NOTHING,
     scheduler: Scheduler = None,
+    tls_ca_file: TlsCaFile = None,
+    tls_cert: TlsCertificate = None,
+    tls_key: TlsKey = None,
+    trust_network: TrustNetwork = False,
     output: Export = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
@@ -141,7 +160,8 @@ def bench(
         return SweepPlan(name, place, preset, seed, space, method, form.value, not no_confirmation)
 
     expected = dict(plans_of(benchmarks, places, plan_of))
-    results = _measure(Job(expected, store, again, scheduler), output_format)
+    cluster = Cluster(scheduler, tls_ca_file, tls_cert, tls_key, trust_network) if scheduler else None
+    results = _measure(Job(expected, store, again, cluster), output_format)
     _export(results, output)
     _end(results)
 
@@ -179,11 +199,13 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
     from coarsen.opencl_bench.sweep.several import sweep_all
 
     again = Again(job.again.value)
-    if job.scheduler is None:
+    if job.cluster is None:
         return sweep_all(list(job.expected), store, tally, again)
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
+    from coarsen.opencl_bench.sweep.cluster_connection import Scheduler as DaskScheduler
 
-    return sweep_on_cluster(list(job.expected), store, job.store_url, job.scheduler, tally, again)
+    scheduler = DaskScheduler(**asdict(job.cluster))
+    return sweep_on_cluster(list(job.expected), store, job.store_url, scheduler, tally, again)
 
 
 def _say_interrupted(tally: Tally, store: Store) -> None:

@@ -15,6 +15,7 @@ from rich.text import Text
 from coarsen.cli.bench_progress import Clock, Tally, duration, result_line, rows_per_minute
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.printable import printable, printable_in_line
 
 REFRESHES_PER_SECOND = 4
 
@@ -35,7 +36,7 @@ class Bar(Tally):
     def finished(self, result: SweepResult) -> None:
         """See `SweepsObserver`."""
         super().finished(result)
-        self._console.print(Text(result_line(result), style="" if not result.problem else "red"))
+        self._console.print(Text(printable(result_line(result)), style="" if not result.problem else "red"))
 
     def __rich__(self) -> Group:
         """The bar as it stands."""
@@ -45,7 +46,7 @@ class Bar(Tally):
         for _ in cells[1:]:
             line.add_column(no_wrap=True, justify="right")
         line.add_row(*cells)
-        return Group(line, Text(self.current, style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(line, Text(printable_in_line(self.current), style="dim", no_wrap=True, overflow="ellipsis"))
 
     def figures(self) -> list[Text]:
         """The columns beside the bar."""

@@ -98,9 +98,27 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Sweep on the workers of this Dask scheduler, tcp://HOST:PORT. They all use one store, in "
-        "PostgreSQL, and offer devices by the names given to --device, in small letters: "
-        "dask worker ADDRESS --resources 'pocl=1'",
+        help="Sweep on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They all use "
+        "one store, in PostgreSQL, whose password each has in its own COARSEN_STORE or PGPASSFILE, and offer "
+        "devices by the names given to --device, in small letters: "
+        "dask worker ADDRESS --host 127.0.0.1 --resources 'pocl=1'",
+    ),
+]
+TlsCaFile = Annotated[
+    Path | None,
+    typer.Option("--tls-ca-file", metavar="FILE", help="For tls://: who vouches for scheduler and workers (PEM)."),
+]
+TlsCertificate = Annotated[
+    Path | None, typer.Option("--tls-cert", metavar="FILE", help="For tls://: this machine's certificate (PEM).")
+]
+TlsKey = Annotated[
+    Path | None, typer.Option("--tls-key", metavar="FILE", help="For tls://: the key of that certificate (PEM).")
+]
+TrustNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--trust-network",
+        help="Take a tcp:// scheduler on another machine: whoever reaches its port can run code on all workers.",
     ),
 ]
 Export = Annotated[

@@ -11,6 +11,7 @@ from coarsen.cli.output import console, write_result
 from coarsen.explanation import Explanation, Marks, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import opencl_c_of
+from coarsen.printable import printable
 from coarsen.variant.coarsening import Coarsening
 
 
@@ -44,7 +45,7 @@ def _print_coloured(explanation: Explanation) -> None:
     styles = {explanation.text_of(line): _style(line.marks) for line in explanation.lines}
     terminal = console()
     for text in explanation.text_lines():
-        terminal.print(Text(text, style=styles.get(text, "")), soft_wrap=True)
+        terminal.print(Text(printable(text), style=styles.get(text, "")), soft_wrap=True)
 
 
 def _style(marks: Marks) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from coarsen.printable import printable
+
 _log = logging.getLogger("coarsen")
 
 # Shown unless -q is given, as warnings are, but not something that went wrong.
@@ -27,7 +29,7 @@ class _OneLine(logging.Formatter):
     """`coarsen: warning: message`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {record.getMessage()}"
+        return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
 
 
 @contextmanager
@@ -57,4 +59,4 @@ def note(message: str) -> None:
 
 def say(kind: str, message: str = "") -> None:
     """A line on standard error that no option silences: `coarsen: error: message`."""
-    sys.stderr.write(": ".join(part for part in ("coarsen", kind, message) if part) + "\n")
+    sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")

@@ -1,4 +1,7 @@
-"""What goes to standard output or into a file: tables, JSON, kernels."""
+"""What goes to standard output or into a file: tables, JSON, kernels.
+
+What a terminal would obey instead of showing it is escaped here: names in results and packs are other people's.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
+from coarsen.printable import printable, printable_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +64,7 @@ def print_line(text: str = "") -> None:
     """Print a line, wrapped between words where a terminal is narrower."""
     terminal = console()
     with terminal.capture() as capture:
-        terminal.print(text, soft_wrap=not sys.stdout.isatty(), markup=False)
+        terminal.print(printable(text), soft_wrap=not sys.stdout.isatty(), markup=False)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
 
 
@@ -78,7 +82,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     terminal = console()
-    cells = [list(row) for row in rows]
+    cells = [[printable_in_line(cell) for cell in row] for row in rows]
     columns = list(zip(headings, *cells, strict=True))
     for column, width in zip(columns, _widths(columns, terminal.width), strict=True):
         justify: Literal["left", "right"] = "right" if column[0] in numbers else "left"
@@ -92,7 +96,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
 
 def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Iterator[str]:
     """The lines of a table that may go to a file: plain, never wrapped. Arguments as for `print_table`."""
-    table = [list(headings), *map(list, rows)]
+    table = [list(headings), *([printable_in_line(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     to_the_right = [heading in numbers for heading in headings]
     for row in table:
@@ -157,8 +161,10 @@ def write_result(content: str | bytes, path: Path | None) -> None:
     if path is not None:
         replace_file(data, path)
         return
-    if isinstance(content, bytes) and sys.stdout.isatty():
-        raise InvalidInputError("binary output does not go to a terminal; name a file with -o")
+    if sys.stdout.isatty():
+        if isinstance(content, bytes):
+            raise InvalidInputError("binary output does not go to a terminal; name a file with -o")
+        data = printable(content).encode()
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

@@ -26,6 +26,7 @@ import os
 import re
 import shutil
 import site
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,6 +47,7 @@ _PIP_DRIVERS = (
 )
 
 
+_PRIVATE = 0o700
 _NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
 _LINKER_CACHE = Path("/etc/ld.so.cache")
 # Where container runtimes put NVIDIA's driver, whether or not the dynamic linker is told.
@@ -279,13 +281,41 @@ def _icd_contents(drivers: tuple[Driver, ...]) -> dict[str, str]:
 
 
 def _write_files(directory: Path, contents: dict[str, str]) -> None:
+    """Write the files, and remove other ICD files: a loader runs what they name.
+
+    Raises:
+        OSError: the folder can't be written to, or others can.
+    """
     directory.mkdir(parents=True, exist_ok=True)
+    for folder in (directory.parent, directory) if directory.parent == _cache_root() else (directory,):
+        _keep_to_oneself(folder)
     for name, text in contents.items():
         path = directory / name
-        if path.exists() and path.read_text() == text:
+        if _is_own_file(path) and path.read_text() == text:
             continue
         # Written beside and moved, so that no other process ever reads half a file.
         handle, unfinished = tempfile.mkstemp(dir=directory, suffix=".part")
         with os.fdopen(handle, "w") as file:
             file.write(text)
         Path(unfinished).replace(path)
+    for path in _icd_files(directory):
+        if path.name not in contents:
+            path.unlink(missing_ok=True)
+
+
+def _keep_to_oneself(folder: Path) -> None:
+    """Let nobody else write to a folder. Raises OSError where it belongs to somebody else or is a link."""
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    if stat.S_IMODE(status.st_mode) != _PRIVATE:
+        folder.chmod(_PRIVATE)
+
+
+def _is_own_file(path: Path) -> bool:
+    """Whether there is a file, not a link to one, that nobody else may write to."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022

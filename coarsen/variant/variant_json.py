@@ -10,6 +10,7 @@ so it is in rows that were stored before these were part of a variant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -19,7 +20,8 @@ from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configurat
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 
-_LARGEST_EXTENT = 2**32
+# Far beyond any device, and what is computed of it stays within 64 bits.
+MOST_WORK_ITEMS = 2**32
 
 
 def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict[str, Any]:
@@ -92,8 +94,8 @@ def _local_size(value: object) -> tuple[int, ...]:
         raise ValueError(value)
     if any(isinstance(extent, bool) or not isinstance(extent, int) for extent in value):
         raise TypeError(value)
-    if not all(0 < extent < _LARGEST_EXTENT for extent in value):
-        raise ValueError(value)
+    if not all(extent > 0 for extent in value) or math.prod(value) > MOST_WORK_ITEMS:
+        raise InvalidInputError(f"not the local size of a work-group: {shortened(value)}")
     return tuple(value)
 
 

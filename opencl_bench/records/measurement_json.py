@@ -8,17 +8,26 @@ whose key isn't that of its content.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, implied_transforms
+from coarsen.opencl_bench.records.measurement import (
+    Environment,
+    Invalidity,
+    Measurement,
+    Subject,
+    implied_transforms,
+)
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 _WHERE = "the measurement"
+LONGEST_NAME = 1000  # in letters
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
@@ -49,8 +58,15 @@ def measurement_from_json(value: object) -> Measurement:
     implied = implied_transforms(decoded(Environment, value["environment"], f"{_WHERE}'s environment"))
     decoders = {Variant: lambda variant: variant_from_json(variant, implied)}
     measurement = decoded(Measurement, content, _WHERE, decoders)
+    _check_names(measurement.subject)
     _check(measurement, str(value["key"]))
     return measurement
+
+
+def _check_names(subject: Subject) -> None:
+    for name in (subject.benchmark, subject.kernel, subject.preset):
+        if len(name) > LONGEST_NAME:
+            raise InvalidInputError(f"a name of {len(name)} letters; {LONGEST_NAME} are the most")
 
 
 def _check(measurement: Measurement, key: str) -> None:
@@ -67,6 +83,8 @@ def _check(measurement: Measurement, key: str) -> None:
         raise InvalidInputError(f"{name} has not as many times of the baseline as of its own")
     if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
         raise InvalidInputError(f"{name} has a negative time")
+    if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):
+        raise InvalidInputError(f"{name} has a code hash that isn't 64 hexadecimal digits")
     if not _is_utc(measurement.started_at):
         raise InvalidInputError(f"{name} was started at {measurement.started_at!r}, which is no time in UTC")
 

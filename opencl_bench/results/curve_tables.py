@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
+from coarsen.files import read_file
 from coarsen.models.examples import best_factor_of
 from coarsen.opencl_bench.results.curves import Curve, CurveData
 
@@ -133,15 +135,14 @@ def _best_factors(table: _Table) -> CurveData:
 def _read(path: Path) -> _Table | None:
     """The file as a table; None where its columns are those of results, whose cells may be of any length."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            columns = tuple(column.strip() for column in next(reader, []))
-            if _RESULTS_COLUMN in columns:
-                return None
-            rows = tuple(_row(path, columns, cells, reader.line_num) for cells in reader if cells)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InvalidInputError(f"{path}: can't be read: {reason}") from None
+        text = read_file(path).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(column.strip() for column in next(reader, []))
+        if _RESULTS_COLUMN in columns:
+            return None
+        rows = tuple(_row(path, columns, cells, reader.line_num) for cells in reader if cells)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInputError(f"{path}: can't be read: {error}") from None
     if not rows:
         raise InvalidInputError(f"{path}: the table has no rows")
     for column in columns:

@@ -4,9 +4,17 @@
        ▲                                                                                                 │
        └───────────────────────────────── counts rows, reads them in the end ────────────────────────────┘
 
-A worker is started with the names that plans give to its devices, in small letters:
+A worker is started with the names that plans give to its devices, in small letters. On one machine all listen to
+the loopback; on several they need TLS, since a scheduler runs whatever code it is sent, and asks nobody who he is:
 
-    dask worker tcp://HOST:PORT --resources "pocl=1"
+    dask scheduler --host 127.0.0.1
+    dask worker tcp://127.0.0.1:8786 --host 127.0.0.1 --resources "pocl=1"
+
+    dask scheduler --protocol tls --tls-ca-file CA.pem --tls-cert HERE.pem --tls-key HERE.key
+    dask worker tls://HOST:8786 --tls-ca-file CA.pem --tls-cert THERE.pem --tls-key THERE.key --resources "pocl=1"
+
+No password travels: a worker has that of the store in its own environment, as `COARSEN_STORE` or in a way that
+PostgreSQL's client library knows (`PGPASSFILE`, `PGPASSWORD`).
 
 When a worker dies, the scheduler gives its task to another one that offers the device; the rows that are in the
 store already are found there.
@@ -14,11 +22,12 @@ store already are found there.
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +38,14 @@ from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.results.store.location import STORE_VARIABLE, shown
 from coarsen.opencl_bench.results.store.location import store_url as parsed_url
+from coarsen.opencl_bench.sweep.cluster_connection import Scheduler, connected
 from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
-CONNECTING_SECONDS = 10
 SECONDS_BETWEEN_COUNTS = 0.5
 # So long may a device be without a worker (one is started again, say) before its sweeps are given up.
 SECONDS_WITHOUT_WORKER = 60.0
@@ -45,22 +55,19 @@ RETRIES = 1
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is sent: a plan as JSON, the identity of the store to write to, and where that is.
-
-    Dask writes its tasks' arguments into logs, so the URL, which may hold a password, isn't shown.
-    """
+    """What a worker is sent: a plan as JSON, the identity of the store, and its URL without password."""
 
     plan: dict[str, Any]
     identity: str
     again: str
-    url: str = field(repr=False)
+    url: str
 
 
 def sweep_on_cluster(
     plans: Sequence[SweepPlan],
     store: Store,
     store_url: str | None,
-    scheduler: str,
+    scheduler: Scheduler,
     observer: SweepsObserver,
     again: Again = Again.NOTHING,
 ) -> list[SweepResult]:
@@ -70,17 +77,17 @@ def sweep_on_cluster(
         plans: as for `sweep`; the files of users' kernels must be there on the workers too.
         store: the open store.
         store_url: how a worker opens it; None for the default.
-        scheduler: the address of the Dask scheduler.
+        scheduler: the Dask scheduler.
         observer: is told how many rows there are, and of each finished sweep.
         again: which stored rows are measured once more.
 
     Raises:
-        InvalidInputError: the scheduler can't be reached; the store has failed.
+        InvalidInputError: the scheduler can't be reached, or anybody could listen; the store has failed.
         DeviceError: no worker offers one of the devices.
     """
-    with _connected(scheduler) as client:
+    with connected(scheduler) as client:
         _check_offers(client, {_resource(plan) for plan in plans}, scheduler)
-        url = _complete_url(store_url)
+        url = shown(parsed_url(store_url))
         stored = (row for chosen in _filters(plans) for row in store.measurements(chosen))
         before = frozenset(row.key for row in stored if row.invalidity is not Invalidity.CONSTRAINTS)
         orders = [Order(plan_to_json(plan), store.identity, again.value, url) for plan in plans]
@@ -90,17 +97,6 @@ def sweep_on_cluster(
             return _Gathering(client, store, observer, before, tasks).results()
         finally:
             client.cancel(futures)
-
-
-@contextmanager
-def _connected(scheduler: str) -> Iterator[Client]:
-    try:
-        client = Client(scheduler, timeout=CONNECTING_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"the scheduler {scheduler} can't be reached: {reason}") from None
-    with client:
-        yield client
 
 
 def _submit(client: Client, plan: SweepPlan, order: Order) -> Future:
@@ -127,20 +123,16 @@ def _offers(client: Client) -> dict[str, set[str]]:
     return found
 
 
-def _check_offers(client: Client, wanted: set[str], scheduler: str) -> None:
+def _check_offers(client: Client, wanted: set[str], scheduler: Scheduler) -> None:
     offers = _offers(client)
     missing = sorted(wanted - set(offers))
     if missing:
         offered = ", ".join(sorted(offers)) or "nothing"
+        command = ["dask worker", scheduler.address, scheduler.worker_options, f"--resources '{missing[0]}=1'"]
         raise DeviceError(
-            f"no worker of {scheduler} offers the device '{missing[0]}' (they offer: {offered}); "
-            f"start one: dask worker {scheduler} --resources '{missing[0]}=1'"
+            f"no worker of {scheduler.address} offers the device '{missing[0]}' (they offer: {offered}); "
+            f"start one: {' '.join(filter(None, command))}"
         )
-
-
-def _complete_url(url: str | None) -> str:
-    """The store's URL as any process can open it, with its password."""
-    return parsed_url(url).render_as_string(hide_password=False)
 
 
 class _Gathering:
@@ -294,10 +286,29 @@ def _same_store(url: str, identity: str) -> Iterator[Store]:
     hint = "workers on other machines need a store that all reach: --store postgresql://…"
     if place.drivername == "sqlite" and not Path(str(place.database)).exists():
         raise InvalidInputError(f"the worker {here} sees no file {place.database}; {hint}")
-    with open_store(url) as store:
+    with _opened(_url_with_own_password(url), here) as store:
         if store.identity != identity:
             raise InvalidInputError(f"the worker {here} finds another store at {store.location}; {hint}")
         yield store
+
+
+def _url_with_own_password(url: str) -> str:
+    """The store's URL as this worker's own environment has it, where that is the same database."""
+    own = os.environ.get(STORE_VARIABLE, "")
+    if "://" not in own or parsed_url(own).drivername != parsed_url(url).drivername:
+        return url
+    return own if parsed_url(own).database == parsed_url(url).database else url
+
+
+def _opened(url: str, here: str) -> Store:
+    try:
+        return open_store(url)
+    except InvalidInputError as error:
+        if "password" not in str(error):
+            raise
+        raise InvalidInputError(
+            f"{error} (no password is sent to workers: set {STORE_VARIABLE} or PGPASSFILE where {here} is started)"
+        ) from None
 
 
 def plan_to_json(plan: SweepPlan) -> dict[str, Any]:

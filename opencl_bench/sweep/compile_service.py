@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import shlex
 import sys
 import time
@@ -25,6 +24,7 @@ from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.included_files import file_directives
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
 from coarsen.runtime.build_options import options_of_coarsened
@@ -32,7 +32,6 @@ from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json
 
 PTX_ARCHITECTURE = "sm_75"
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 
 
 class CompileService:
@@ -152,7 +151,7 @@ def _include_options(benchmark: Benchmark, source: str) -> tuple[str, ...]:
 
 def has_includes(source: str) -> bool:
     """Whether OpenCL C source may include files."""
-    return _INCLUDE.search(source) is not None
+    return next(file_directives(source), None) is not None
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:

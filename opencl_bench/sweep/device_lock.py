@@ -11,7 +11,9 @@ import fcntl
 import hashlib
 import logging
 import os
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("coarsen")
 
 FOLDER_VARIABLE = "COARSEN_LOCK_FOLDER"
+SILENT_SECONDS = 1.0
+_PAUSE = 0.02  # seconds
+_LONGEST_NUMBER = 20  # digits
 
 
 @contextmanager
@@ -41,21 +46,50 @@ def named_lock(*names: str) -> Iterator[None]:
         yield
         return
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        _wait_for(file)
+        file.seek(0)
+        file.truncate()
+        file.write(str(os.getpid()).encode())
+        file.flush()
         yield
 
 
-def _opened(name: str) -> IO[str] | None:
+def _wait_for(file: IO[bytes]) -> None:
+    """Get the lock; who has it is said after a second."""
+    deadline = time.monotonic() + SILENT_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        else:
+            return
+    holder = file.read(_LONGEST_NUMBER)
+    who = f"process {holder.decode()}" if holder.isdigit() else "another process"
+    _log.warning("%s measures on this device; waiting until it has ended", who)
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _opened(name: str) -> IO[bytes] | None:
     """The lock's file, in the first folder that can be written to; None where there is none."""
     problem: OSError | None = None
     for folder in _folders():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            return (folder / name).open("a")
+            return os.fdopen(_open_file(folder / name), "r+b")
         except OSError as error:
             problem = error
     _log.warning("no lock keeps other sweeps from this device meanwhile: %s", problem)
     return None
+
+
+def _open_file(path: Path) -> int:
+    """Open or make a file, and nothing else: a link that somebody left there would have another file changed."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is no file")
+    return descriptor
 
 
 def _folders() -> Iterator[Path]:

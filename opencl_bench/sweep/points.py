@@ -29,6 +29,9 @@ MOST_CHOICES = 5_000_000
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
 
+# A sweep measures a few in a second: more would take days.
+MOST_POINTS = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimits:
@@ -77,12 +80,17 @@ def points(
             points than can be tried.
     """
     variants = variant_space(benchmark, preset, space, limits, device_kind)
-    uncoarsened = list(_uncoarsened(variants))
+    originals = _uncoarsened(variants)
+    # Before anything is written down.
+    _check_count(benchmark, originals.choices)
+    uncoarsened = list(originals)
     if space.sample is not None:
         coarsened = variants.sample(space.sample, space.sample_seed, skip=lambda variant: not variant.is_coarsened)
     else:
-        _check_size(benchmark, variants)
+        if variants.choices > MOST_CHOICES:
+            _check_count(benchmark, variants.choices)
         coarsened = [variant for variant in variants if variant.is_coarsened]
+        _check_count(benchmark, len(coarsened))
     ordered = [*uncoarsened, *sorted(coarsened, key=_order(uncoarsened, space))]
     return [Point(variant, variants.violation(variant)) for variant in ordered]
 
@@ -109,16 +117,17 @@ def variant_space(
     )
 
 
-def _uncoarsened(variants: VariantSpace) -> Iterator[Variant]:
+def _uncoarsened(variants: VariantSpace) -> VariantSpace:
     kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
-    return iter(VariantSpace(tuple(kept)))
+    return VariantSpace(tuple(kept))
 
 
-def _check_size(benchmark: Benchmark, variants: VariantSpace) -> None:
-    if variants.choices > MOST_CHOICES:
+def _check_count(benchmark: Benchmark, count: int) -> None:
+    """Raise InvalidInputError for a space that no sweep could get through."""
+    if count > MOST_POINTS:
         raise InvalidInputError(
-            f"{benchmark.name}: the space has up to {variants.choices} points, more than can be tried "
-            f"({MOST_CHOICES}); have some drawn with --sample, or name fewer values"
+            f"{benchmark.name}: the space has up to {count} configurations, and at most {MOST_POINTS} are "
+            "measured: give fewer values of macros, local sizes, factors or strides, or have some drawn (--sample)"
         )
 
 

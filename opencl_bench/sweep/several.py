@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import Crew
+from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
@@ -117,11 +117,11 @@ def sweep_one(
     problem, exit_code = "", 0
     try:
         problem = sweep(plan, store, recorder, again, crew).problem
-        exit_code = _exit_code(recorder.rows) if problem else 0
+        exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
         _log.debug("%s failed", plan.benchmark, exc_info=True)
-        problem, exit_code = _problem(error)
+        problem, exit_code = problem_of(error)
     return SweepResult(
         plan,
         recorder.benchmark,
@@ -141,20 +141,3 @@ def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) ->
     selected = [point for point in feasible if not point.candidate.coarsenings]
     confirmed = 1 if feasible and plan.confirms else 0
     return len(selected) + len(feasible) + confirmed
-
-
-def _problem(error: Exception) -> tuple[str, int]:
-    """An error in one line, and its exit code."""
-    text = " ".join(str(error).split())
-    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
-        return text, error.exit_code
-    return f"this is a bug in coarsen: {type(error).__name__}: {text}", InternalError.exit_code
-
-
-def _exit_code(rows: Sequence[Measurement]) -> int:
-    """The exit code where no uncoarsened configuration runs correctly."""
-    endings = {row.invalidity for row in rows}
-    if Invalidity.CORRECTNESS in endings:
-        return VerificationError.exit_code
-    failed_there = endings & {Invalidity.RUNTIME, Invalidity.TIMEOUT}
-    return DeviceError.exit_code if failed_there else InvalidInputError.exit_code

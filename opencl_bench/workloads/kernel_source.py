@@ -21,6 +21,9 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     Raises:
         InvalidInputError: nothing is called so, or there is a mistake in its description.
     """
+    if Path(name).name != name or name.endswith(".toml"):
+        # It comes from a table or a row, which may not choose the files that are read.
+        raise InvalidInputError(f"{name[:60]!a} is a path and no name of a kernel, so it has no features")
     described = kernels / f"{name}.toml" if kernels is not None else None
     if described is not None and described.is_file():
         return find_benchmark(described)

@@ -222,3 +222,13 @@ def test_a_store_that_fails_ends_the_run(
     sweeping({"mt": [InvalidInputError("the row was not stored")], "sobel": [row("sobel", 2)]})
     outcome = run("bench", "mt", "sobel", "-d", "intel", "--store", tmp_path / "store", "-q")
     assert (outcome.code, outcome.out, outcome.error) == (2, "", "the store is gone")
+
+
+def test_a_larger_space_and_a_sample_of_it(tmp_path: Path, run: Run) -> None:
+    words = ("bench", "sgemm", *SMALL, "--local-sizes", "16x16", "--factors", "2,4", "--strides", "1")
+    larger = ("--levels", "item,group", "--at-once", 2, "--wide-accesses", "both", "--any-size", "no")
+    done = run(*words, *larger, "--sample", 2, "--store", tmp_path / "store", "-f", "json", "--no-confirmation")
+    assert done.code == 0
+    assert done.err.startswith("coarsen: note: 4 rows to measure in 1 sweep")
+    (sweep,) = json.loads(done.out)["sweeps"]
+    assert sweep["rows"] == 4

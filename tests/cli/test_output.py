@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import math
 import sys
+from pathlib import Path
 
 import pytest
 
-from coarsen.cli.output import print_json, print_line
+from coarsen.cli.messages import logging_to_stderr, note, say
+from coarsen.cli.output import aligned, print_json, print_line, print_table, write_result
 from tests.cli.test_tables import Terminal
+
+HOSTILE = "\x1b]0;owned\x07sgemm\x1b[2J"
+SHOWN = r"\x1b]0;owned\x07sgemm\x1b[2J"
 
 
 def test_json_has_null_for_numbers_that_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,3 +38,26 @@ def test_wrapped_lines_have_no_spaces_behind_them(monkeypatch: pytest.MonkeyPatc
     print_line("a sentence that is wrapped between words")
     print_line()
     assert terminal.getvalue() == "a sentence that is\nwrapped between\nwords\n\n"
+
+
+def test_escape_sequences_in_names_are_shown_and_not_obeyed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with logging_to_stderr():
+        note(HOSTILE)
+    say("error", HOSTILE)
+    assert capsys.readouterr().err == f"coarsen: note: {SHOWN}\ncoarsen: error: {SHOWN}\n"
+    assert list(aligned(["kernel"], [[f"{HOSTILE}\n"]])) == ["kernel", rf"{SHOWN}\n"]
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    print_line(HOSTILE)
+    print_table(["kernel"], [[HOSTILE]])
+    assert terminal.getvalue() == f"{SHOWN}\nkernel\n{SHOWN}\n"
+
+
+def test_a_kernel_is_written_to_a_file_as_it_is(tmp_path: Path) -> None:
+    write_result(f"// {HOSTILE}\n", tmp_path / "kernel.cl")
+    assert (tmp_path / "kernel.cl").read_text() == f"// {HOSTILE}\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +124,36 @@ def test_a_damaged_file_in_the_cache_is_mended(tmp_path: Path) -> None:
         path.write_text("")
     platforms, _, again = run_python(LIST_DEVICES, cache=tmp_path)
     assert again == directory and "Intel(R) OpenCL" in platforms
+
+
+def test_what_somebody_else_put_into_the_cache_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loader runs each library that a file of its folder names."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ours = drivers.Driver("/usr/lib/libours.so", "test")
+    folder, _ = drivers._write_vendors((ours,))
+    (folder / "99-foreign.icd").write_text("/tmp/evil.so\n")
+    linked = tmp_path / "linked"
+    linked.write_text("/usr/lib/libours.so\n")
+    (folder / "00-libours.icd").unlink()
+    (folder / "00-libours.icd").symlink_to(linked)
+    folder.chmod(0o777)
+    assert drivers._write_vendors((ours,))[0] == folder
+    assert [path.name for path in folder.iterdir()] == ["00-libours.icd"]
+    assert not (folder / "00-libours.icd").is_symlink()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [0o700, 0o700]
+
+
+def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ours = drivers.Driver("/usr/lib/libours.so", "test")
+    folder, _ = drivers._write_vendors((ours,))
+    shutil.move(folder, tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    other, temporary = drivers._write_vendors((ours,))
+    assert other != folder and temporary is not None
+    temporary.cleanup()
 
 
 def test_icd_files_that_point_nowhere_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,5 +156,5 @@ def measurements(draw: st.DrawFn) -> Measurement:
         compile_seconds=draw(SECONDS),
         measure_seconds=draw(SECONDS),
         timed_seconds=draw(SECONDS),
-        code_hash=draw(TEXTS),
+        code_hash=draw(st.just("") | st.from_regex("[0-9a-f]{64}", fullmatch=True)),
     )

@@ -41,13 +41,13 @@ _LONG_NAMES = {
     "intptr_t": "long",
     "uintptr_t": "ulong",
 }
-_OPAQUE = re.compile(r"(?:image\w+|sampler|event|queue|reserve_id|clk_event|ndrange)_t|atomic_\w+|void")
+_OPAQUE = re.compile(r"(?:image\w+|sampler|event|queue|reserve_id|clk_event|ndrange)_t|atomic_\w+|void", re.ASCII)
 
 
 def declared_type(argument: Argument, structures: Mapping[str, StructType]) -> CType:
     """The type that the source gave an argument; what LLVM's type allows where nothing was recorded."""
     if isinstance(argument.type, TargetType):
-        return Opaque(argument.type_name.strip("'\"") or str(from_llvm(argument.type)))
+        return from_llvm(argument.type)  # says it all; what is recorded may be any text
     if isinstance(argument.type, PointerType) and (record := by_value_type(argument, structures)) is not None:
         return from_llvm(record)
     named = _by_names((argument.type_name, argument.base_type_name), structures)

@@ -94,9 +94,7 @@ def _argument(translator: Translator, argument: Argument) -> str:
 
 
 def _access(argument: Argument) -> str:
-    """How a kernel uses an image, as the source said or as LLVM's type does."""
-    if argument.access in ("read_only", "write_only", "read_write"):
-        return f"{argument.access} "
+    """How a kernel uses an image, as LLVM's type says."""
     match = re.search(r'"spirv\.Image".* ([012])\)$', str(argument.type))
     return f"{('read_only', 'write_only', 'read_write')[int(match[1])]} " if match else ""
 

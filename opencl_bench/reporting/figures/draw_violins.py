@@ -10,7 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath
 
 from coarsen.opencl_bench.reporting.figures.axes import mark_one, speedup_axis
 from coarsen.opencl_bench.reporting.figures.findings import violins_finding
@@ -181,6 +184,13 @@ def _legend(any_failed: bool) -> list[Line2D]:
         *(legend_entry(name, linestyle="none", **look) for name, look in _MARKS),
     ]
     if any_failed:
-        look = {"marker": r"$\times3$", "markersize": 9, "markeredgewidth": 0, "color": "black"}
+        look = {"marker": _times_three(), "markersize": 9, "markeredgewidth": 0, "color": "black"}
         entries.append(legend_entry("failed configurations", linestyle="none", **look))
     return entries
+
+
+def _times_three() -> Path:
+    """The sign ×3 as a marker's outline, around its middle."""
+    outline = TextPath((0, 0), "×3", size=10, prop=FontProperties(family="DejaVu Sans"))
+    box = outline.get_extents()
+    return Path(outline.vertices - (box.p0 + box.p1) / 2, outline.codes)

@@ -38,6 +38,8 @@ _SETTINGS = {
     "lines.markersize": 3.6,
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
+    # A name may hold a dollar sign: nothing is set as a formula.
+    "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "coarsen",
     # Hinted letters are wider on a screen than in print, so that lines would run over the edge.

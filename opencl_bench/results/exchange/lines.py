@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import read_file, read_limited
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 
@@ -24,11 +25,7 @@ def read_lines(path: Path) -> list[Measurement]:
     Raises:
         InvalidInputError: the file can't be read, or a line is no measurement; the message says which.
     """
-    try:
-        contents = path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"{path}: can't be read: {error.strerror}") from None
-    return list(_rows(contents, path).values())
+    return list(_rows(read_file(path), path).values())
 
 
 class LineFile:
@@ -86,7 +83,7 @@ class LineFile:
 
     def _read(self, path: Path) -> dict[str, Measurement]:
         self._file.seek(0)
-        contents = self._file.read()
+        contents = read_limited(self._file, path)
         rows = _rows(contents, path)
         whole = contents.rfind(b"\n") + 1
         if whole < len(contents):

@@ -15,7 +15,7 @@ invalidity "correct" and the texts and lists among measurements of the version 1
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = ["VERSION", "check", "read_t4", "t4_document", "write_t4"]
 
 VERSION = "1.0.0"
 EXTENSION = "coarsen"
+ROUNDING = 1e-6  # relative, and in milliseconds where a time is 0
 NANOSECONDS, SECONDS = 1e-6, 1e3  # in milliseconds
 
 
@@ -150,4 +151,32 @@ def _measurement(result: dict[str, Any], where: str) -> Measurement:
         raise InvalidInputError(
             f"{where} is {result['invalidity']} by T4 and {measurement.invalidity} by its field '{EXTENSION}'"
         )
+    _check_same(result, _result(measurement), where)
     return measurement
+
+
+def _check_same(given: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
+    """Raise InvalidInputError where what other programs read is not what the measurement says.
+
+    Fields may be missing, and there may be others.
+    """
+    for name in expected.keys() & given.keys() - {EXTENSION}:
+        if name == "times":
+            _check_same(given[name], expected[name], f"{where}: times")
+        elif name == "measurements":
+            _check_same(_by_name(given[name]), _by_name(expected[name]), f"{where}: measurements")
+        elif not _are_close(given[name], expected[name]):
+            raise InvalidInputError(f"{where}: '{name}' disagrees with the field '{EXTENSION}'")
+
+
+def _by_name(values: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {str(value.get("name")): value.get("value") for value in values}
+
+
+def _are_close(one: object, other: object) -> bool:
+    """Whether two JSON values are the same, but for how numbers were rounded when they were written."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_are_close, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= max(ROUNDING, ROUNDING * abs(other))
+    return one == other

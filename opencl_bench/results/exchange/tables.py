@@ -3,6 +3,10 @@
 The columns are named as the fields of `Measurement` and of its subject, environment and candidate; `method_…` are
 the method's, `baseline_…` the baseline's, null where there is none. Parquet has lists and maps where the fields
 do; CSV has them as JSON text, and empty cells for nulls. Nothing is lost in either.
+
+A CSV file has a last column more, `rows_in_file`: the number of rows, the same in each of them, which shows
+whether a file was cut off between two rows. In such a file a text that a spreadsheet would compute (`=1+1`)
+follows an apostrophe, as does one that begins with an apostrophe. Files without the column are read as they are.
 """
 
 from __future__ import annotations
@@ -60,6 +64,10 @@ PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
 )
 CANDIDATES = MappingProxyType({"candidate": "", "baseline": "baseline_"})
 NULLABLE = ("baseline",)
+ROW_COUNT = "rows_in_file"
+APOSTROPHE = "'"
+# What makes a spreadsheet compute a cell, and the apostrophe, which keeps it from that.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", APOSTROPHE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,30 +201,60 @@ def _json_value(value: Any, column: Column) -> Any:  # noqa: ANN401
 def _to_csv(rows: list[Row]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)  # ends lines as RFC 4180 says, and so quotes both characters of a line's end
-    writer.writerow(SCHEMA.names)
-    writer.writerows([_cell(row[column.name], column) for column in COLUMNS] for row in rows)
+    count = [str(len(rows))] if rows else []  # a header with the column and no row was cut off
+    writer.writerow([*SCHEMA.names, *([ROW_COUNT] if rows else [])])
+    writer.writerows([*(_cell(row[column.name], column) for column in COLUMNS), *count] for row in rows)
     return text.getvalue().encode()
 
 
 def _cell(value: object, column: Column) -> str:
     if value is None:
         return ""
-    return str(value) if column.type == TEXT else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if column.type != TEXT:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = str(value)
+    return APOSTROPHE + text if text.startswith(FORMULA_STARTS) else text
 
 
 def _from_csv(data: bytes) -> list[Row]:
     try:
-        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        text = data.decode("utf-8-sig")
         with _cells_of_any_length():
-            reader = csv.DictReader(text, strict=True)
+            reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
             _check_columns(reader.fieldnames or ())
+            counted = ROW_COUNT in (reader.fieldnames or ())
             lines = list(reader)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InvalidInputError(f"not a CSV table of measurements: {error}") from None
-    return [
-        {column.name: _value(cells.get(column.name, _default(column)), column, number) for column in COLUMNS}
+    rows = [
+        {column.name: _value(_text(cells, column, number), column, number, counted) for column in COLUMNS}
         for number, cells in enumerate(lines, 1)
     ]
+    _check_whole(text, lines, counted)
+    return rows
+
+
+def _text(cells: Mapping[str | None, Any], column: Column, number: int) -> str:
+    """A cell's text, empty where the table is too old for the column. Cells beyond the header's are under None."""
+    if None in cells:
+        raise InvalidInputError(f"row {number} has more cells than the first line has columns")
+    text = cells.get(column.name, _default(column))
+    if text is None:
+        raise InvalidInputError(f"row {number} ends before the column '{column.name}'")
+    return str(text)
+
+
+def _check_whole(text: str, lines: list[dict[str | Any, str | Any]], counted: bool) -> None:
+    """Raises InvalidInputError where a part of the file is missing."""
+    if not text.endswith(("\n", "\r")):
+        raise InvalidInputError(f"the last line, row {len(lines)}, has no end: the file was cut off")
+    counts = {line[ROW_COUNT] for line in lines} if counted else {str(len(lines))}
+    if counts != {str(len(lines))}:
+        said = " or ".join(sorted(str(count)[:20] for count in counts)) or "more"
+        raise InvalidInputError(
+            f"there are {len(lines)} rows, and by the column '{ROW_COUNT}' there were {said}: the file was cut "
+            "off, or rows were taken out or added (without that column, it is read as it is)"
+        )
 
 
 def _default(column: Column) -> str | None:
@@ -234,11 +272,9 @@ def _cells_of_any_length() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _value(cell: str | None, column: Column, number: int) -> Any:  # noqa: ANN401
-    if cell is None:
-        raise InvalidInputError(f"row {number} ends before the column '{column.name}'")
+def _value(cell: str, column: Column, number: int, counted: bool) -> Any:  # noqa: ANN401
     if column.type == TEXT:
-        return cell
+        return cell.removeprefix(APOSTROPHE) if counted else cell
     if not cell and (column.part in NULLABLE or column.source in ADDED_LATER):
         return None
     try:

@@ -32,10 +32,13 @@ from coarsen.opencl_bench.results.store.schema import store as store_table
 
 # Rows that are read, or written in one transaction, at a time.
 BATCH = 500
+SQLITE_HEADER = b"SQLite format 3\0"
 
 
 def open_store(url: str | None = None) -> Store:
     """Open a store; it is created, or brought to this program's version of the schema, if need be.
+
+    An SQLite file that can't be written to is opened for reading alone.
 
     Args:
         url: the path of an SQLite file, `sqlite:///PATH` or `postgresql://…`. None: what the environment variable
@@ -46,6 +49,8 @@ def open_store(url: str | None = None) -> Store:
             program; psycopg is missing. The message is one line without any password.
     """
     place = store_url(url)
+    if place.drivername == SQLITE:
+        _check_header(Path(str(place.database)))
     engine, guard = engine_of(place), guard_of(place)
     try:
         with guard():
@@ -75,6 +80,17 @@ def _check_is_there(file: Path) -> None:
         raise InvalidInputError(f"there is no store at {file}; 'coarsen bench' makes one")
     if file.is_file() and not file.stat().st_size:
         raise InvalidInputError(f"there is no store at {file}: the file is empty")
+
+
+def _check_header(file: Path) -> None:
+    """Raise InvalidInputError for a file that is neither empty nor a database: SQLite overwrites short ones."""
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(len(SQLITE_HEADER))
+    except OSError:  # there is none, or SQLite says why it can't be opened
+        return
+    if start and start != SQLITE_HEADER:
+        raise InvalidInputError(f"the store {file}: file is not a database")
 
 
 class Store:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import QueuePool
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import one_line
@@ -17,19 +21,20 @@ from coarsen.opencl_bench.results.store.rows import json_value
 PATIENCE = 60  # seconds to wait for another process that writes to an SQLite file
 CONNECT_TIMEOUT = 10  # seconds
 
-WRITING = "coarsen_writing"
+WRITING, READ_ONLY = "coarsen_writing", "coarsen_read_only"
 
 Guard = Callable[[], AbstractContextManager[None]]
 
 
 def engine_of(url: URL) -> Engine:
-    """An engine for the database; connects to nothing yet.
+    """An engine for the database; connects to nothing yet. An SQLite file that can't be written to is only read.
 
     Raises:
-        InvalidInputError: PostgreSQL's client library is missing.
+        InvalidInputError: PostgreSQL's client library is missing; an SQLite file can't be written to, and has
+            changes beside it that nobody could take over.
     """
     if url.drivername == SQLITE:
-        engine = create_engine(url, connect_args={"timeout": PATIENCE}, json_deserializer=json_value)
+        engine = _reader(Path(str(url.database))) if is_read_only(url) else _sqlite_engine(url)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -40,6 +45,38 @@ def engine_of(url: URL) -> Engine:
         raise InvalidInputError(
             "a store in PostgreSQL needs psycopg: pip install 'coarsen[postgresql]'"
         ) from error
+
+
+def is_read_only(url: URL) -> bool:
+    """Whether a store is an SQLite file that is there and can't be written to, or lies in such a folder.
+
+    SQLite makes files beside the database, even to read it.
+    """
+    if url.drivername != SQLITE:
+        return False
+    file = Path(str(url.database))
+    return file.is_file() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    return create_engine(url, connect_args={"timeout": PATIENCE}, json_deserializer=json_value)
+
+
+def _reader(file: Path) -> Engine:
+    """An engine that makes no files beside the database, as SQLite otherwise does."""
+    unfinished = file.with_name(f"{file.name}-wal")
+    if unfinished.exists() and unfinished.stat().st_size:
+        raise InvalidInputError(
+            f"the store {file} can't be written to, and its newest rows are still in {unfinished.name}: "
+            "copy both to where they can be written to"
+        )
+    name = f"file:{quote(str(file))}?mode=ro&immutable=1"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(name, uri=True, check_same_thread=False)
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, json_deserializer=json_value)
+    return engine.execution_options(**{READ_ONLY: True})
 
 
 def writing(engine: Engine) -> Engine:

@@ -33,8 +33,13 @@ def store_url(text: str | None = None) -> URL:
         InvalidInputError: no URL, or one of a database that isn't supported.
     """
     chosen = text or os.environ.get(STORE_VARIABLE) or default_path()
+    if not _is_text(chosen):
+        raise InvalidInputError(f"the store {chosen[:60]!a} has a name that is no text in UTF-8")
     if "://" not in chosen:
         return sqlite_url(chosen)
+    if chosen.count("@") > 1:
+        # Which of them ends the password nobody can tell, and what comes after it is shown.
+        raise InvalidInputError("the URL of the store has more than one @: write one in a password or name as %40")
     try:
         url = make_url(chosen)
     except (ArgumentError, ValueError) as error:
@@ -46,6 +51,11 @@ def store_url(text: str | None = None) -> URL:
     if not url.database or url.database == ":memory:" or url.host or url.query:
         raise InvalidInputError("the URL of an SQLite store must be sqlite:/// and the path of a file")
     return sqlite_url(url.database)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written in UTF-8; bytes of another encoding come as halves of surrogate pairs."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def sqlite_url(path: str) -> URL:

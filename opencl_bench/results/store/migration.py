@@ -19,7 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, func, inspect, select
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.store.engine import PATIENCE, writing
+from coarsen.opencl_bench.results.store.engine import PATIENCE, READ_ONLY, writing
 from coarsen.opencl_bench.results.store.location import SQLITE
 
 POSTGRESQL = "postgresql"
@@ -36,8 +36,14 @@ def migrate(engine: Engine, target: str = "head") -> None:
     """
     config = configuration()
     with engine.connect() as connection:
-        if _checked_version(connection) == _known_versions()[0]:
+        version = _checked_version(connection)
+        if version == _known_versions()[0]:
             return
+    if engine.get_execution_options().get(READ_ONLY):
+        raise InvalidInputError(
+            f"its schema has {f'version {version}' if version else 'no version'} and must be brought to "
+            f"{_known_versions()[0]}, but it can't be written to: copy it to where it can"
+        )
     if engine.dialect.name == SQLITE:
         _write_ahead(engine)
     with writing(engine).begin() as connection:

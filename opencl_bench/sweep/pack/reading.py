@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import Future
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import read_file
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Subject
 from coarsen.opencl_bench.sweep.compiler import Compiled
@@ -20,6 +22,8 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 )
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
 from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.included_files import check_alone
 from coarsen.variant.variant import Definitions, Variant
 
 
@@ -32,7 +36,16 @@ class Pack:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._packed = _read_plan(folder / PLAN_FILE)
+        self._packed = _read_plan(self.path_of(PLAN_FILE))
+
+    def path_of(self, name: str) -> Path:
+        """The path of a file of the pack. Raises InvalidInputError where a part of it is a link."""
+        path = self.folder
+        for part in Path(name).parts:
+            path /= part
+            if path.is_symlink():
+                raise InvalidInputError(f"{path} is a link; a pack holds files and folders only")
+        return path
 
     @property
     def plan(self) -> PackPlan:
@@ -42,22 +55,32 @@ class Pack:
     def code(self, code_hash: str) -> Code:
         """The code of this hash. Raises InvalidInputError where its file is missing or changed."""
         entry = self._packed.codes[code_hash]
-        path = self.folder / code_file(code_hash, entry.form)
+        path = self.path_of(code_file(code_hash, entry.form))
         try:
-            contents = path.read_bytes()
+            contents = read_file(path)
             content = contents if entry.form == "spirv" else contents.decode()
-        except (OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise InvalidInputError(f"{path}: can't be read: {error}") from None
         code = Code(entry.form, entry.kernel, content, entry.options, entry.added_arguments)
         if code.hash != code_hash:
             raise InvalidInputError(f"{path} is not what the pack was made with")
+        if isinstance(content, str) and entry.form == "opencl_c":
+            check_alone(content, str(path))
         return code
 
     def benchmark(self, sweep: PackedSweep) -> str:
-        """A sweep's benchmark as `find_benchmark` takes it."""
-        return (
-            str(self.folder.resolve() / sweep.benchmark) if sweep.benchmark.endswith(".toml") else sweep.benchmark
-        )
+        """A sweep's benchmark as `find_benchmark` takes it. Raises InvalidInputError as `path_of` does."""
+        name = sweep.benchmark
+        return str(self.path_of(name).resolve()) if name.endswith(".toml") else name
+
+    def check_kernel_file(self, benchmark: Benchmark) -> None:
+        """Raise InvalidInputError where a benchmark of the pack has its kernel elsewhere."""
+        if benchmark.source_file is None:
+            return
+        folder, file = self.folder.resolve(), Path(os.path.normpath(benchmark.source_file))
+        if not file.is_relative_to(folder):
+            raise InvalidInputError(f"the kernel of {benchmark.name}, {file}, is not in the pack")
+        self.path_of(str(file.relative_to(folder)))
 
 
 class PackedCodes:
@@ -113,9 +136,11 @@ class PackedSubjects:
 
 
 def _read_plan(path: Path) -> Packed:
+    if not path.exists():
+        raise InvalidInputError(f"{path.parent} is no pack: it has no {path.name}")
     try:
-        return plan_from_json(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise InvalidInputError(f"{path.parent} is no pack: {path.name}: {error.strerror}") from None
+        return plan_from_json(json.loads(read_file(path)))
+    except RecursionError:
+        raise InvalidInputError(f"{path} is no JSON") from None
     except ValueError:
         raise InvalidInputError(f"{path} is no JSON") from None

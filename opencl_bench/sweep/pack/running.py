@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.session import KEPT_BYTES
 from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.results.summaries import summaries
+from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
@@ -21,6 +22,7 @@ from coarsen.opencl_bench.sweep.pack.target import Target
 from coarsen.opencl_bench.sweep.points import Point, variant_space
 from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.printable import printable_in_line
 
 SECONDS_PER_MINUTE = 60.0
 
@@ -46,7 +48,16 @@ class _TimeIsUpError(Exception):
     """A benchmark's share of the time is used up."""
 
 
-def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) -> None:
+@dataclass(frozen=True, slots=True)
+class FailedSweep:
+    """A benchmark that came to nothing: why, in one line, and the exit code that says so."""
+
+    benchmark: str
+    problem: str
+    exit_code: int
+
+
+def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) -> list[FailedSweep]:
     """Measure what the pack has for this device, and print how it goes.
 
     Args:
@@ -55,19 +66,25 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
         rows: where the rows go.
         request: what to leave out.
 
+    Returns:
+        the benchmarks that failed; not those whose time was up.
+
     Raises:
         InvalidInputError: the pack is damaged, has nothing that was asked for, or another version made it.
     """
     _check_version(pack)
     sweeps = _chosen(pack, target, request)
     start = time.monotonic()
+    failures = []
     for number, sweep in enumerate(sweeps):
         share = None
         if request.minutes is not None:
             left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
             share = left / (len(sweeps) - number)
         deadline = None if share is None else time.monotonic() + share
-        _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline))
+        failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline))
+        failures += [failure] if failure else []
+    return failures
 
 
 def _check_version(pack: Pack) -> None:
@@ -94,11 +111,13 @@ def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep
 
 def _run_sweep(
     pack: Pack, sweep: PackedSweep, target: Target, rows: LineFile, request: RunRequest, reporter: _Reporter
-) -> None:
+) -> FailedSweep | None:
     method = request.method(sweep.method)
     machine = {**target.machine(), "kept_bytes": request.kept_bytes}
     benchmark = pack.benchmark(sweep)
     found = find_benchmark(benchmark)
+    if benchmark.endswith(".toml"):
+        pack.check_kernel_file(found)
     content_hash = found.content_hash(sweep.preset)
     if sweep.content_hash not in ("", content_hash):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
@@ -119,17 +138,18 @@ def _run_sweep(
             observer=reporter,
             confirms=request.confirms,
         )
+        exit_code = 0
         try:
             problem = RowSweep(surroundings).run([codes.with_limits_of_pack(point) for point in packed])
+            exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"
-        except DeviceError as error:
-            problem = str(error)
         except (OSError, InvalidInputError):  # no more rows can be kept, or the pack is damaged
             raise
         except Exception as error:  # a bug, too, must not end the other sweeps
-            problem = f"this is a bug in coarsen: {type(error).__name__}: {' '.join(str(error).split())}"
+            problem, exit_code = problem_of(error)
     reporter.finish(sweep.name, problem)
+    return FailedSweep(sweep.name, problem, exit_code) if exit_code else None
 
 
 class _Reporter(SweepObserver):
@@ -139,23 +159,27 @@ class _Reporter(SweepObserver):
         self._deadline = deadline
         self._start = time.monotonic()
         self._measured = 0
-        self._rows: list[Measurement] = []
+        self.rows: list[Measurement] = []
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """See `SweepObserver`. Raises _TimeIsUpError."""
-        self._rows.append(measurement)
+        self.rows.append(measurement)
         self._measured += measured
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise _TimeIsUpError
 
     def finish(self, name: str, problem: str) -> None:
         """Print what came of the benchmark."""
-        counts = Counter(row.invalidity.value for row in self._rows)
+        counts = Counter(row.invalidity.value for row in self.rows)
         endings = ", ".join(f"{count} {ending}" for ending, count in counts.items())
         seconds = time.monotonic() - self._start
-        print(f"{name}: {endings or 'no rows'}; {self._measured} measured in {seconds:.0f} s", flush=True)
+        _say(f"{name}: {endings or 'no rows'}; {self._measured} measured in {seconds:.0f} s")
         if problem:
-            print(f"  {problem}", flush=True)
-        for summary in summaries(self._rows):
+            _say(f"  {problem}")
+        for summary in summaries(self.rows):
             if summary.best is not None:
-                print(f"  {summary.best.candidate}: {summary.speedup} over {summary.best.baseline}", flush=True)
+                _say(f"  {summary.best.candidate}: {summary.speedup} over {summary.best.baseline}")
+
+
+def _say(line: str) -> None:
+    print(printable_in_line(line), flush=True)

@@ -44,10 +44,24 @@ class Distribution:
     def fill(
         self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
     ) -> Array:
-        """An array of so many elements. Raises InvalidInputError as `numbers` does."""
+        """An array of so many elements. Raises InvalidInputError as `numbers` and `check_count` do."""
+        self.check_count(kind, elements)
         maker, _ = _MAKERS[self.name]
-        filled = maker(generator, kind, elements, self.numbers(values, kind))
-        return filled.astype(kind.scalar, copy=False).reshape(kind.shape(elements))
+        numbers = self.numbers(values, kind)
+        with np.errstate(over="ignore"):  # it is said below
+            filled = maker(generator, kind, elements, numbers).astype(kind.scalar, copy=False)
+        if self.name in ("uniform", "normal") and not np.isfinite(filled).all():
+            raise self._beyond(kind)
+        return filled.reshape(kind.shape(elements))
+
+    def check_count(self, kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where counting up to so many elements leaves the type's range."""
+        largest = _total(kind, elements) - 1
+        if self.name in ("arange", "permutation") and not kind.can_hold(largest):
+            raise InvalidInputError(f"'{self.text}' counts to {largest}, which is beyond what {kind.name} holds")
+
+    def _beyond(self, kind: ElementType) -> InvalidInputError:
+        return InvalidInputError(f"'{self.text}' goes beyond what {kind.name} holds")
 
     def _check(self, numbers: tuple[Number, ...], kind: ElementType) -> None:
         if self.name in ("uniform", "normal") and kind.is_integer:
@@ -59,9 +73,11 @@ class Distribution:
         if self.name == "normal" and numbers[1] < 0:
             raise InvalidInputError(f"'{self.text}' has a deviation below 0")
         largest = (numbers[0], numbers[1] - 1) if self.name == "integers" else numbers
-        drawn_as = kind if kind.is_integer or self.name != "integers" else element_type("long")
-        if not all(drawn_as.can_hold(number) for number in largest):
-            raise InvalidInputError(f"'{self.text}' goes beyond what {kind.name} holds")
+        types = [kind, *([element_type("long")] if self.name == "integers" and not kind.is_integer else [])]
+        if not all(each.can_hold(number) for number in largest for each in types):
+            raise self._beyond(kind)
+        if self.name == "uniform" and not kind.can_hold(math.ceil(numbers[1]) - math.floor(numbers[0])):
+            raise self._beyond(kind)
 
 
 def parse_distribution(text: str) -> Distribution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,11 +59,12 @@ class ElementType:
         return (elements,) if self.components == 1 else (elements, self.stored_components)
 
     def can_hold(self, number: float) -> bool:
-        """Whether a number is in the type's range, and whole where it must be."""
+        """Whether a number is in the type's range, and whole where it must be; infinity is in that of floats."""
         if not self.is_integer:
-            return isinstance(number, float) or abs(number) <= float(np.finfo(np.dtype(self.scalar)).max)
+            is_special = isinstance(number, float) and not math.isfinite(number)
+            return is_special or abs(number) <= float(np.finfo(np.dtype(self.scalar)).max)
         limits = np.iinfo(np.dtype(self.scalar))
-        return limits.min <= number <= limits.max and number == int(number)
+        return bool(limits.min <= number <= limits.max and number == int(number))
 
     def value(self, numbers: Sequence[float]) -> np.generic:
         """An argument passed by value, from its components."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import MEBIBYTE, read_file
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Preset
 from coarsen.opencl_bench.workloads.described.arguments import read_argument
 from coarsen.opencl_bench.workloads.described.check_names import check_names
@@ -21,10 +22,13 @@ from coarsen.opencl_bench.workloads.described.description import (
 from coarsen.opencl_bench.workloads.described.expressions import parse_expression
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_launches, make_workload
+from coarsen.opencl_bench.workloads.included_files import check_included_files
 from coarsen.variant.coarsening import DIMENSIONS
 
 T = TypeVar("T")
 
+LARGEST_DESCRIPTION = MEBIBYTE
+LONGEST_NAME = 1000
 LOCAL_SIZE_PREFIX = "local_size_"
 
 
@@ -35,6 +39,7 @@ def read_benchmark(path: Path) -> Benchmark:
         InvalidInputError: a mistake in the file, in one line that names file and key.
     """
     description = read_description(path)
+    check_included_files(description.kernel_file, _include_folders(description.build_options))
     for preset in description.sizes:
         check_preset(description, preset)
     dimensions = tuple(range(len(description.global_size)))
@@ -91,9 +96,7 @@ def read_description(path: Path) -> Description:
 
 def _load(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInputError(f"{path}: {error.strerror}") from None
+        return tomllib.loads(read_file(path, LARGEST_DESCRIPTION).decode())
     except UnicodeDecodeError:
         raise InvalidInputError(f"{path}: it is no text in UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -102,8 +105,8 @@ def _load(path: Path) -> Mapping[str, object]:
 
 def _kernel(top: Table) -> str:
     name = top.text("kernel")
-    if not name.isidentifier():
-        raise top.error("kernel", f"'{name}' is no name of a kernel")
+    if len(name) > LONGEST_NAME or not name.isidentifier():
+        raise top.error("kernel", f"'{name[:60]}' is no name of a kernel")
     return name
 
 
@@ -122,6 +125,10 @@ def _build_options(top: Table) -> tuple[str, ...]:
         f"-I{top.path.parent / option[2:]}" if option.startswith("-I") and option[2:] else option
         for option in options
     )
+
+
+def _include_folders(options: Sequence[str]) -> tuple[Path, ...]:
+    return tuple(Path(option[2:]) for option in options if option.startswith("-I") and option[2:])
 
 
 def _outputs(top: Table) -> tuple[str, ...]:

@@ -91,9 +91,10 @@ def check_preset(description: Description, preset: str) -> None:
     for index, argument in enumerate(description.arguments):
         if isinstance(argument, BufferDescription):
             with _at(description, f"arguments[{index}].elements"):
-                _positive(argument.elements, values)
+                elements = _positive(argument.elements, values)
             with _at(description, f"arguments[{index}].values"):
                 argument.values.numbers(values, argument.type)
+                argument.values.check_count(argument.type, elements)
 
 
 def _values(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:

@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from distributed import Client
+
+from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
 
 PATIENCE = 30  # seconds
 HERE = ("--host", "127.0.0.1", "--no-dashboard")
@@ -39,6 +41,10 @@ class Cluster:
     def address(self) -> str:
         return str(json.loads(self.file.read_text())["address"])
 
+    @property
+    def scheduler(self) -> Scheduler:
+        return Scheduler(self.address)
+
     def worker(self, name: str, resources: str) -> subprocess.Popen[bytes]:
         """Start a worker that nobody starts again when it dies."""
         options = ("--no-nanny", "--nthreads", "2", "--name", name, "--local-directory", str(self.folder))
@@ -57,14 +63,18 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, allowed_failures: int = 3) -> Iterator[Cluster]:
+def cluster(
+    folder: Path, allowed_failures: int = 3, options: Sequence[str] = (), **variables: str
+) -> Iterator[Cluster]:
     """A cluster without workers that is gone at the end; its files are in the folder.
 
-    So many workers may die over a task before it is given up.
+    So many workers may die over a task before it is given up. The options are the scheduler's, the variables are
+    in the environment of all its processes.
     """
-    found = Cluster(folder, {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(allowed_failures)})
+    allowed = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(allowed_failures)}
+    found = Cluster(folder, {**os.environ, **allowed, **variables})
     try:
-        found.start("dask_scheduler", *HERE, "--port", "0", "--scheduler-file", str(found.file))
+        found.start("dask_scheduler", *HERE, "--port", "0", "--scheduler-file", str(found.file), *options)
         until(lambda: found.file.exists() and found.file.read_text().rstrip().endswith("}"), found.log)
         yield found
     finally:

@@ -19,6 +19,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Ro
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
+from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of
@@ -56,8 +57,9 @@ class Witness(SweepsObserver):
 
 
 @pytest.fixture
-def dask(tmp_path: Path) -> Iterator[Cluster]:
-    with cluster(tmp_path) as found:
+def dask(tmp_path: Path, postgresql_database: str) -> Iterator[Cluster]:
+    """A cluster whose workers have the store's password in their own environment."""
+    with cluster(tmp_path, COARSEN_STORE=postgresql_database) as found:
         yield found
 
 
@@ -88,7 +90,7 @@ def test_all_rows_arrive_though_a_worker_is_killed(
         Client(dask.address) as client,
         ThreadPoolExecutor() as pool,
     ):
-        order = (plans, store, postgresql_database, dask.address, witness)
+        order = (plans, store, postgresql_database, dask.scheduler, witness)
         future = pool.submit(sweep_on_cluster, *order)
         until(lambda: future.done() or store.count(of_mt) >= 3, dask.log)
         if not future.done():
@@ -130,7 +132,7 @@ def test_an_interrupted_sweep_ends_on_the_worker_too(dask: Cluster, postgresql_d
     dask.wait_for_workers(1)
     with open_store(postgresql_database) as store:
         with pytest.raises(KeyboardInterrupt):
-            sweep_on_cluster([plan("mt")], store, postgresql_database, dask.address, Impatient())
+            sweep_on_cluster([plan("mt")], store, postgresql_database, dask.scheduler, Impatient())
         until(lambda: not worker.children(recursive=True), dask.log)
         assert 1 <= store.count() < planned_rows(SUITE["mt"], plan("mt"), limits_of(find_device("intel")))
 
@@ -146,11 +148,12 @@ def test_a_device_that_is_lost_for_good(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster.SECONDS_WITHOUT_WORKER", 1.0)
-    with cluster(tmp_path, allowed_failures) as dask, open_store(postgresql_database) as store:
+    url = postgresql_database
+    with cluster(tmp_path, allowed_failures, COARSEN_STORE=url) as dask, open_store(url) as store:
         worker = dask.worker("one", "intel=1")
         dask.wait_for_workers(1)
         with ThreadPoolExecutor() as pool:
-            order = ([plan("mt")], store, postgresql_database, dask.address, SweepsObserver())
+            order = ([plan("mt")], store, postgresql_database, dask.scheduler, SweepsObserver())
             future = pool.submit(sweep_on_cluster, *order)
             until(lambda: future.done() or store.count() > 0, dask.log)
             worker.kill()
@@ -166,27 +169,27 @@ def test_what_is_stored_is_not_measured_again_and_failures_are_reported(
     with open_store(postgresql_database) as store:
         first = sweep(plan("mvCoal"), store)
         plans = [plan("mvCoal"), plan("mvCoal", "gameboy")]
-        again, lost = sweep_on_cluster(plans, store, postgresql_database, dask.address, SweepsObserver())
+        again, lost = sweep_on_cluster(plans, store, postgresql_database, dask.scheduler, SweepsObserver())
         assert keys(again.rows) == keys(first.rows) and not again.measured and not again.problem
         assert lost.problem.startswith("no OpenCL device is called 'gameboy'") and lost.exit_code == 4
         with pytest.raises(
             DeviceError, match=r"offers the device 'pocl' \(they offer: gameboy, intel\); start one"
         ):
-            sweep_on_cluster([plan("mt", "pocl")], store, postgresql_database, dask.address, SweepsObserver())
+            sweep_on_cluster([plan("mt", "pocl")], store, postgresql_database, dask.scheduler, SweepsObserver())
     with open_store(str(tmp_path / "here.sqlite")) as here:
-        other = sweep_on_cluster([plan("mt")], here, postgresql_database, dask.address, SweepsObserver())[0]
+        other = sweep_on_cluster([plan("mt")], here, postgresql_database, dask.scheduler, SweepsObserver())[0]
         assert "finds another store at postgresql://" in other.problem and other.exit_code == 2
         unseen = str(tmp_path / "elsewhere.sqlite")
-        other = sweep_on_cluster([plan("mt")], here, unseen, dask.address, SweepsObserver())[0]
+        other = sweep_on_cluster([plan("mt")], here, unseen, dask.scheduler, SweepsObserver())[0]
         assert f"sees no file {unseen}; workers on other machines need" in other.problem
 
 
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster.CONNECTING_SECONDS", 0.5)
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster_connection.CONNECTING_SECONDS", 0.5)
     with open_store(str(tmp_path / "results.sqlite")) as store:
-        for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        for address in ("tcp://127.0.0.1:1", "nonsense://localhost"):
             with pytest.raises(InvalidInputError, match=f"^the scheduler {address} can't be reached: "):
-                sweep_on_cluster([plan("mt")], store, None, address, SweepsObserver())
+                sweep_on_cluster([plan("mt")], store, None, Scheduler(address), SweepsObserver())
 
 
 @pytest.mark.parametrize("benchmark", ["mt", Path("mine.toml")])
@@ -194,3 +197,14 @@ def test_a_plan_travels_as_json(benchmark: str | Path) -> None:
     space = Space((1, 2), (1,), (0,), ((16, 16), (64, 1)), (("TILE", ("8", "16")),))
     sent = SweepPlan(benchmark, "intel", "cpu", 7, space, METHOD, "spirv")
     assert plan_from_json(json.loads(json.dumps(plan_to_json(sent)))) == sent
+
+
+def test_no_password_is_sent(tmp_path: Path, postgresql_database: str) -> None:
+    """A worker without one of its own is refused by the server, and says where it looks for one."""
+    with cluster(tmp_path) as dask, open_store(postgresql_database) as store:
+        dask.worker("one", "intel=1")
+        dask.wait_for_workers(1)
+        plans = [plan("mvCoal")]
+        result = sweep_on_cluster(plans, store, postgresql_database, dask.scheduler, SweepsObserver())[0]
+    assert "no password is sent to workers: set COARSEN_STORE or PGPASSFILE where" in result.problem
+    assert result.exit_code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from coarsen.opencl_bench.sweep import device_lock
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE, named_lock
 
 
@@ -65,3 +67,21 @@ def test_where_nothing_can_be_written_to_there_is_no_lock(
         assert not is_waited_for(("cpu",), ("cpu",))
         assert time.monotonic() - start < 5
     assert "no lock keeps other sweeps from this device" in caplog.text
+
+
+def test_a_link_is_not_followed(cache: Path, tmp_path: Path) -> None:
+    other = tmp_path / "precious"
+    other.write_text("untouched")
+    (cache / "coarsen" / "locks").mkdir(parents=True)
+    (cache / "coarsen" / "locks" / "cpu").symlink_to(other)
+    with named_lock("cpu"):
+        assert other.read_text() == "untouched"
+    assert is_waited_for(("cpu",), ("cpu",)), "another folder serves"
+
+
+def test_whoever_waits_is_told_for_whom(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(device_lock, "SILENT_SECONDS", 0.05)
+    with caplog.at_level(logging.WARNING, "coarsen"):
+        assert is_waited_for(("cpu",), ("cpu",))
+    (record,) = caplog.records
+    assert record.getMessage() == f"process {os.getpid()} measures on this device; waiting until it has ended"

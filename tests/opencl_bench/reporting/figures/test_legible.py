@@ -12,6 +12,7 @@ from coarsen.opencl_bench.reporting.figures.draw_curves import columns_for, draw
 from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
 from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
 from coarsen.opencl_bench.reporting.figures.draw_violins import draw_violins
+from coarsen.opencl_bench.reporting.figures.files import rendered
 from coarsen.opencl_bench.reporting.figures.findings import curves_finding, portability_finding, violins_finding
 from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
 from coarsen.opencl_bench.reporting.numbers.curves import curve_points, series_order
@@ -71,6 +72,18 @@ def test_a_long_name_is_cut_rather_than_small() -> None:
     title = figure.axes[0].title
     assert title.get_fontsize() == SMALLEST_SIZE and title.get_text().endswith("…")
     assert LONG.startswith(title.get_text()[:-1])
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+@pytest.mark.parametrize("name", ["cost$in$", r"$\frac{$", "a$b"])
+def test_a_dollar_sign_in_a_name_is_no_formula(draw: Callable[[pd.DataFrame], Figure], name: str) -> None:
+    rows = sweep_frame((POCL, INTEL))
+    rows = rows[rows["benchmark"].isin(["mt", "sgemm"])].replace({"benchmark": {"mt": name}})
+    rows["device"] += name
+    figure = draw(rows)
+    assert not any(text.get_parse_math() for text in texts(figure))
+    assert name in written(figure)
+    assert rendered(figure, "svg", 30)
 
 
 @pytest.mark.parametrize(

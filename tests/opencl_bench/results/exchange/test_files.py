@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from coarsen import files
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.exchange.files import READERS, WRITERS, read_results, write_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
@@ -34,3 +35,11 @@ def test_other_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"ends in \.json, \.parquet, \.csv or \.jsonl$"):
         read_results(tmp_path / "rows")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_a_file_without_an_end_is_refused(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGEST_STREAM", files.MEBIBYTE)
+    (tmp_path / f"zero{suffix}").symlink_to("/dev/zero")
+    with pytest.raises(InvalidInputError, match="it has more than 1 MiB"):
+        read_results(tmp_path / f"zero{suffix}")

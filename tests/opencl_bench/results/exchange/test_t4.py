@@ -196,6 +196,40 @@ def test_a_result_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda result: result["times"].update(runtimes=[9.0] * 5), "times: 'runtimes'"),
+        (lambda result: result["times"].update(runtimes=[1.0]), "times: 'runtimes'"),
+        (lambda result: result["times"].update(compilation_time=1.0), "times: 'compilation_time'"),
+        (lambda result: result["coarsen"].update(nanoseconds=[1] * 5), "'(runtimes|time|speedup)'"),
+        (lambda result: result["coarsen"].update(baseline_nanoseconds=[1] * 5), "measurements: '"),
+        (lambda result: result["configuration"].update(local_size_0=32), "'configuration'"),
+        (lambda result: result.update(correctness=0), "'correctness'"),
+        (lambda result: result.update(timestamp="2020-01-01T00:00:00+00:00"), "'timestamp'"),
+    ],
+)
+def test_values_beside_the_measurement_must_agree_with_it(change: Damage, message: str, tmp_path: Path) -> None:
+    """The key says nothing of times; what another program was shown and what is read back must be the same."""
+    document = copy.deepcopy(t4_document(ENDINGS))
+    change(FIRST(document))
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(InvalidInputError, match=f"result 1: .*{message}.* disagrees with the field 'coarsen'"):
+        read_t4(path)
+
+
+def test_numbers_that_another_program_rounded(tmp_path: Path) -> None:
+    document = copy.deepcopy(t4_document(ENDINGS))
+    times = FIRST(document)["times"]
+    times["runtimes"] = [float(f"{value:.9g}") for value in times["runtimes"]]
+    times["compilation_time"] = 250
+    del FIRST(document)["measurements"]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document))
+    assert read_t4(path) == ENDINGS
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "not a JSON file"),

@@ -17,6 +17,7 @@ from coarsen.opencl_bench.results.exchange.tables import COLUMNS, read_table, wr
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 ENDINGS = [some_measurement(invalidity=ending) for ending in Invalidity]
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "'", "'=1")
 SUFFIXES = (".parquet", ".csv")
 every_format = pytest.mark.parametrize("suffix", SUFFIXES)
 
@@ -34,7 +35,23 @@ def test_round_trips_lose_nothing(
 
 @every_format
 def test_texts_that_a_table_could_mistake(suffix: str, tmp_path: Path) -> None:
-    texts = ['a,b;"c"', "line\nline", "\r", "\r\n", " ", "", "null", "NaN", "=1+1", "\ufeffx", "×", "'"]
+    texts = [
+        'a,b;"c"',
+        "line\nline",
+        "\r",
+        "\r\n",
+        " ",
+        "",
+        "null",
+        "NaN",
+        "=1+1",
+        "\ufeffx",
+        "×",
+        "'",
+        "'=",
+        "-1",
+        "@a",
+    ]
     rows = [some_measurement(reason=text, benchmark=text, build_options=(text, text)) for text in texts]
     write_table(rows, tmp_path / f"rows{suffix}")
     assert read_table(tmp_path / f"rows{suffix}") == rows
@@ -62,7 +79,8 @@ def test_pandas_reads_them(tmp_path: Path) -> None:
         table = read(tmp_path / f"rows{suffix}")
         assert list(table["invalidity"]) == [*Invalidity]
         assert list(table["key"]) == [row.key for row in ENDINGS]
-        assert list(table.columns) == [column.name for column in COLUMNS]
+        assert list(table.columns)[: len(COLUMNS)] == [column.name for column in COLUMNS]
+        assert list(table.columns)[len(COLUMNS) :] == (["rows_in_file"] if suffix == ".csv" else [])
         assert list(table["compute_units"]) == [2] * 6
 
 
@@ -75,7 +93,8 @@ def test_pandas_reads_them(tmp_path: Path) -> None:
             lambda text: text.replace(",preset,", ",order,"),
             "not a table of measurements: there is no column 'preset'",
         ),
-        (lambda text: text.rstrip().rsplit(",", 3)[0], "row 1 ends before the column 'measure_seconds'"),
+        (lambda text: text.rstrip().rsplit(",", 4)[0], "row 1 ends before the column 'measure_seconds'"),
+        (lambda text: text.rstrip() + ",\r\n", "row 1 has more cells than the first line has columns"),
         (lambda text: text.replace("0.125", "often"), "row 1: the column 'measure_seconds' has the value 'often'"),
         (
             lambda text: text.replace("[1000100,", "[0.5,"),
@@ -92,6 +111,51 @@ def test_damaged_csv_is_one_line(change: Callable[[str], str], message: str, tmp
     assert changed != path.read_text()
     path.write_text(changed)
     refused(path, message)
+
+
+def test_a_csv_file_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    """Within a row, after the last cell, and between two rows, where only the number of rows can tell."""
+    path = tmp_path / "rows.csv"
+    write_table(ENDINGS, path)
+    whole = path.read_bytes()
+    line_ends = [place for place in range(len(whole)) if whole[:place].endswith(b"\r\n")]
+    assert len(line_ends) == len(ENDINGS)
+    for length in [*range(0, len(whole), 101), *line_ends, *(place - 2 for place in line_ends), len(whole) - 2]:
+        path.write_bytes(whole[:length])
+        refused(path, "")
+
+
+def test_a_csv_file_of_old_has_no_number_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    quoted = some_measurement(benchmark="'=")
+    write_table([quoted, some_measurement()], path)
+    table = pandas.read_csv(path, dtype=str, keep_default_na=False).drop(columns="rows_in_file")
+    table.loc[0, "benchmark"] = "'="
+    table.to_csv(path, index=False)
+    assert read_table(path) == [quoted, some_measurement()]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    refused(path, "the last line, row 2, has no end: the file was cut off")
+    path.write_bytes(whole[:-30] + b"\n")
+    refused(
+        path, f"row 2: the measurement {some_measurement().key[:12]} has a code hash that isn't 64 hexadecimal"
+    )
+
+
+def test_a_csv_file_without_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    write_table([], path)
+    assert read_table(path) == []
+    path.write_text(path.read_text().replace("code_hash", "code_hash,rows_in_file"))
+    refused(path, "there are 0 rows, and by the column 'rows_in_file' there were more: the file was cut off")
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    write_table([some_measurement(benchmark=text, device=text, preset=text) for text in FORMULAS], path)
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            assert not [cell for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1\0\0PAR1", b"{}" * 100])

@@ -24,12 +24,29 @@ def message(url: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"key,benchmark\n", b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"x", b"SQLite", b"key,benchmark\n", b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000]
+)
 def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "results.csv"
     path.write_bytes(content)
     assert message(str(path)) == f"the store {path}: file is not a database"
     assert path.read_bytes() == content
+
+
+def test_to_look_at_a_file_of_one_byte_makes_no_store_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    path.write_bytes(b"x")
+    with pytest.raises(InvalidInputError, match="file is not a database"):
+        open_existing_store(str(path))
+    assert path.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    "name", ["results\udcff.sqlite", "sqlite:///a\udcff", "postgresql://me\udcff@server/results"]
+)
+def test_names_that_are_no_utf_8(name: str) -> None:
+    assert "has a name that is no text in UTF-8" in message(name)
 
 
 def test_to_look_at_an_empty_file_makes_no_store_of_it(tmp_path: Path) -> None:
@@ -65,6 +82,8 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         ("mysql://me:hidden@server/results", "SQLite or PostgreSQL, not in 'mysql'"),
         ("postgresql+psycopg2://me:hidden@server/results", "not in 'postgresql+psycopg2'"),
         ("postgresql://me:hidden@server:port/results", "can't be read"),
+        ("postgresql://me:hi@hidden@server/results", "more than one @: write one in a password or name as %40"),
+        ("postgresql://me:a@:hidden/b@server/results", "more than one @"),
         ("://", "can't be read"),
         ("sqlite://", "sqlite:/// and the path of a file"),
         ("sqlite:///:memory:", "sqlite:/// and the path of a file"),

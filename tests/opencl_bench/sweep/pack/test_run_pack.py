@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.sweep.rows import RowSweep
 from tests.opencl_bench.sweep.pack.small_pack import DEVICE, command, make_pack, run
 from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
 
@@ -214,6 +217,38 @@ def test_a_full_disk_is_one_line(
     output = str(tmp_path / "results.jsonl")
     assert main([str(small_pack), "-o", output, "--device", DEVICE, "--benchmark", "reduce"]) == 2
     assert capsys.readouterr().err == f"error: {output}: can't be written: No space left on device\n"
+
+
+def test_a_sweep_that_ends_in_an_internal_error_is_said(
+    small_pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the other one is run nevertheless."""
+    run_all = RowSweep.run
+
+    def fail_once(self: RowSweep, space: Sequence[Point]) -> str:
+        monkeypatch.setattr(RowSweep, "run", run_all)
+        raise ZeroDivisionError("for the test")
+
+    monkeypatch.setattr(RowSweep, "run", fail_once)
+    output = str(tmp_path / "results.jsonl")
+    assert main([str(small_pack), "-o", output, "--device", DEVICE]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == "error: reduce: this is a bug in coarsen: ZeroDivisionError: for the test\n"
+    assert {row.subject.benchmark for row in read_lines(Path(output))} == {"mvCoal"}
+
+
+def test_a_benchmark_that_nothing_runs_is_an_error(small_pack: Path, tmp_path: Path) -> None:
+    pack = Path(shutil.copytree(small_pack, tmp_path / "pack"))
+    plan = json.loads((pack / "plan.json").read_text())
+    plan["sweeps"] = [sweep for sweep in plan["sweeps"] if sweep["benchmark"] == "reduce"]
+    for candidate in plan["sweeps"][0]["candidates"]:
+        if "code" in candidate:
+            del candidate["code"]
+            candidate |= {"invalidity": "compile", "failure": "refused here"}
+    (pack / "plan.json").write_text(json.dumps(plan))
+    finished = run(pack, tmp_path / "results.jsonl")
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: reduce: ") and len(finished.stderr.splitlines()) == 1
 
 
 def test_cuda_needs_no_opencl(small_pack: Path, tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.pack.plan import PackedCandidate, PackedSweep
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
 from coarsen.opencl_bench.sweep.pack.writing import write_pack
 from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.pack.small_pack import make_pack, request
@@ -148,6 +150,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
             "must be one of opencl_c, spirv, ptx",
         ),
         ('"candidates"', '"candidate"', "no field 'candidates'"),
+        ('"local_size": [\n       64\n', '"local_size": [\n       -1\n', "not the local size of a work-group"),
         ("{", "[", "is no JSON"),
     ],
 )
@@ -167,3 +170,41 @@ def test_changed_code_is_not_run(small_pack: Path, tmp_path: Path) -> None:
     pack = Pack(changed)
     with pytest.raises(InvalidInputError, match="is not what the pack was made with"):
         PackedCodes(pack, pack.plan.sweeps[0]).compiled(Variant((64,)))
+
+
+def test_links_in_a_pack_are_not_followed(small_pack: Path, tmp_path: Path) -> None:
+    linked = Path(shutil.copytree(small_pack, tmp_path / "linked"))
+    code = next((linked / "code").iterdir())
+    code.rename(tmp_path / "elsewhere.cl")
+    code.symlink_to(tmp_path / "elsewhere.cl")
+    with pytest.raises(InvalidInputError, match="is a link; a pack holds files and folders only"):
+        Pack(linked).code(code.stem)
+    (linked / "plan.json").rename(tmp_path / "plan.json")
+    (linked / "plan.json").symlink_to(tmp_path / "plan.json")
+    with pytest.raises(InvalidInputError, match=r"plan\.json is a link"):
+        Pack(linked)
+
+
+def test_a_kernel_outside_of_the_pack_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "scale.cl").write_text(SCALE)
+    (tmp_path / "scale.toml").write_text(SCALE_FILE)
+    make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    pack = Pack(tmp_path / "pack")
+    packed = tmp_path / "pack" / "benchmarks" / "0" / "scale.toml"
+    pack.check_kernel_file(find_benchmark(packed.resolve()))
+    packed.write_text(SCALE_FILE.replace("scale.cl", "../../../scale.cl"))
+    with pytest.raises(InvalidInputError, match=r"the kernel of scale, .*, is not in the pack"):
+        pack.check_kernel_file(find_benchmark(packed.resolve()))
+
+
+def test_code_of_a_pack_that_reads_files_is_not_run(small_pack: Path, tmp_path: Path) -> None:
+    pack = Path(shutil.copytree(small_pack, tmp_path / "pack"))
+    plan = json.loads((pack / "plan.json").read_text())
+    replaced, entry = next(iter(plan["codes"].items()))
+    content = '#embed "/etc/passwd"\n'
+    code = Code("opencl_c", entry["kernel"], content, tuple(entry["options"]))
+    (pack / "code" / f"{code.hash}.cl").write_text(content)
+    text = (pack / "plan.json").read_text().replace(replaced, code.hash)
+    (pack / "plan.json").write_text(text)
+    with pytest.raises(InvalidInputError, match="#embed reads a file of this machine"):
+        Pack(pack).code(code.hash)

@@ -82,6 +82,15 @@ def test_the_seed_decides(text: str) -> None:
         ("uniform(0, +1.5)", "float", "may only have"),
         ("constant(n // 0)", "int", "divides by zero"),
         ("", "float", "no expression"),
+        ("constant(1e300)", "float", "beyond what float holds"),
+        ("uniform(-1e300, 1e300)", "float", "beyond what float holds"),
+        ("uniform(-3e38, 3e38)", "float", "beyond what float holds"),
+        ("uniform(-60000, 60000)", "half", "beyond what half holds"),
+        ("integers(0, 70000)", "half", "beyond what half holds"),
+        ("normal(0, 60000)", "half", "beyond what half holds"),
+        ("normal(0, 3e38)", "float", "beyond what float holds"),
+        ("arange", "uchar", "counts to 499, which is beyond what uchar holds"),
+        ("permutation", "char", "counts to 499, which is beyond what char holds"),
     ],
 )
 def test_mistakes(text: str, type_name: str, words: str) -> None:

@@ -257,3 +257,28 @@ def test_a_changed_line_is_read_or_refused_in_one_line(write: Write, index: int,
         read_benchmark(path).launches("test")
     except InvalidInputError as error:
         assert str(error).startswith(f"{path}: ")
+
+
+def test_a_space_that_never_ends_is_refused_before_it_is_written_down(write: Write) -> None:
+    values = list(range(10_000))
+    path = write(("WEIGHT = [2, 3]", f"WEIGHT = {values}\nOTHER = {values}"))
+    with pytest.raises(InvalidInputError, match=r"blend: the space has up to 1200000000 .* at most 200000 are"):
+        points(read_benchmark(path), "test", Space(factors=(1, 2, 4), strides=(1,)), LIMITS)
+
+
+def test_a_name_or_a_file_without_an_end(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"kernel: '(xxxx)+' is no name of a kernel") as caught:
+        read_benchmark(write(('kernel = "blend"', f'kernel = "{"x" * 10**5}"')))
+    assert len(str(caught.value)) < 300
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    with pytest.raises(InvalidInputError, match="it has more than 1 MiB"):
+        read_benchmark(tmp_path / "zero.toml")
+
+
+@pytest.mark.parametrize("line", ['#include "/etc/passwd"', '#embed "/etc/passwd"', '#include "../secret.h"'])
+def test_a_kernel_that_reads_any_file_is_refused(write: Write, line: str) -> None:
+    path = write()
+    kernel = path.parent / "blend.cl"
+    kernel.write_text(f"{line}\n{kernel.read_text()}")
+    with pytest.raises(InvalidInputError, match=r"blend\.cl: #\w+ .*; set COARSEN_TRUST_INCLUDES=1"):
+        read_benchmark(path)

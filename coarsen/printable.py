@@ -1,0 +1,31 @@
+r"""Text that a terminal shows and doesn't obey.
+
+Names come from results files, packs, sources and devices: an escape sequence in one of them could colour the
+screen, rename the window or hide what comes after it. It is shown instead: `\x1b[31m`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+_KEPT = "\n\t"
+
+
+def printable(text: str) -> str:
+    r"""A text with all letters that are none written as escapes; blanks, tabs and line ends stay."""
+    if text.isprintable():
+        return text
+    return "".join(letter if _is_shown(letter) else _escape(letter) for letter in text)
+
+
+def printable_in_line(text: str) -> str:
+    """As `printable`, with tabs and line ends written as escapes too: for a name that must not look like two."""
+    return printable(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
+def _is_shown(letter: str) -> bool:
+    return letter.isprintable() or letter in _KEPT or unicodedata.category(letter) == "Zs"
+
+
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,25 @@
+"""How a sweep that came to nothing ended: in one line, and as the exit code of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+
+
+def problem_of(error: Exception) -> tuple[str, int]:
+    """An error in one line, and its exit code."""
+    text = " ".join(str(error).split())
+    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
+        return text, error.exit_code
+    return f"this is a bug in coarsen: {type(error).__name__}: {text}", InternalError.exit_code
+
+
+def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:
+    """The exit code where no uncoarsened configuration runs correctly."""
+    endings = {row.invalidity for row in rows}
+    if Invalidity.CORRECTNESS in endings:
+        return VerificationError.exit_code
+    failed_there = endings & {Invalidity.RUNTIME, Invalidity.TIMEOUT}
+    return DeviceError.exit_code if failed_there else InvalidInputError.exit_code

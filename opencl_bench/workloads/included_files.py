@@ -1,0 +1,112 @@
+"""Which files OpenCL C source puts into what is compiled: `#include` and `#embed`, however they are written.
+
+A described kernel or a pack is often somebody else's. `#embed "/home/me/.ssh/id_rsa"` would put that file into the
+code that is stored, shown and packed, and a compiler's message quotes lines of what is included. So only files in
+the kernel's own folder, or in a folder that the build options name, may be included, and nothing embedded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from coarsen.errors import InvalidInputError
+from coarsen.files import MEBIBYTE, read_file
+
+TRUST_VARIABLE = "COARSEN_TRUST_INCLUDES"
+LARGEST_SOURCE = 64 * MEBIBYTE
+
+# In place of "#" and "\\", as the C standard has them; clang knows both in OpenCL C.
+_TRIGRAPHS = (("??=", "#"), ("??/", "\\"))
+_LINE_END = re.compile(r"\r\n?")
+_CONTINUED = re.compile(r"\\[ \t\v\f]*\n")
+_BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
+# Wherever it stands in a line: what is a comment or a text isn't looked at, which a source could make look wrong.
+_DIRECTIVE = re.compile(rf"(?:#|%:){_BLANK}(__include_macros|include_next|include|import|embed)\b", re.DOTALL)
+_NAME = re.compile(rf'{_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FileDirective:
+    """A directive that reads a file. `name` is empty where a macro gives it."""
+
+    word: str
+    name: str
+
+    @property
+    def danger(self) -> str:
+        """Why it may read any file of this machine, as the end of a sentence; empty where it may not."""
+        path = PurePosixPath(self.name.replace("\\", "/"))
+        if self.word == "embed":
+            return "puts a file into the code"
+        if not self.name:
+            return "reads a file that a macro names"
+        if path.is_absolute() or ".." in path.parts:
+            return f"reads {self.name[:60]!a}, outside of the kernel's folder"
+        return ""
+
+
+def file_directives(source: str) -> Iterator[FileDirective]:
+    """The directives that read files, some of which may be in comments or texts."""
+    text = _LINE_END.sub("\n", source)
+    for trigraph, letter in _TRIGRAPHS:
+        text = text.replace(trigraph, letter)
+    text = _CONTINUED.sub("", text)
+    for match in _DIRECTIVE.finditer(text):
+        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if line.lstrip().startswith("//") and "*/" not in line:
+            continue
+        name = _NAME.match(text, match.end())
+        yield FileDirective(match[1], (name[1] or name[2] or "") if name else "")
+
+
+def check_included_files(file: Path, folders: Sequence[Path] = ()) -> None:
+    """Check a kernel's file and all that it includes.
+
+    Args:
+        file: the OpenCL C source.
+        folders: where included files are looked for besides the source's own folder.
+
+    Raises:
+        InvalidInputError: a directive may read any file, and `COARSEN_TRUST_INCLUDES` isn't 1; or a file can't be
+            read.
+    """
+    if os.environ.get(TRUST_VARIABLE) == "1":
+        return
+    left, seen = [file], {file.resolve()}
+    while left:
+        current = left.pop()
+        for directive in file_directives(read_file(current, LARGEST_SOURCE).decode(errors="replace")):
+            if directive.danger:
+                raise InvalidInputError(
+                    f"{current}: #{directive.word} {directive.danger}; set {TRUST_VARIABLE}=1 if you trust it"
+                )
+            for found in _found(directive.name, (current.parent, *folders)):
+                if found.resolve() not in seen:
+                    seen.add(found.resolve())
+                    left.append(found)
+
+
+def check_alone(source: str, where: str) -> None:
+    """Raise InvalidInputError for source that reads files, unless `COARSEN_TRUST_INCLUDES` is 1."""
+    directive = next(file_directives(source), None)
+    if directive is not None and os.environ.get(TRUST_VARIABLE) != "1":
+        raise InvalidInputError(
+            f"{where}: #{directive.word} reads a file of this machine; set {TRUST_VARIABLE}=1 if you trust it"
+        )
+
+
+def _found(name: str, folders: Sequence[Path]) -> Iterator[Path]:
+    """The files that a name may mean. Raises InvalidInputError for a link that leads out of the folder."""
+    for folder in folders:
+        path = folder / name
+        if not path.is_file():
+            continue
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InvalidInputError(
+                f"{path} is a link to another folder's file; set {TRUST_VARIABLE}=1 if you trust it"
+            )
+        yield path

@@ -1,0 +1,47 @@
+"""Files are replaced in one step, which also a power failure can't halve."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from coarsen import files
+from coarsen.errors import InvalidInputError
+from coarsen.files import MEBIBYTE, read_file, replace_file
+
+
+def test_the_content_is_on_the_disk_before_it_has_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "results.json"
+    path.write_text("old")
+    synced: list[tuple[str, str]] = []
+    sync = os.fsync
+
+    def watch(descriptor: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink().suffix, path.read_text()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    replace_file(b"new", path)
+    assert synced == [(".part", "old"), ("", "new")], "the file, and after the renaming its folder"
+    assert [file.name for file in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGEST_STREAM", MEBIBYTE)
+    for limit in (None, 2 * MEBIBYTE):
+        with pytest.raises(InvalidInputError, match=r"^/dev/zero: it has more than [12] MiB"):
+            read_file(Path("/dev/zero"), limit)
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(files.LARGEST_FILE + 1)
+    with pytest.raises(InvalidInputError, match="it has more than 1024 MiB"):
+        read_file(path)
+    path.write_bytes(b"x" * MEBIBYTE)
+    assert len(read_file(path, MEBIBYTE)) == MEBIBYTE
