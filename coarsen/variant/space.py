@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Level
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import LocalSize, Variant
 
@@ -75,7 +75,7 @@ class VariantSpace:
         """Return the variant of a choice; None where another choice stands for it, or it coarsens too much."""
         values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
         coarsenings = tuple(_coarsenings(values))
-        if len(coarsenings) > self.most_coarsenings or not self._stands_for_itself(choice, coarsenings):
+        if self._is_too_much(coarsenings) or not self._stands_for_itself(choice, coarsenings):
             return None
         return Variant(
             local_size=values.get("local_size", ()),
@@ -141,6 +141,10 @@ class VariantSpace:
         if self.variant(choice) != variant:
             raise ValueError(f"not in the space: {variant}")
         return choice
+
+    def _is_too_much(self, coarsenings: Sequence[Coarsening]) -> bool:
+        merged = math.prod(coarsening.factor for coarsening in coarsenings)
+        return len(coarsenings) > self.most_coarsenings or merged > MOST_MERGED
 
     def _simplified(self, choice: Choice) -> Choice:
         """The choice that stands for the same variant: what means nothing at index 0."""

@@ -90,11 +90,11 @@ def _coarsening(entry: Sequence[Any]) -> Coarsening:
 
 
 def _local_size(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list | tuple) or len(value) > DIMENSIONS:
+    if not isinstance(value, list | tuple):
         raise ValueError(value)
     if any(isinstance(extent, bool) or not isinstance(extent, int) for extent in value):
         raise TypeError(value)
-    if not all(extent > 0 for extent in value) or math.prod(value) > MOST_WORK_ITEMS:
+    if len(value) > DIMENSIONS or not all(extent > 0 for extent in value) or math.prod(value) > MOST_WORK_ITEMS:
         raise InvalidInputError(f"not the local size of a work-group: {shortened(value)}")
     return tuple(value)
 

@@ -59,6 +59,7 @@ def measurement_from_json(value: object) -> Measurement:
     decoders = {Variant: lambda variant: variant_from_json(variant, implied)}
     measurement = decoded(Measurement, content, _WHERE, decoders)
     _check_names(measurement.subject)
+    _check_launches(measurement)
     _check(measurement, str(value["key"]))
     return measurement
 
@@ -67,6 +68,13 @@ def _check_names(subject: Subject) -> None:
     for name in (subject.benchmark, subject.kernel, subject.preset):
         if len(name) > LONGEST_NAME:
             raise InvalidInputError(f"a name of {len(name)} letters; {LONGEST_NAME} are the most")
+
+
+def _check_launches(measurement: Measurement) -> None:
+    """Raise InvalidInputError for a measured variant whose launch could decide its local size."""
+    for variant in (measurement.candidate, measurement.baseline):
+        if variant is not None and not variant.local_size:
+            raise InvalidInputError("not the local size of a work-group: []")
 
 
 def _check(measurement: Measurement, key: str) -> None:

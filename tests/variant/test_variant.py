@@ -19,7 +19,7 @@ coarsenings = st.builds(
     lambda factor, dimension, stride, level: Coarsening(
         factor, dimension, stride if level is Level.ITEM else 1, level
     ),
-    st.integers(1, 64),
+    st.integers(1, 8),
     st.integers(0, 2),
     st.integers(1, 64),
     st.sampled_from(Level),

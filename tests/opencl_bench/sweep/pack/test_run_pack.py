@@ -242,8 +242,8 @@ def test_a_benchmark_that_nothing_runs_is_an_error(small_pack: Path, tmp_path: P
     plan = json.loads((pack / "plan.json").read_text())
     plan["sweeps"] = [sweep for sweep in plan["sweeps"] if sweep["benchmark"] == "reduce"]
     for candidate in plan["sweeps"][0]["candidates"]:
-        if "code" in candidate:
-            del candidate["code"]
+        if candidate["code"]:
+            candidate["code"] = None
             candidate |= {"invalidity": "compile", "failure": "refused here"}
     (pack / "plan.json").write_text(json.dumps(plan))
     finished = run(pack, tmp_path / "results.jsonl")
