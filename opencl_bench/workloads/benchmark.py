@@ -70,6 +70,9 @@ class Workload:
     after the last one; where it is None, the uncoarsened kernel's results take its place. A floating-point element
     is right if |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most
     `integer_tolerance`, which is 0 unless rounding of an intermediate result may tip it.
+
+    Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the other,
+    and a difference that they explain is right as well (`measure/rounding.py`).
     """
 
     buffers: Mapping[str, Array]
@@ -79,6 +82,7 @@ class Workload:
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
     integer_tolerance: int = 0
+    rounding_steps: int = 0
 
     def expected(self) -> Mapping[str, Array]:
         """The outputs by the reference. Raises InternalError where there is none."""

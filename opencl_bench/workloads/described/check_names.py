@@ -53,6 +53,8 @@ def _whole_macros(description: Description) -> set[str]:
 def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str]]]:
     for expression in description.global_size:
         yield "ndrange.global_size", expression.names
+    if description.roundings is not None:
+        yield "roundings", description.roundings.names
     for condition in description.conditions:
         yield "ndrange.conditions", condition.names
     for index, argument in enumerate(description.arguments):

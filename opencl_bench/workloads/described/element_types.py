@@ -49,6 +49,11 @@ class ElementType:
         return np.dtype(self.scalar).itemsize * self.stored_components
 
     @property
+    def scalar_name(self) -> str:
+        """The name of the type of a component, in OpenCL C."""
+        return self.name.rstrip("0123456789")
+
+    @property
     def is_integer(self) -> bool:
         """Whether it holds whole numbers."""
         return bool(np.issubdtype(self.scalar, np.integer))

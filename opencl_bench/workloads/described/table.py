@@ -68,9 +68,11 @@ class Table:
             raise self.error(name, f"it must be an array, not {value!r}")
         return value
 
-    def tolerance(self, name: str, default: float = 0.0) -> float:
-        """A number that is finite and not negative."""
-        value = self.values.get(name, default)
+    def tolerance(self, name: str) -> float | None:
+        """Return a number that is finite and not negative; None where there is none."""
+        if not self.has(name):
+            return None
+        value = self.values[name]
         if not is_number(value) or not 0 <= value <= LARGEST_TOLERANCE:
             raise self.error(name, f"it must be a number of at least 0, not {value!r}")
         return float(value)

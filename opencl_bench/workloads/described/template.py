@@ -19,6 +19,13 @@ from coarsen.opencl_bench.workloads.described.guess import (
     guess_values,
 )
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
+from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
+
+_ROUNDINGS = """\
+# Rounded operations one after the other, on the way to an element: for a sum, how many terms it has. A difference
+# that they explain is right. Instead of them, tolerances can be given:
+# |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|
+roundings = {steps}{check}"""
 
 _ADDRESS_SPACES = {0: "", 1: "global ", 2: "constant ", 3: "local "}
 
@@ -33,12 +40,11 @@ kernel = {name}
 build_options = {options}
 
 # The buffers whose contents count after a run. They are compared with those of the uncoarsened kernel, run with
-# the same local size and macros:
-# |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|, for whole numbers integer_tolerance.
+# the same local size and macros.
 outputs = {outputs}  # CHECK
-relative_tolerance = 1e-5
-absolute_tolerance = 1e-6
-integer_tolerance = 0
+{roundings}
+# By how much a whole number may differ:
+integer_tolerance = {integer_tolerance}
 
 [ndrange]
 # Work-items along each dimension; the local size must divide them. Where the kernel has a guard, round up:
@@ -79,6 +85,8 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
     outputs = guess_outputs(kernel, buffers, uses)
     if not outputs:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
+    types = [declared_type(parameter) for parameter in buffers if parameter.name in outputs]
+    steps = rounding_steps(kernel, [element.scalar_name for element in types if element])
     launch = guess_launch(kernel)
     head = _HEAD.format(
         kernel=kernel.name,
@@ -86,6 +94,8 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         name=_quoted(kernel.name),
         options=_array(options),
         outputs=_array(outputs),
+        roundings=_roundings(steps),
+        integer_tolerance="1  # CHECK: rounding may tip a whole number" if rounds_to_integers(kernel) else 0,
         global_size=_array(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
@@ -95,6 +105,13 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
     )
     entries = (_argument(entry, kinds[entry.name], launch, uses[entry.name]) for entry in kernel.arguments)
     return head + "".join(entries)
+
+
+def _roundings(steps: str | None) -> str:
+    if steps is None:
+        return "# No output is of a floating-point type: every bit has to be the same."
+    check = "  # CHECK: n where a loop's trip count isn't known" if UNKNOWN_TRIPS in steps else ""
+    return _ROUNDINGS.format(steps=_quoted(steps), check=check)
 
 
 def _may_outgrow(kernel: Kernel) -> bool:
