@@ -186,6 +186,7 @@ def _end(results: Sequence[SweepResult]) -> None:
         f"{result.benchmark} on {result.plan.device}: {row.candidate}"
         for result in results
         for row in result.wrong
+        if row.candidate.coarsenings or result.exit_code != InvalidInputError.exit_code
     ]
     if wrong:
         others = len(wrong) - NAMED_WRONG_RESULTS

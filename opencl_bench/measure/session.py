@@ -21,6 +21,9 @@ from coarsen.opencl_bench.records.candidate import Candidate, Code, Definitions
 from coarsen.opencl_bench.records.measurement import Method, Oracle
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
 
+# How a change of a guard zone is told.
+WROTE_OUTSIDE = "wrote outside of the buffer"
+
 # Small enough for every reference.
 CHECKED_PRESET = "test"
 
@@ -177,7 +180,7 @@ class Session:
         executor.reset()
         nanoseconds = loaded.job()
         wrong = compare(executor.outputs(), expected, placement.workload)
-        wrong += [f"wrote outside of the buffer {name}" for name in executor.violated()]
+        wrong += [f"{WROTE_OUTSIDE} {name}" for name in executor.violated()]
         return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
 
     def time(self, method: Method) -> Timed:

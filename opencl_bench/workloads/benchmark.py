@@ -71,8 +71,8 @@ class Workload:
     is right if |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most
     `integer_tolerance`, which is 0 unless rounding of an intermediate result may tip it.
 
-    Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the other,
-    and a difference that they explain is right as well (`measure/rounding.py`).
+    Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the
+    other, and a difference that they explain is right as well (`measure/rounding.py`).
     """
 
     buffers: Mapping[str, Array]

@@ -1,4 +1,4 @@
-"""What buffers are filled with: `uniform(-1, 1)`, `integers(0, n)`, `arange`, `unwritten`, …"""
+"""What buffers are filled with: `uniform(-1, 1)`, `integers(0, n)`, `sorted(0, n)`, `arange`, …"""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from coarsen.opencl_bench.workloads.described.expressions import Expression, che
 from coarsen.opencl_bench.workloads.driver_tools import unwritten
 
 Number = int | float
+# Whole numbers of an interval.
+_WHOLE = ("integers", "sorted")
 _Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
 
 
@@ -54,12 +56,12 @@ class Distribution:
             raise InvalidInputError(
                 f"'{self.text}' is for floating-point types; integers(low, high) is for {kind.name}"
             )
-        if self.name in ("uniform", "integers") and not numbers[0] < numbers[1]:
+        if self.name in ("uniform", *_WHOLE) and not numbers[0] < numbers[1]:
             raise InvalidInputError(f"'{self.text}' has no number between {numbers[0]} and {numbers[1]}")
         if self.name == "normal" and numbers[1] < 0:
             raise InvalidInputError(f"'{self.text}' has a deviation below 0")
-        largest = (numbers[0], numbers[1] - 1) if self.name == "integers" else numbers
-        drawn_as = kind if kind.is_integer or self.name != "integers" else element_type("long")
+        largest = (numbers[0], numbers[1] - 1) if self.name in _WHOLE else numbers
+        drawn_as = kind if kind.is_integer or self.name not in _WHOLE else element_type("long")
         if not all(drawn_as.can_hold(number) for number in largest):
             raise InvalidInputError(f"'{self.text}' goes beyond what {kind.name} holds")
 
@@ -81,8 +83,8 @@ def _parameter(tree: ast.expr, text: str, name: str) -> Expression | float:
     negative = isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub)
     literal = tree.operand if isinstance(tree, ast.UnaryOp) and negative else tree
     if isinstance(literal, ast.Constant) and isinstance(literal.value, float):
-        if name == "integers" or not math.isfinite(literal.value):
-            raise InvalidInputError(f"'{text}' needs {'whole' if name == 'integers' else 'finite'} numbers")
+        if name in _WHOLE or not math.isfinite(literal.value):
+            raise InvalidInputError(f"'{text}' needs {'whole' if name in _WHOLE else 'finite'} numbers")
         return -literal.value if negative else literal.value
     return checked_expression(tree, text)
 
@@ -107,6 +109,12 @@ def _integers(
     low, high = (int(number) for number in numbers)
     drawn_as = kind.scalar if kind.is_integer else np.int64
     return np.asarray(generator.integers(low, high, _total(kind, elements), dtype=drawn_as))
+
+
+def _sorted(
+    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
+) -> Array:
+    return np.sort(_integers(generator, kind, elements, numbers))
 
 
 def _normal(
@@ -142,6 +150,7 @@ _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
     {
         "uniform": (_uniform, ("low", "high")),
         "integers": (_integers, ("low", "high")),
+        "sorted": (_sorted, ("low", "high")),
         "normal": (_normal, ("mean", "deviation")),
         "constant": (_constant, ("value",)),
         "zeros": (_zeros, ()),

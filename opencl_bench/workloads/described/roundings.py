@@ -1,7 +1,7 @@
 """Counts the rounded operations on the way to a kernel's results, as an expression of the sizes of its benchmark.
 
-Every floating-point operation that a work-item performs is counted, as often as the loops around it are run: an upper
-bound of those that follow each other. Where a loop's trip count is no number in the code, it counts as `n`.
+Every floating-point operation that a work-item performs is counted, as often as the loops around it are run: an
+upper bound of those that follow each other. Where a loop's trip count is no number in the code, it counts as `n`.
 `measure/rounding.py` makes a tolerance of the count.
 """
 
@@ -41,8 +41,8 @@ UNKNOWN_TRIPS = "n"
 def rounding_steps(kernel: Kernel, output_types: Iterable[str]) -> str | None:
     """Return the count of roundings as the text of an expression; None if no output is of a floating-point type.
 
-    A function that is wrong by `e` units in the last place counts as `e²` operations, since the bound grows with the
-    root of the count; likewise an operation in a type that is less precise than the outputs.
+    A function that is wrong by `e` units in the last place counts as `e²` operations, since the bound grows with
+    the root of the count; likewise an operation in a type that is less precise than the outputs.
 
     Args:
         kernel: the lowered kernel.

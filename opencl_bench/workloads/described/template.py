@@ -18,6 +18,7 @@ from coarsen.opencl_bench.workloads.described.guess import (
     guess_scalar,
     guess_values,
 )
+from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
 from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
 
@@ -62,8 +63,10 @@ local_sizes = {local_sizes}{check_local_sizes}
 # `gpu` on a large GPU.
 
 {sizes}
-# Buffers are filled from a seed: uniform(low, high), integers(low, high) below high, normal(mean, deviation),
-# arange, permutation, constant(value), zeros, or unwritten for what the kernel only writes.
+# Buffers are filled from a seed: uniform(low, high), integers(low, high) below high, sorted(low, high) the same
+# in ascending order, normal(mean, deviation), arange, permutation, constant(value), zeros, or unwritten for what
+# the kernel only writes. Indices must not lead out of a buffer: then the kernel crashes, or computes what it finds
+# there.
 """
 
 
@@ -81,7 +84,7 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
     """
     kinds = {parameter.name: _kind(kernel, parameter) for parameter in kernel.arguments}
     buffers = [parameter for parameter in kernel.arguments if kinds[parameter.name] == "buffer"]
-    uses = dict(pointer_uses(kernel))
+    uses, indices = pointer_uses(kernel), index_uses(kernel)
     outputs = guess_outputs(kernel, buffers, uses)
     if not outputs:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
@@ -103,7 +106,10 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         tunables=_tunables(tunables),
         sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
     )
-    entries = (_argument(entry, kinds[entry.name], launch, uses[entry.name]) for entry in kernel.arguments)
+    entries = (
+        _argument(entry, kinds[entry.name], launch, uses[entry.name], indices[entry.name])
+        for entry in kernel.arguments
+    )
     return head + "".join(entries)
 
 
@@ -141,7 +147,7 @@ def _kind(kernel: Kernel, parameter: Argument) -> str:
     return kind
 
 
-def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse) -> str:
+def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> str:
     const = "const " if "const" in parameter.qualifiers and parameter.address_space == 1 else ""
     declaration = f"{_ADDRESS_SPACES[parameter.address_space]}{const}{parameter.type_name} {parameter.name}"
     declared = declared_type(parameter)
@@ -149,7 +155,7 @@ def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerU
     if declared is None:
         lines += _structure_lines(parameter, kind, launch)
     elif kind == "buffer":
-        lines += _buffer_lines(declared, launch, use)
+        lines += _buffer_lines(declared, launch, use, indices)
     elif kind == "local":
         lines += [f"local = {_quoted(declared.name)}", f"elements = {_quoted(_items(launch))}  # CHECK"]
     else:
@@ -157,10 +163,12 @@ def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerU
     return "\n".join(lines) + "\n"
 
 
-def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse) -> Iterator[str]:
+def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> Iterator[str]:
     yield f"buffer = {_quoted(kind.name)}"
-    yield f"elements = {_quoted(_extent(launch))}  # CHECK"
-    yield f"values = {_quoted(guess_values(kind, use))}"
+    # One more begin than there are ranges: the last one's end.
+    yield f"elements = {_quoted(_extent(launch) + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
+    check = f"  # CHECK: indices, of {', '.join(indices.addressed)}" if indices.addressed and use.is_read else ""
+    yield f"values = {_quoted(guess_values(kind, use, indices))}{check}"
 
 
 def _scalar_lines(kind: ElementType) -> Iterator[str]:

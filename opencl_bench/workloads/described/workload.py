@@ -57,7 +57,7 @@ def make_workload(
 
 
 def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
-    """The roundings that lead to an element: what the file says, else as many as the largest buffer has elements."""
+    """The roundings that lead to an element: by the file, else as many as the largest buffer has elements."""
     if description.roundings is not None:
         with _at(description, "roundings"):
             return _positive(description.roundings, values)
