@@ -135,7 +135,7 @@ def _show_measurement(
     console.print(_table(device, measure(queue, workload, kernels, REPETITIONS)))
     console.print(
         "all results equal the NumPy reference. "
-        f"The second row is the factor that the cascade predicts for {ABSENT_DEVICE}: other devices want other factors.\n"
+        f"The second row is the cascade's factor for {ABSENT_DEVICE}: other devices want other factors.\n"
     )
 
 
