@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
 from coarsen.opencl_bench.results.shipped import shipped_files
@@ -185,7 +186,10 @@ def shipped_results(*names: str) -> Results:
         raise InvalidInputError(f"name at least one sweep; there are {', '.join(known)}")
     for name in names:
         if name not in known:
-            raise InvalidInputError(f"no sweep '{name}' comes with the package; there are {', '.join(known)}")
+            hint = did_you_mean(name, known)
+            raise InvalidInputError(
+                f"no sweep '{name}' comes with the package{hint}; there are {', '.join(known)}"
+            )
     return read_results(*(known[name] for name in names))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.near_names import did_you_mean
 
 Array = NDArray[Any]
 LocalSize = tuple[int, ...]
@@ -170,7 +171,8 @@ class Benchmark:
     def preset(self, name: str) -> Preset:
         """The preset of this name. Raises InvalidInputError where there is none; the message lists the names."""
         if name not in self.presets:
-            raise InvalidInputError(f"{self.name}: no preset {name!r}; there are {', '.join(self.presets)}")
+            hint = did_you_mean(name, self.presets)
+            raise InvalidInputError(f"{self.name}: no preset {name!r}{hint}; there are {', '.join(self.presets)}")
         return self.presets[name]
 
     def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
 from coarsen.opencl_bench.workloads.described.expressions import Expression, checked_expression, parsed
@@ -71,7 +72,8 @@ def parse_distribution(text: str) -> Distribution:
     tree = parsed(text)
     called, arguments = (tree.func, tree.args) if isinstance(tree, ast.Call) and not tree.keywords else (tree, [])
     if not isinstance(called, ast.Name) or called.id not in _MAKERS:
-        raise InvalidInputError(f"'{text}' is no distribution; there are {', '.join(_FORMS)}")
+        hint = did_you_mean(text.partition("(")[0], _MAKERS)
+        raise InvalidInputError(f"'{text}' is no distribution{hint}; there are {', '.join(_FORMS)}")
     name = called.id
     _, expected = _MAKERS[name]
     if len(arguments) != len(expected):

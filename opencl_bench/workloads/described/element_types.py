@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
 
 _SCALARS: Mapping[str, type[np.generic]] = MappingProxyType(
@@ -84,5 +85,8 @@ def element_type(name: str) -> ElementType:
     """The type of this name. Raises InvalidInputError where there is none."""
     match = _NAME.fullmatch(name)
     if match is None:
-        raise InvalidInputError(f"'{name}' is no type; there are {', '.join(_SCALARS)} and their vectors (float4)")
+        hint = did_you_mean(name, _SCALARS)
+        raise InvalidInputError(
+            f"'{name}' is no type{hint}; there are {', '.join(_SCALARS)} and their vectors (float4)"
+        )
     return ElementType(name, _SCALARS[match[1]], int(match[2] or 1))

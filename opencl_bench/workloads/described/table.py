@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ class Table:
         """Raise InvalidInputError for a key that isn't known."""
         for name in self.values:
             if name not in known:
-                raise self.error(name, f"no such key; there are {', '.join(known)}")
+                raise self.error(name, f"no such key{did_you_mean(name, known)}; there are {', '.join(known)}")
 
     def has(self, name: str) -> bool:
         """Whether there is such an entry."""
