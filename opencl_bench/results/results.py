@@ -56,7 +56,7 @@ class Results:
     def only(
         self, *, devices: Sequence[str] = (), benchmarks: Sequence[str] = (), preset: str | None = None
     ) -> Results:
-        """Those that are meant; an argument that is left out lets all through.
+        """Return the matching measurements; omitted arguments do not filter.
 
         Args:
             devices: parts of names (of the device, its platform, vendor or platform version) in any case, one of
@@ -204,7 +204,7 @@ def _results(measurements: Iterable[Measurement], place: str) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which measurements are meant; an empty field lets all through. See `Results.only`."""
+    """The measurements asked for; an empty field does not filter. See `Results.only`."""
 
     devices: tuple[str, ...]
     benchmarks: tuple[str, ...]
