@@ -19,6 +19,7 @@ neither zero nor infinite stands for them. So
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ _LARGEST = 0.1
 _SAMPLED = 1 << 16
 
 
-def rounding_tolerance(steps: int, kind: np.dtype[np.generic]) -> float:
+def rounding_tolerance(steps: int, kind: np.dtype[np.floating[Any]]) -> float:
     """Return the relative difference that rounding explains.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import builtin_name
@@ -70,7 +71,7 @@ def _dimension(kernel: Kernel, function: str) -> int:
     return max((int(value.text) for value in asked if value.kind is ValueKind.CONSTANT), default=0)
 
 
-def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: dict[str, PointerUse]) -> list[str]:
+def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
     """The buffers that the kernel writes; those that it may write, where none shows."""
     open_to_writing = [entry.name for entry in buffers if "const" not in entry.qualifiers]
     return [name for name in open_to_writing if uses[name].is_written] or open_to_writing

@@ -90,6 +90,7 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
     types = [declared_type(parameter) for parameter in buffers if parameter.name in outputs]
     steps = rounding_steps(kernel, [element.scalar_name for element in types if element])
+    may_tip = any(element and element.is_integer for element in types) and rounds_to_integers(kernel)
     launch = guess_launch(kernel)
     head = _HEAD.format(
         kernel=kernel.name,
@@ -98,7 +99,7 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         options=_array(options),
         outputs=_array(outputs),
         roundings=_roundings(steps),
-        integer_tolerance="1  # CHECK: rounding may tip a whole number" if rounds_to_integers(kernel) else 0,
+        integer_tolerance="1  # CHECK: rounding may tip a whole number" if may_tip else 0,
         global_size=_array(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
