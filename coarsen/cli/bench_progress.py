@@ -145,7 +145,7 @@ def result_line(result: SweepResult) -> str:
         f"{failed} failed" if failed else "",
         f"{constrained} broke a constraint" if constrained else "",
         # Why comes with the other errors, at the end.
-        "no result" if result.problem else "",
+        "ended with an error" if result.problem else "",
     ]
     return f"{result.benchmark} on {result.plan.device}: {', '.join(filter(None, parts))}"
 

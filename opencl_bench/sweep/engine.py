@@ -11,29 +11,23 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
-from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.environment import environment_of
-from coarsen.opencl_bench.measure.session import WROTE_OUTSIDE
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.child_process import DIED
 from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.out_of_bounds import access_out_of_bounds, indices_hint
+from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of, points
 from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 
@@ -87,26 +81,10 @@ def sweep(
             confirms=plan.confirms,
         )
         problem = RowSweep(surroundings).run(space)
-    if problem and isinstance(plan.benchmark, Path):
-        problem = _explained(problem, plan, benchmark, collector.rows)
+    if isinstance(plan.benchmark, Path):
+        problem = explained(problem, benchmark, Path(_name(plan)), plan.preset, collector.rows)
     seconds = time.perf_counter() - start
     return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
-
-
-def _explained(problem: str, plan: SweepPlan, benchmark: Benchmark, rows: Sequence[Measurement]) -> str:
-    """Return why no uncoarsened configuration runs. Raises InvalidInputError for an access out of bounds."""
-    failed = next((row for row in rows if row.reason == problem), None)
-    if failed is None or failed.invalidity not in (Invalidity.RUNTIME, Invalidity.CORRECTNESS):
-        return problem
-    candidate = failed.candidate
-    path = Path(_name(plan))
-    found = access_out_of_bounds(benchmark, path, plan.preset, candidate.local_size, candidate.definitions)
-    if found:
-        raise InvalidInputError(f"{plan.benchmark}: {found}")
-    if WROTE_OUTSIDE in problem:
-        raise InvalidInputError(f"{plan.benchmark}: the uncoarsened kernel {problem}: give it more `elements`")
-    hint = indices_hint(benchmark, candidate.definitions) if DIED in problem else ""
-    return f"the uncoarsened kernel crashes ({problem}); {hint}" if hint else problem
 
 
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:

@@ -14,14 +14,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.devices.selection import SIMULATOR
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.session import CHECKED_PRESET
+from coarsen.opencl_bench.measure.session import CHECKED_PRESET, WROTE_OUTSIDE
 from coarsen.opencl_bench.records.candidate import Definitions
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.sweep.child_process import DIED
 from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
@@ -45,6 +48,41 @@ class Access:
     buffer: int | None
     offset: int
     item: tuple[int, int, int] | None
+
+
+def explained(problem: str, benchmark: Benchmark, path: Path, preset: str, rows: Sequence[Measurement]) -> str:
+    """Return why a sweep has no result: its problem, or more about a crash; empty where there was no problem.
+
+    A kernel that accesses memory out of bounds may crash in one form and seem right in another. So it is simulated
+    also where only coarsened rows were wrong or crashed.
+
+    Args:
+        problem: why no uncoarsened configuration runs; empty where one does.
+        benchmark: what the file describes.
+        path: the TOML file.
+        preset: the sizes that were measured.
+        rows: of the sweep.
+
+    Raises:
+        InvalidInputError: the uncoarsened kernel accesses memory out of bounds.
+    """
+    failed = next((row for row in rows if _is_suspect(row, problem)), None)
+    if failed is None:
+        return problem
+    candidate = failed.candidate
+    found = access_out_of_bounds(benchmark, path, preset, candidate.local_size, candidate.definitions)
+    if found:
+        raise InvalidInputError(f"{path}: {found}")
+    if WROTE_OUTSIDE in problem:
+        raise InvalidInputError(f"{path}: the uncoarsened kernel {problem}: give it more `elements`")
+    hint = indices_hint(benchmark, candidate.definitions) if DIED in problem else ""
+    return f"the uncoarsened kernel crashes ({problem}); {hint}" if hint else problem
+
+
+def _is_suspect(row: Measurement, problem: str) -> bool:
+    if row.invalidity is Invalidity.RUNTIME:
+        return DIED in row.reason or row.reason == problem
+    return row.invalidity is Invalidity.CORRECTNESS
 
 
 def access_out_of_bounds(

@@ -9,13 +9,23 @@ import pytest
 from coarsen.cli.bench_init import init
 from coarsen.devices.discovery import discover_devices
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.records.candidate import Candidate
+from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep import out_of_bounds
-from coarsen.opencl_bench.sweep.out_of_bounds import Access, access_out_of_bounds, first_access, indices_hint
+from coarsen.opencl_bench.sweep.out_of_bounds import (
+    Access,
+    access_out_of_bounds,
+    explained,
+    first_access,
+    indices_hint,
+)
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_all
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.variant.coarsening import Coarsening
+from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 GRAPH = """\
@@ -135,3 +145,18 @@ def test_a_changed_guard_zone_of_the_original_is_bad_input(
     result = swept(kernel.with_suffix(".toml"), "intel", tmp_path)
     assert result.exit_code == InvalidInputError.exit_code
     assert result.problem.endswith("the uncoarsened kernel wrote outside of the buffer o: give it more `elements`")
+
+
+def test_wrong_results_of_a_coarsened_kernel_may_be_the_originals_fault(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark = read_benchmark(file)
+    coarsened = Candidate((64,), (Coarsening(4),))
+    wrong = some_measurement(candidate=coarsened, invalidity=Invalidity.CORRECTNESS, reason="sums: 4 wrong")
+    right = some_measurement(candidate=coarsened)
+    monkeypatch.setattr(out_of_bounds, "_log", lambda *_: LOG % (0x1000000000000 + 4 * 5000))
+    assert explained("", benchmark, file, "test", [right]) == ""
+    with pytest.raises(InvalidInputError, match=r"the uncoarsened kernel reads rows\[5000\] of 1025 elements"):
+        explained("", benchmark, file, "test", [right, wrong])
+    monkeypatch.setattr(out_of_bounds, "_log", lambda *_: "")
+    assert explained("", benchmark, file, "test", [right, wrong]) == "", "it stays a wrong result"
