@@ -27,12 +27,12 @@ lint: $(VENV)/.test-installed
 	cd $(TYPED) && MYPYPATH=../../docs/hooks ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../docs
 
 # The documentation as pages, in build/site; a broken link is an error.
-docs: $(VENV)/.test-installed
+docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open build/site/index.html"
 
 # The same at http://127.0.0.1:8000, built anew when a page changes.
-docs-serve: $(VENV)/.test-installed
+docs-serve: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 # How long coarsening takes, against clang in the same run.
@@ -51,6 +51,12 @@ $(VENV)/.created:
 $(VENV)/.demo-installed: $(VENV)/.created pyproject.toml
 	@echo "installing into $(VENV), some minutes"
 	$(BIN)/pip install -qq --editable '.[cpu]'
+	touch $@
+
+# Reading the pages takes no training of models, and so not the gigabytes of PyTorch.
+$(VENV)/.docs-installed: $(VENV)/.created pyproject.toml
+	@echo "installing into $(VENV), some minutes"
+	$(BIN)/pip install -qq --editable '.[docs]'
 	touch $@
 
 $(VENV)/.test-installed: $(VENV)/.created pyproject.toml

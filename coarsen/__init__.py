@@ -12,8 +12,10 @@ the import changes nothing outside of Python. A program that wants the drivers t
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.clone import find_parts
 from coarsen.errors import (
     CoarsenError,
     DeviceError,
@@ -87,4 +89,5 @@ _MODULE_OF = {
     "target_of": "coarsen.devices.targets",
 }
 
+find_parts(__name__, Path(__file__).parent)
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)

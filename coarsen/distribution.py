@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
-__version__ = version("coarsen")
+
+def _version() -> str:
+    """The installed package's version; in a clone from which nothing was installed that of its settings."""
+    try:
+        return version("coarsen")
+    except PackageNotFoundError:
+        settings = Path(__file__).parents[1] / "pyproject.toml"
+        return str(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["version"])
+
+
+__version__ = _version()

@@ -23,7 +23,7 @@ from coarsen.models.default.joint import AVERSION
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelPrediction(CurvePrediction):
     """What the default model says of a kernel on a device, for one launch.
 

@@ -14,12 +14,17 @@ import pytest
 import coarsen
 
 ROOT = Path(__file__).parent.parent
-BASE = {"errors", "limits", "files", "codec", "lazy_names", "distribution", "printable", "processes"}
+BASE = {
+    *("errors", "limits", "files", "codec", "clone", "lazy_names", "near_names", "distribution", "printable"),
+    "processes",
+}
 COMPILER = {"ir", "frontend", "analysis", "variant", "transform", "backend"}
 # A part may import those parts alone. Of opencl_bench each folder is a part; its own modules are the outermost.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "distribution": set(),
+    "clone": set(),
+    "near_names": set(),
     "lazy_names": set(),
     "printable": set(),
     "processes": set(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from distutils.core import run_setup
 from distutils.dist import Distribution
@@ -76,3 +77,21 @@ def test_every_data_file_is_installed() -> None:
 @pytest.mark.parametrize("suffix", ["safetensors", "json"])
 def test_the_default_model_is_among_them(suffix: str) -> None:
     assert (storage.SHIPPED / f"{NAME}.{suffix}") in files(suffix)
+
+
+def test_making_the_pages_installs_what_they_need_and_no_more() -> None:
+    """The pages are built without the rest in `tests/docs`."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert makefile.count("docs: $(VENV)/.docs-installed\n") == 1
+    assert re.search(r"^\$\(VENV\)/\.docs-installed:.*\n(\t.*\n)*?\t.*'\.\[docs\]'$", makefile, re.MULTILINE)
+    wanted, seen = ["docs"], set()
+    while wanted:
+        for requirement in extras[wanted.pop()]:
+            name, _, own = requirement.partition("[")
+            wanted += own.rstrip("]").split(",") if name == "coarsen" else []
+            seen.add(re.split(r"[<>=\[]", requirement)[0])
+    assert "mkdocs-material" in seen
+    assert not seen & {"torch", "scikit-learn", "scipy", "distributed"}

@@ -160,3 +160,16 @@ def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model
     assert prediction.default_model() is prediction.default_model() is model
     assert len(loaded) == 1
     prediction._shipped_default.cache_clear()
+
+
+def test_a_prediction_is_one_line_in_a_list_and_a_table_when_printed() -> None:
+    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16))
+    assert repr(found) == f"<KernelPrediction: {str(found).splitlines()[0]}>"
+    assert repr(found).startswith("<KernelPrediction: sgemm on pocl along dimension 0: factor ")
+    lines = str(found).splitlines()
+    assert all(any(line.split()[0] == str(entry.factor) for line in lines) for entry in found.curve)
+    cascade = coarsen.predict(SGEMM, device="tahiti", model="cascade")
+    assert repr(cascade) == f"<Prediction: factor {cascade.factor} by the cascade of tahiti>"
+    assert len(str(cascade).splitlines()) == 2 + len(cascade.steps)
+    for shown in (found, cascade):
+        assert len(repr(shown)) < 100 and max(map(len, str(shown).splitlines())) < 150

@@ -144,7 +144,8 @@ def result_line(result: SweepResult) -> str:
         f"{counted(len(feasible), 'row')}, {len(result.measured)} of them measured in {duration(result.seconds)}",
         f"{failed} failed" if failed else "",
         f"{constrained} broke a constraint" if constrained else "",
-        result.problem,
+        # Why comes with the other errors, at the end.
+        "ended with an error" if result.problem else "",
     ]
     return f"{result.benchmark} on {result.plan.device}: {', '.join(filter(None, parts))}"
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.cli.bench_progress import duration
-from coarsen.cli.output import counted, print_json, print_line, print_table
+from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.frames import best_rows, frame, geometric_mean, speedup_of
@@ -19,6 +19,8 @@ from coarsen.variant.variant_json import variant_to_json
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 LISTED_FAILURES = 20
+# In characters; an export has reasons in full.
+LONGEST_REASON = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ def _table_row(result: SweepResult) -> list[str]:
     failed = sum(row.invalidity is not Invalidity.CORRECT for row in result.feasible_rows)
     what = [result.benchmark, result.plan.device]
     if best is None:
-        return [*what, "", "none", result.problem or "no configuration ran", "", str(failed)]
+        # Why, in full, comes with the other errors, at the end.
+        return [*what, "", "none", "", "", str(failed)]
     baseline = _baseline(best.baseline) if best.baseline else ""
     verified = verified_against(best.oracle, coarsened=bool(best.candidate.coarsenings))
     return [*what, baseline, str(best.candidate), str(speedup_of(best)), verified, str(failed)]
@@ -203,7 +206,7 @@ def _counts(totals: Mapping[str, int]) -> str:
 
 def _failures_row(entry: Failures) -> list[str]:
     kernels = ", ".join(entry.kernels[:3]) + (", …" if len(entry.kernels) > 3 else "")
-    return [entry.invalidity, str(entry.rows), entry.reason, kernels]
+    return [entry.invalidity, str(entry.rows), shortened(entry.reason, LONGEST_REASON), kernels]
 
 
 def _pace_line(run: Pace) -> str:

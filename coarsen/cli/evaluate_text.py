@@ -126,7 +126,7 @@ def _print_details(report: Report, device: str) -> None:
 
 def _print_calibration(name: str, found: Calibration) -> None:
     print_line()
-    print_line(f"{name}: of the steps that it called so likely to help, so many did")
+    print_line(f"{name}: predicted probability that a step helps against the observed share")
     headings = ("called", "steps", "mean", "helped")
     rows = [
         [

@@ -26,6 +26,7 @@ from coarsen.cli.groups import Group
 from coarsen.cli.messages import Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
+from coarsen.near_names import did_you_mean
 
 COMMANDS = MappingProxyType(
     {
@@ -47,6 +48,8 @@ SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack")})
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BRACES = re.compile(r"^\{(.+)\}")
+_NO_CHOICE = re.compile(r"'([^']*)' is not one of (.*)$")
+_QUOTED = re.compile(r"'([^']*)'")
 _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_settings": _CONTEXT}
 
 
@@ -62,7 +65,18 @@ class UsageError(Protocol):
         ...
 
 
-class LazyCommands(TyperGroup):
+class NamedCommands(TyperGroup):
+    """Commands by name; a message about an unknown one says which is spelled almost so."""
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """The name, the command and what is left of the words."""
+        known = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in known:
+            ctx.fail(f"no such command '{args[0]}'{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyCommands(NamedCommands):
     """The commands by name; each is loaded when it is to run, and listed without being loaded."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
@@ -111,7 +125,7 @@ def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
 def _group_of(group: Group) -> Any:  # noqa: ANN401
     application = typer.Typer(**_PLAIN)
     settings: Any = {"invoke_without_command": True, "help": group.description}
-    application.callback(context_settings=_CONTEXT, **settings)(_help_of_group)
+    application.callback(cls=NamedCommands, context_settings=_CONTEXT, **settings)(_help_of_group)
     for name, function in group.commands.items():
         application.command(name, cls=PlainUsage, context_settings=_CONTEXT)(function)
     return typer.main.get_command(application)
@@ -202,6 +216,9 @@ def _usage_error(error: UsageError, settings: Settings) -> int:
     command = error.ctx.command_path if error.ctx is not None else settings.command
     # A value's own message comes after a prefix that newer versions of typer put there.
     message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+    choice = _NO_CHOICE.search(message)
+    if choice is not None:
+        message = f"{message}{did_you_mean(choice[1], _QUOTED.findall(choice[2]))}"
     say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
     return error.exit_code
 

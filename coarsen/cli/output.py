@@ -38,6 +38,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def shortened(text: str, limit: int) -> str:
+    """Return a text in at most `limit` characters, cut where it is longer."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
 def print_json(value: object) -> None:
     """Print a value as JSON, which knows no numbers but finite ones: others become null."""
     sys.stdout.write(json_text(value))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from coarsen.devices.discovery import HOW_TO_GET_A_DEVICE, DeviceDescription, discover_devices
 from coarsen.devices.health import check_health
 from coarsen.errors import DeviceError
+from coarsen.near_names import did_you_mean
 
 # Interprets kernels to find their faults, a thousand times slower than a device.
 SIMULATOR = "oclgrind"
@@ -55,7 +56,8 @@ def select_device(
         raise DeviceError(_none_at_all())
     matches = _matches(spec.strip(), devices)
     if not matches:
-        raise DeviceError(f"no OpenCL device is called '{spec}'; there are: {_listed(devices)}")
+        hint = did_you_mean(spec, names_of(devices))
+        raise DeviceError(f"no OpenCL device is called '{spec}'{hint}; there are: {_listed(devices)}")
     if len(matches) == 1:
         return matches[0]
     working = [device for device in matches if works(device)]
@@ -64,6 +66,17 @@ def select_device(
     raise DeviceError(
         f"'{spec}' names several OpenCL devices: {_listed(matches)}; give an index or more of the name"
     )
+
+
+def names_of(devices: Sequence[DeviceDescription]) -> list[str]:
+    """Return what devices can be called: their names and platforms' names, and the words of all that they say."""
+    texts = [
+        text
+        for device in devices
+        for text in (device.name, device.platform_name, device.vendor, device.platform_version)
+    ]
+    words = (word for text in texts for word in re.findall(r"[A-Za-z]\w{2,}", text))
+    return [*texts, *words]
 
 
 def _matches(spec: str, devices: Sequence[DeviceDescription]) -> list[DeviceDescription]:

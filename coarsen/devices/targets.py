@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
-from coarsen.devices.selection import find_device
+from coarsen.devices.selection import find_device, names_of
 from coarsen.errors import DeviceError
 from coarsen.models.device_descriptors import (
     DEVICE_DESCRIPTORS,
@@ -18,6 +18,7 @@ from coarsen.models.device_descriptors import (
     known_descriptor,
     unknown_descriptor,
 )
+from coarsen.near_names import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,9 @@ def target_of(device: str) -> Target:
     if descriptor is not None:
         return Target(descriptor)
     if not any(each.index == wanted or each.is_called(wanted) for each in discover_devices() if wanted):
+        hint = did_you_mean(device, [*DEVICE_DESCRIPTORS, *names_of(discover_devices())])
         raise DeviceError(
-            f"'{device}' is neither a known device nor an OpenCL device of this machine; "
+            f"'{device}' is neither a known device nor an OpenCL device of this machine{hint}; "
             f"known: {', '.join(DEVICE_DESCRIPTORS)}"
         )
     return target_of_installed(find_device(wanted))

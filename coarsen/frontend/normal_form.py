@@ -28,6 +28,7 @@ from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
 from coarsen.ir.metadata import Metadata
 from coarsen.ir.modules import assembly_module, reason, run_passes
+from coarsen.near_names import did_you_mean
 
 # Without native integer widths in the data layout LLVM's passes believe that no integer is legal.
 _NATIVE_INTEGERS = "-n8:16:32:64"
@@ -138,7 +139,8 @@ def choose_kernel(names: list[str], wanted: str | None) -> str:
         listed = ", ".join(names)
         raise InvalidInputError(f"there are several kernels, choose one with -k (kernel= in Python): {listed}")
     if wanted is not None and wanted not in names:
-        raise InvalidInputError(f"there is no kernel '{wanted}'; there is: {', '.join(names)}")
+        hint = did_you_mean(wanted, names)
+        raise InvalidInputError(f"there is no kernel '{wanted}'{hint}; there is: {', '.join(names)}")
     return wanted or names[0]
 
 

@@ -125,15 +125,15 @@ class CoarseningPlan:
         return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size)
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
-        """What the device is given of a variant; None where the kernel refuses it."""
+        """Return the device's code of a variant; None if the kernel refuses it."""
         try:
             return self._coarsen(kernel, wanted)
         except (RefusalError, InvalidInputError):
             return None
 
     def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
-        """A new kernel object of the coarsened variant; None, said once, where the kernel refuses this
-        configuration, or the device does not build what nobody asked for.
+        """Return a new kernel object of the coarsened variant; None, reported once, if the kernel refuses this
+        configuration or the device fails to build a variant that the user did not request.
 
         Raises DeviceError where the device doesn't build what was asked for.
         """

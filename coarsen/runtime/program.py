@@ -18,6 +18,7 @@ from pyopencl.tools import is_spirv
 
 from coarsen.devices.discovery import common_macros_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
@@ -154,7 +155,8 @@ class Program(pyopencl.Program):
         wanted = names if self._wanted_kernels is None else self._wanted_kernels
         unknown = [name for name in wanted if name not in names]
         if unknown:
-            raise InvalidInputError(f"the program has no kernel '{unknown[0]}'; it has {', '.join(names)}")
+            hint = did_you_mean(unknown[0], names)
+            raise InvalidInputError(f"the program has no kernel '{unknown[0]}'{hint}; it has {', '.join(names)}")
         return wanted
 
     def _form_for_devices(self) -> Form:

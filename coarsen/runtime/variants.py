@@ -39,7 +39,7 @@ class Variants:
     def added_values(
         self, wanted: Variant, global_size: Sequence[int], passed: Sequence[Argument]
     ) -> tuple[Argument, ...] | None:
-        """What is passed behind the kernel's own arguments; None where one of these is missing that it is like.
+        """Return what is passed after the kernel's own arguments; None if the argument it mirrors was not set.
 
         Args:
             wanted: the variant.

@@ -32,7 +32,8 @@ def divide_required_size(kernel: Kernel, coarsening: Coarsening) -> tuple[str, s
     if size % coarsening.factor:
         raise InvalidInputError(
             f"the kernel demands a local size of {size} in dimension {coarsening.dimension}, "
-            f"which factor {coarsening.factor} does not divide"
+            f"which factor {coarsening.factor} does not divide; "
+            f"{_way_out(kernel.required_work_group_size, coarsening)}"
         )
     sizes[coarsening.dimension] = size // coarsening.factor
     if sizes[coarsening.dimension] % coarsening.stride:
@@ -42,3 +43,10 @@ def divide_required_size(kernel: Kernel, coarsening: Coarsening) -> tuple[str, s
     number = 1 + max((int(found) for found in _NODE.findall(kernel.after)), default=-1)
     node = f"!{number} = !{{{', '.join(f'i32 {size}' for size in sizes)}}}\n"
     return _REQUIRED.sub(f"!reqd_work_group_size !{number}", signature), node
+
+
+def _way_out(sizes: tuple[int, int, int], coarsening: Coarsening) -> str:
+    """What can be done instead: another dimension, or merging whole work-groups, which keeps the local size."""
+    fitting = [dimension for dimension, size in enumerate(sizes) if size % coarsening.factor == 0]
+    dimensions = [f"it divides the {sizes[dimension]} of --dim {dimension}" for dimension in fitting]
+    return "; ".join([*dimensions, "--level group merges whole work-groups, of any size"])

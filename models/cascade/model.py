@@ -51,9 +51,9 @@ class Step:
     contributions: tuple[Contribution, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Prediction:
-    """The factor that a model chooses, and how it came to it.
+    """The factor that a model chooses, and how it came to it. `str` has the steps, `repr` the choice alone.
 
     Args:
         model: the model's name.
@@ -64,6 +64,16 @@ class Prediction:
     model: str
     factor: int
     steps: tuple[Step, ...]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: factor {self.factor} by the cascade of {self.model}>"
+
+    def __str__(self) -> str:
+        lines = [f"factor {self.factor} by the cascade of {self.model}", "factor  next helps  answer"]
+        for step in self.steps:
+            answer = "coarsen further" if step.coarsen_further else "stop"
+            lines.append(f"{step.factor:6}  {step.probability:10.0%}  {answer}")
+        return "\n".join(lines)
 
     def reasons(self, count: int = 3) -> tuple[Contribution, ...]:
         """The features that moved the last answer most.

@@ -51,9 +51,9 @@ class Influence:
     effect: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CurvePrediction:
-    """The curve of a kernel on a device, and the factor to choose.
+    """The curve of a kernel on a device, and the factor to choose. `str` has the curve, `repr` the choice alone.
 
     Args:
         model: the model's name; `kernel`, `device`, `dimension` say what was predicted.
@@ -78,6 +78,24 @@ class CurvePrediction:
     influences: tuple[Influence, ...]
     nearest: tuple[Neighbour, ...]
     limit: float
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._choice}>"
+
+    def __str__(self) -> str:
+        lines = [self._choice, *([self.reason] if self.reason else []), "factor  speed-up  80 % interval"]
+        for entry in self.curve:
+            low, high = math.exp(entry.low), math.exp(entry.high)
+            impossible = "" if entry.possible else "  does not divide the local size"
+            lines.append(f"{entry.factor:6}  {entry.speedup:8.2f}  {low:.2f} to {high:.2f}{impossible}")
+        features = ", ".join(f"{cause.feature} × {math.exp(cause.effect):.2f}" for cause in self.reasons())
+        return "\n".join([*lines, f"moved most, at factor {self.explained_factor}, by: {features}"])
+
+    @property
+    def _choice(self) -> str:
+        abstained = ", abstained" if self.abstained else ""
+        where = f"{self.kernel} on {self.device} along dimension {self.dimension}"
+        return f"{where}: factor {self.factor} by the model {self.model}{abstained}"
 
     def reasons(self, count: int = 3) -> tuple[Influence, ...]:
         """The features that moved the prediction at the explained factor most.

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.method import Method
 from coarsen.models.evaluation.simple_methods import Never, Unique
+from coarsen.near_names import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -65,5 +66,7 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
 def entrant(name: str) -> Entrant:
     """The entrant of this name. Raises InvalidInputError where there is none; the message lists the names."""
     if name not in ENTRANTS:
-        raise InvalidInputError(f"no method '{name}'; there are {', '.join(ENTRANTS)}")
+        raise InvalidInputError(
+            f"no method '{name}'{did_you_mean(name, ENTRANTS)}; there are {', '.join(ENTRANTS)}"
+        )
     return ENTRANTS[name]

@@ -26,7 +26,7 @@ from coarsen.models.examples import Example
 
 # A kernel on a device along a dimension.
 Key = tuple[str, str, int]
-# Told a method's name and how many of how many fits are done.
+# Called with the method's name, the fits done and their total.
 Progress = Callable[[str, int, int], None]
 
 

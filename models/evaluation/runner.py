@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from coarsen.models.evaluation.folds import Fold
 from coarsen.models.evaluation.method import BatchMethod, Choice, Fit, Method, Predictor
 
-# Told how many of how many fits are done.
+# Called with the fits done and their total.
 Progress = Callable[[int, int], None]
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
+from coarsen.opencl_bench.measure.rounding import rounding_tolerance, typical_magnitude
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 
 # Elements that are compared at once: what comes up in between then stays in a processor's cache.
 PIECE = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowance:
+    """By how much an element of one output may differ: `fixed`, and `relative` to its magnitude."""
+
+    fixed: float
+    relative: float
 
 
 def compare(outputs: Mapping[str, Array], expected: Mapping[str, Array], workload: Workload) -> list[str]:
@@ -34,31 +44,47 @@ def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str |
         return f"{name}: shape {got.shape} instead of {wanted.shape}"
     if got.dtype != wanted.dtype:
         return f"{name}: type {got.dtype} instead of {wanted.dtype}"
-    if not _any_wrong(got, wanted, workload):
+    allowance = _allowance(wanted, workload)
+    if not _any_wrong(got, wanted, allowance):
         return None
-    error, wrong = _error_and_wrong(got, wanted, workload)
+    error, wrong = _error_and_wrong(got, wanted, allowance)
     first = tuple(int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
     position = ", ".join(map(str, first))
     return (
         f"{name}: {int(wrong.sum())} of {wrong.size} elements wrong, largest error {_largest(error[wrong])}, "
-        f"first at [{position}]: {got[first]} instead of {wanted[first]}{_of_tolerance(got, workload)}"
+        f"first at [{position}]: {got[first]} instead of {wanted[first]}{_of_tolerance(got, allowance)}"
     )
 
 
-def _of_tolerance(got: Array, workload: Workload) -> str:
+def _allowance(wanted: Array, workload: Workload) -> _Allowance:
+    if np.issubdtype(wanted.dtype, np.integer):
+        return _Allowance(workload.integer_tolerance, 0.0)
+    if not workload.rounding_steps:
+        return _Allowance(workload.absolute_tolerance, workload.relative_tolerance)
+    bound = rounding_tolerance(workload.rounding_steps, wanted.dtype)
+    return _Allowance(
+        max(workload.absolute_tolerance, bound * typical_magnitude(wanted)),
+        max(workload.relative_tolerance, bound),
+    )
+
+
+def _of_tolerance(got: Array, allowance: _Allowance) -> str:
     """That rounding was no excuse, where numbers are compared that are rounded."""
-    has_any = workload.relative_tolerance or workload.absolute_tolerance
-    is_exact = np.issubdtype(got.dtype, np.integer) or has_any
-    return "" if is_exact else "; no tolerance is given, so every bit has to be the same"
+    has_any = allowance.fixed or allowance.relative
+    return (
+        ""
+        if np.issubdtype(got.dtype, np.integer) or has_any
+        else "; no tolerance is given, so every bit has to be the same"
+    )
 
 
-def _any_wrong(got: Array, wanted: Array, workload: Workload) -> bool:
+def _any_wrong(got: Array, wanted: Array, allowance: _Allowance) -> bool:
     """Whether any element is wrong; large buffers are compared in pieces, on all processors."""
     flat_got, flat_wanted = got.reshape(-1), wanted.reshape(-1)
 
     def wrong_from(start: int) -> bool:
         piece = slice(start, start + PIECE)
-        return bool(_error_and_wrong(flat_got[piece], flat_wanted[piece], workload)[1].any())
+        return bool(_error_and_wrong(flat_got[piece], flat_wanted[piece], allowance)[1].any())
 
     starts = range(0, got.size, PIECE)
     if len(starts) <= 1:
@@ -67,24 +93,24 @@ def _any_wrong(got: Array, wanted: Array, workload: Workload) -> bool:
         return any(pool.map(wrong_from, starts))
 
 
-def _error_and_wrong(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:
+def _error_and_wrong(got: Array, wanted: Array, allowance: _Allowance) -> tuple[Array, Array]:
     """The difference of each element, and whether it is too large."""
-    error, allowed = _error_and_allowance(got, wanted, workload)
+    error, allowed = _error_and_allowed(got, wanted, allowance)
     # Written so that an error that is not a number counts as wrong; equal infinities are right.
     return error, ~(error <= allowed) & ~(got == wanted) & ~(_is_nan(got) & _is_nan(wanted))
 
 
-def _error_and_allowance(got: Array, wanted: Array, workload: Workload) -> tuple[Array, Array]:
+def _error_and_allowed(got: Array, wanted: Array, allowance: _Allowance) -> tuple[Array, Array]:
     if np.issubdtype(got.dtype, np.integer):
         # A difference of unsigned numbers would wrap around.
         error = np.maximum(got, wanted) - np.minimum(got, wanted)
-        return error, np.full(got.shape, workload.integer_tolerance)
+        return error, np.full(got.shape, int(allowance.fixed))
     exact = wanted.astype(np.float64)
     with np.errstate(invalid="ignore"):
         error = np.abs(got.astype(np.float64) - exact)
     # Nothing but infinity itself is near infinity.
     magnitude = np.where(np.isinf(exact), 0.0, np.abs(exact))
-    return error, workload.absolute_tolerance + workload.relative_tolerance * magnitude
+    return error, allowance.fixed + allowance.relative * magnitude
 
 
 def _is_nan(array: Array) -> Array:

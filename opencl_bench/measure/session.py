@@ -22,6 +22,9 @@ from coarsen.opencl_bench.records.measurement import Method, Oracle
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
 
+# How a change of a guard zone is told.
+WROTE_OUTSIDE = "wrote outside of the buffer"
+
 # Small enough for every reference.
 CHECKED_PRESET = "test"
 
@@ -178,7 +181,7 @@ class Session:
         executor.reset()
         nanoseconds = loaded.job()
         wrong = compare(executor.outputs(), expected, placement.workload)
-        wrong += [f"wrote outside of the buffer {name}" for name in executor.violated()]
+        wrong += [f"{WROTE_OUTSIDE} {name}" for name in executor.violated()]
         return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
 
     def time(self, method: Method) -> Timed:

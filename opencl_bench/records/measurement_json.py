@@ -88,7 +88,7 @@ def _check(measurement: Measurement, key: str) -> None:
     if correct != bool(measurement.nanoseconds):
         raise InvalidInputError(f"{name} is {measurement.invalidity} and has {len(measurement.nanoseconds)} times")
     if len(measurement.nanoseconds) != len(measurement.baseline_nanoseconds):
-        raise InvalidInputError(f"{name} has not as many times of the baseline as of its own")
+        raise InvalidInputError(f"{name} has different numbers of baseline and candidate timings")
     if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
         raise InvalidInputError(f"{name} has a negative time")
     if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):

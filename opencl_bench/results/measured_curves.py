@@ -17,6 +17,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.code import FORMS
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import Curve, CurveData
@@ -56,7 +57,10 @@ def curves_of_results(
             device of the name, or several that count as it.
     """
     if unknown_as is not None and unknown_as not in DEVICE_DESCRIPTORS:
-        raise InvalidInputError(f"no device '{unknown_as}' is known; there are {', '.join(DEVICE_DESCRIPTORS)}")
+        hint = did_you_mean(unknown_as, DEVICE_DESCRIPTORS)
+        raise InvalidInputError(
+            f"no device '{unknown_as}' is known{hint}; there are {', '.join(DEVICE_DESCRIPTORS)}"
+        )
     rows, history = newest_versions(row for row in measurements if preset in (None, row.subject.preset))
     groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
     devices: defaultdict[str | None, set[str]] = defaultdict(set)

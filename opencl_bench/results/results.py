@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
 from coarsen.opencl_bench.results.shipped import shipped_files
@@ -55,7 +56,7 @@ class Results:
     def only(
         self, *, devices: Sequence[str] = (), benchmarks: Sequence[str] = (), preset: str | None = None
     ) -> Results:
-        """Those that are meant; an argument that is left out lets all through.
+        """Return the matching measurements; omitted arguments do not filter.
 
         Args:
             devices: parts of names (of the device, its platform, vendor or platform version) in any case, one of
@@ -185,7 +186,10 @@ def shipped_results(*names: str) -> Results:
         raise InvalidInputError(f"name at least one sweep; there are {', '.join(known)}")
     for name in names:
         if name not in known:
-            raise InvalidInputError(f"no sweep '{name}' comes with the package; there are {', '.join(known)}")
+            hint = did_you_mean(name, known)
+            raise InvalidInputError(
+                f"no sweep '{name}' comes with the package{hint}; there are {', '.join(known)}"
+            )
     return read_results(*(known[name] for name in names))
 
 
@@ -200,7 +204,7 @@ def _results(measurements: Iterable[Measurement], place: str) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which measurements are meant; an empty field lets all through. See `Results.only`."""
+    """The measurements asked for; an empty field does not filter. See `Results.only`."""
 
     devices: tuple[str, ...]
     benchmarks: tuple[str, ...]

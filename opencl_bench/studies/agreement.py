@@ -2,7 +2,8 @@
 
     original, off, on, off, on, original, on, original, off, …     each verified first; the order moves on
 
-A fixed order would give each of the three always the same one before it, whose traces in the caches it finds.
+A fixed order would always run each variant after the same predecessor, biasing it by that predecessor's cache
+state.
 """
 
 from __future__ import annotations

@@ -22,6 +22,9 @@ from typing import IO, Any
 READ_BYTES = 1 << 16
 # What a driver or an assertion says last, on its way down.
 LAST_WORDS_BYTES = 2000
+# An LLVM inside of a driver takes every crash for its own.
+NO_LAST_WORDS = "PLEASE submit a bug report"
+DIED = "the process died of signal"
 # A driver may hang while its process ends; in the kernel of the operating system it can't even be killed.
 DYING_SECONDS = 5.0
 # PyOpenCL would add what it holds to the options of every build, which no row's key would show.
@@ -203,7 +206,8 @@ class ChildProcess:
         while self._listen() and time.monotonic() < deadline:
             pass
         self.close()
-        lines = self._last_words.decode(errors="replace").strip().splitlines()
+        said = self._last_words.decode(errors="replace").strip().splitlines()
+        lines = [line for line in said if not line.startswith(NO_LAST_WORDS)]
         last_words = " ".join(lines[-1].split())[:300] if lines else ""
         return ending + (f": {last_words}" if last_words else "")
 
@@ -231,7 +235,7 @@ def _ending(code: int) -> str:
     if code >= 0:
         return f"the process ended with code {code}"
     name = signal.Signals(-code).name if -code in {*signal.Signals} else str(-code)
-    return f"the process died of signal {name}"
+    return f"{DIED} {name}"
 
 
 def _signal(process: subprocess.Popen[bytes]) -> None:

@@ -23,6 +23,7 @@ from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of, points
 from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
@@ -51,7 +52,8 @@ def sweep(
         the sweep's rows and counts.
 
     Raises:
-        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space without points.
+        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space without points, a
+            user's kernel that accesses memory out of bounds.
         RefusalError: the kernel can't be read at all.
         DeviceError: no such device; it can't be opened (any more).
     """
@@ -80,6 +82,8 @@ def sweep(
             confirms=plan.confirms,
         )
         problem = RowSweep(surroundings).run(space)
+    if isinstance(plan.benchmark, Path):
+        problem = explained(problem, benchmark, Path(_name(plan)), plan.preset, collector.rows)
     seconds = time.perf_counter() - start
     return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
 

@@ -20,7 +20,7 @@ class Again(enum.StrEnum):
 
 
 class SweepObserver:
-    """Watches a sweep; this one looks away. Methods are called in the thread that sweeps."""
+    """Base class of sweep observers; does nothing. Methods are called in the thread that sweeps."""
 
     def planned(self, benchmark: str, device: str, configurations: int) -> None:
         """The sweep of a benchmark begins; it has so many rows, stored ones included."""

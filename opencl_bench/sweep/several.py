@@ -55,13 +55,13 @@ class SweepResult:
 
 
 class SweepsObserver(SweepObserver):
-    """Watches several sweeps; this one looks away."""
+    """Base class of observers of several sweeps; does nothing."""
 
     def finished(self, result: SweepResult) -> None:
         """A sweep has ended, well or not."""
 
     def counted(self, rows: int, measured: int) -> None:
-        """Of sweeps on other machines so many feasible rows are there, so many of them measured now."""
+        """Report remote progress: feasible rows present, and those measured in this run."""
 
 
 class _Recorder(CollectingObserver):

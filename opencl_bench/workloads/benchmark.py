@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
 
@@ -70,6 +71,9 @@ class Workload:
     after the last one; where it is None, the uncoarsened kernel's results take its place. A floating-point element
     is right if |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most
     `integer_tolerance`, which is 0 unless rounding of an intermediate result may tip it.
+
+    Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the
+    other, and a difference that they explain is right as well (`measure/rounding.py`).
     """
 
     buffers: Mapping[str, Array]
@@ -79,6 +83,7 @@ class Workload:
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
     integer_tolerance: int = 0
+    rounding_steps: int = 0
 
     def expected(self) -> Mapping[str, Array]:
         """The outputs by the reference. Raises InternalError where there is none."""
@@ -166,7 +171,8 @@ class Benchmark:
     def preset(self, name: str) -> Preset:
         """The preset of this name. Raises InvalidInputError where there is none; the message lists the names."""
         if name not in self.presets:
-            raise InvalidInputError(f"{self.name}: no preset {name!r}; there are {', '.join(self.presets)}")
+            hint = did_you_mean(name, self.presets)
+            raise InvalidInputError(f"{self.name}: no preset {name!r}{hint}; there are {', '.join(self.presets)}")
         return self.presets[name]
 
     def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:

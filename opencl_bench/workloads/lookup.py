@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
@@ -32,7 +33,9 @@ def benchmark(name: str) -> Benchmark:
         InvalidInputError: there is none; the message lists the names.
     """
     if name not in SUITE:
-        raise InvalidInputError(f"no benchmark {name!r}; there are {', '.join(sorted(SUITE))}")
+        raise InvalidInputError(
+            f"no benchmark {name!r}{did_you_mean(name, SUITE)}; there are {', '.join(sorted(SUITE))}"
+        )
     return SUITE[name]
 
 

@@ -59,7 +59,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("sgem",), 2, "no benchmark 'sgem'; there are binarySearch, "),
+        (("sgem",), 2, "no benchmark 'sgem' (did you mean sgemm?); there are binarySearch, "),
         (("nowhere.toml",), 2, "{here}/nowhere.toml: "),
         (
             ("nowhere.cl",),

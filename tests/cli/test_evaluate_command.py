@@ -155,7 +155,7 @@ def test_a_model_fitted_anew_with_several_seeds(runtimes: Path, tmp_path: Path, 
     outcome = run("evaluate", *words)
     assert outcome.code == 0
     assert "cascade: geometric mean " in outcome.out and " over 2 seeds, standard deviation " in outcome.out
-    assert "cascade: of the steps that it called so likely to help, so many did" in outcome.out
+    assert "cascade: predicted probability that a step helps against the observed share" in outcome.out
     assert (folder / "calibration.svg").read_bytes().startswith(b"<?xml")
     assert (folder / "factors.md").read_text().startswith("| kernel | fermi best | fermi cascade |")
 

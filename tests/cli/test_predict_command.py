@@ -284,7 +284,7 @@ def test_a_description_knows_its_launch(
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("sgem", "no benchmark 'sgem'; there are binarySearch, "),
+        ("sgem", "no benchmark 'sgem' (did you mean sgemm?); there are binarySearch, "),
         ("nowhere.toml", "nowhere.toml: "),
         ("nowhere.cl", "nowhere.cl: "),
     ],

@@ -58,8 +58,9 @@ def test_what_is_called_so_by_nobody(name: str, monkeypatch: pytest.MonkeyPatch)
     on_a_machine_with(monkeypatch)
     with pytest.raises(DeviceError) as caught:
         target_of(name)
+    hint = " (did you mean tahiti?)" if name == "Tahitian" else ""
     assert str(caught.value) == (
-        f"'{name}' is neither a known device nor an OpenCL device of this machine; "
+        f"'{name}' is neither a known device nor an OpenCL device of this machine{hint}; "
         "known: fermi, kepler, cypress, tahiti, h200, pocl, intel"
     )
 

@@ -12,6 +12,7 @@ import pytest
 
 from coarsen.cli.main import COMMANDS, SUBCOMMANDS, load_command
 from coarsen.codes import REFUSALS, REGION_REASONS
+from coarsen.opencl_bench import plots, shipped_results
 from coarsen.opencl_bench.results import frames
 from coarsen.opencl_bench.results.exchange import tables
 from tests.docs.conftest import ROOT
@@ -106,3 +107,12 @@ def test_notebooks_have_their_outputs(site: Site, path: Path) -> None:
     assert len(list(page.path.parent.glob(f"{path.stem}-*.png"))) == len(figures)
     assert sum(address.startswith(f"{path.stem}-") for address in page.fetched) == len(figures)
     assert all(" ".join(text.split()) in page.text for text in printed)
+
+
+def test_the_home_page_has_a_picture_of_what_was_measured(site: Site) -> None:
+    home = site.page("index.html")
+    assert any(address.endswith("images/gains.svg") for address in home.fetched)
+    means = plots.geometric_means(plots.best_table(shipped_results("intel", "pocl", "h200").frame()))
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for mean, device in zip(means["speedup"], ("Intel's CPU runtime", "PoCL", "an NVIDIA H200"), strict=False):
+        assert re.search(rf"{mean:.2f} times(\s+as\s+fast)?\s+on\s+{device}", text), device

@@ -72,7 +72,7 @@ def _move_overlapping(translator: Translator, instruction: Instruction) -> list[
     if length.literal == 0:
         return []
     if not isinstance(target.type, Pointer) or not isinstance(source.type, Pointer):
-        raise unsupported("a copy of something else than memory")
+        raise unsupported("a copy whose operand is not in memory")
     if target.type.space != source.type.space:
         return _copy(translator, instruction)
     piece = _piece(translator, instruction, length, (target, source))
@@ -136,7 +136,7 @@ def _alignments(instruction: Instruction) -> tuple[int, int]:
 def _pieces(pointer: Expression, piece: CType) -> Expression:
     """The pointer as one to pieces."""
     if not isinstance(pointer.type, Pointer):
-        raise unsupported("a copy of something else than memory")
+        raise unsupported("a copy whose operand is not in memory")
     target = replace(pointer.type, pointee=piece)
     plain = _before_cast(pointer)
     while isinstance(plain.type, Pointer) and isinstance(plain.type.pointee, Array):

@@ -79,7 +79,7 @@ def page(
         finding: the title.
         note: how the figure is to be read, in plain type at the bottom.
         entries: of the legend.
-        least: the smallest legible height of the panels, in inches, be the page as high as it will.
+        least: the smallest legible height of the panels, in inches, however tall the page becomes.
     """
     title = filled(finding, width - 2 * _MARGIN, TITLE_SIZE, "bold")
     text = filled(note, width - 2 * _MARGIN, NOTE_SIZE)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.measure.session import KEPT_BYTES
 from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.exchange.lines import LineFile
@@ -105,7 +106,10 @@ def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep
     names = {sweep.name for sweep in fitting}
     unknown = [name for name in request.benchmarks if name not in names]
     if unknown:
-        raise InvalidInputError(f"the pack has no benchmark {unknown[0]!r}; it has {', '.join(sorted(names))}")
+        hint = did_you_mean(unknown[0], names)
+        raise InvalidInputError(
+            f"the pack has no benchmark {unknown[0]!r}{hint}; it has {', '.join(sorted(names))}"
+        )
     return [sweep for sweep in fitting if not request.benchmarks or sweep.name in request.benchmarks]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import whole_numbers
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -25,7 +26,8 @@ def check_names(description: Description) -> None:
     for key, names in _names_by_key(description):
         for name in sorted(names - known):
             raise InvalidInputError(
-                f"{description.path}: {key}: there is no '{name}'; there are {', '.join(sorted(known))}"
+                f"{description.path}: {key}: there is no '{name}'{did_you_mean(name, known)}; "
+                f"there are {', '.join(sorted(known))}"
             )
 
 
@@ -53,6 +55,8 @@ def _whole_macros(description: Description) -> set[str]:
 def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str]]]:
     for expression in description.global_size:
         yield "ndrange.global_size", expression.names
+    if description.roundings is not None:
+        yield "roundings", description.roundings.names
     for condition in description.conditions:
         yield "ndrange.conditions", condition.names
     for index, argument in enumerate(description.arguments):

@@ -51,7 +51,9 @@ ArgumentDescription = BufferDescription | ScalarDescription | LocalDescription
 class Description:
     """A user's kernel, its launch and its sizes; `path` is the TOML file.
 
-    `sizes` holds each preset's sizes by name; `tunables` the values of each `-D` macro, the default first.
+    `sizes` holds each preset's sizes by name; `tunables` the values of each `-D` macro, the default first. The
+    tolerances of floating-point numbers are None where the file gives none: they follow from `roundings`, how many
+    rounded operations lead to an element of the outputs, or without these from the extents of the buffers.
     """
 
     path: Path
@@ -66,9 +68,10 @@ class Description:
     conditions: tuple[Condition, ...]
     tunables: Mapping[str, tuple[str, ...]]
     sizes: Mapping[str, Mapping[str, int]]
-    relative_tolerance: float
-    absolute_tolerance: float
+    relative_tolerance: float | None
+    absolute_tolerance: float | None
     integer_tolerance: int
+    roundings: Expression | None = None
 
     @property
     def name(self) -> str:
@@ -87,11 +90,22 @@ class Description:
             list(self.outputs),
             [extent.text for extent in self.global_size],
             [condition.text for condition in self.conditions],
-            [self.relative_tolerance, self.absolute_tolerance, self.integer_tolerance],
+            self._tolerances,
             self.defaults,
             [_content(argument) for argument in self.arguments],
         ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def is_rounding_bounded(self) -> bool:
+        """Whether the tolerances of floating-point numbers follow from the count of roundings."""
+        return self.relative_tolerance is None and self.absolute_tolerance is None
+
+    @property
+    def _tolerances(self) -> list[object]:
+        if self.is_rounding_bounded:
+            return ["roundings", self.roundings.text if self.roundings else None, self.integer_tolerance]
+        return [self.relative_tolerance or 0.0, self.absolute_tolerance or 0.0, self.integer_tolerance]
 
     def place_of(self, index: int) -> str:
         """How a message names an argument."""

@@ -1,4 +1,4 @@
-"""What buffers are filled with: `uniform(-1, 1)`, `integers(0, n)`, `arange`, `unwritten`, …"""
+"""What buffers are filled with: `uniform(-1, 1)`, `integers(0, n)`, `sorted(0, n)`, `arange`, …"""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from types import MappingProxyType
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
 from coarsen.opencl_bench.workloads.described.expressions import Expression, checked_expression, parsed
 from coarsen.opencl_bench.workloads.driver_tools import unwritten
 
 Number = int | float
+# Whole numbers of an interval.
+_WHOLE = ("integers", "sorted")
 _Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
 
 
@@ -68,12 +71,13 @@ class Distribution:
             raise InvalidInputError(
                 f"'{self.text}' is for floating-point types; integers(low, high) is for {kind.name}"
             )
-        if self.name in ("uniform", "integers") and not numbers[0] < numbers[1]:
+        if self.name in ("uniform", *_WHOLE) and not numbers[0] < numbers[1]:
             raise InvalidInputError(f"'{self.text}' has no number between {numbers[0]} and {numbers[1]}")
         if self.name == "normal" and numbers[1] < 0:
             raise InvalidInputError(f"'{self.text}' has a deviation below 0")
-        largest = (numbers[0], numbers[1] - 1) if self.name == "integers" else numbers
-        types = [kind, *([element_type("long")] if self.name == "integers" and not kind.is_integer else [])]
+        is_whole = self.name in _WHOLE
+        largest = (numbers[0], numbers[1] - 1) if is_whole else numbers
+        types = [kind, *([element_type("long")] if is_whole and not kind.is_integer else [])]
         if not all(each.can_hold(number) for number in largest for each in types):
             raise self._beyond(kind)
         if self.name == "uniform" and not kind.can_hold(math.ceil(numbers[1]) - math.floor(numbers[0])):
@@ -85,7 +89,8 @@ def parse_distribution(text: str) -> Distribution:
     tree = parsed(text)
     called, arguments = (tree.func, tree.args) if isinstance(tree, ast.Call) and not tree.keywords else (tree, [])
     if not isinstance(called, ast.Name) or called.id not in _MAKERS:
-        raise InvalidInputError(f"'{text}' is no distribution; there are {', '.join(_FORMS)}")
+        hint = did_you_mean(text.partition("(")[0], _MAKERS)
+        raise InvalidInputError(f"'{text}' is no distribution{hint}; there are {', '.join(_FORMS)}")
     name = called.id
     _, expected = _MAKERS[name]
     if len(arguments) != len(expected):
@@ -97,8 +102,8 @@ def _parameter(tree: ast.expr, text: str, name: str) -> Expression | float:
     negative = isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub)
     literal = tree.operand if isinstance(tree, ast.UnaryOp) and negative else tree
     if isinstance(literal, ast.Constant) and isinstance(literal.value, float):
-        if name == "integers" or not math.isfinite(literal.value):
-            raise InvalidInputError(f"'{text}' needs {'whole' if name == 'integers' else 'finite'} numbers")
+        if name in _WHOLE or not math.isfinite(literal.value):
+            raise InvalidInputError(f"'{text}' needs {'whole' if name in _WHOLE else 'finite'} numbers")
         return -literal.value if negative else literal.value
     return checked_expression(tree, text)
 
@@ -123,6 +128,12 @@ def _integers(
     low, high = (int(number) for number in numbers)
     drawn_as = kind.scalar if kind.is_integer else np.int64
     return np.asarray(generator.integers(low, high, _total(kind, elements), dtype=drawn_as))
+
+
+def _sorted(
+    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
+) -> Array:
+    return np.sort(_integers(generator, kind, elements, numbers))
 
 
 def _normal(
@@ -158,6 +169,7 @@ _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
     {
         "uniform": (_uniform, ("low", "high")),
         "integers": (_integers, ("low", "high")),
+        "sorted": (_sorted, ("low", "high")),
         "normal": (_normal, ("mean", "deviation")),
         "constant": (_constant, ("value",)),
         "zeros": (_zeros, ()),

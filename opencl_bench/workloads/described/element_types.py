@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
 
 _SCALARS: Mapping[str, type[np.generic]] = MappingProxyType(
@@ -50,6 +51,11 @@ class ElementType:
         return np.dtype(self.scalar).itemsize * self.stored_components
 
     @property
+    def scalar_name(self) -> str:
+        """The name of the type of a component, in OpenCL C."""
+        return self.name.rstrip("0123456789")
+
+    @property
     def is_integer(self) -> bool:
         """Whether it holds whole numbers."""
         return bool(np.issubdtype(self.scalar, np.integer))
@@ -81,5 +87,8 @@ def element_type(name: str) -> ElementType:
     """The type of this name. Raises InvalidInputError where there is none."""
     match = _NAME.fullmatch(name)
     if match is None:
-        raise InvalidInputError(f"'{name}' is no type; there are {', '.join(_SCALARS)} and their vectors (float4)")
+        hint = did_you_mean(name, _SCALARS)
+        raise InvalidInputError(
+            f"'{name}' is no type{hint}; there are {', '.join(_SCALARS)} and their vectors (float4)"
+        )
     return ElementType(name, _SCALARS[match[1]], int(match[2] or 1))

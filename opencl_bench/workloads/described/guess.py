@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Argument, Kernel, ValueKind
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.index_use import IndexUse
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse
 from coarsen.opencl_bench.workloads.driver_tools import round_up
 
@@ -69,22 +71,22 @@ def _dimension(kernel: Kernel, function: str) -> int:
     return max((int(value.text) for value in asked if value.kind is ValueKind.CONSTANT), default=0)
 
 
-def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: dict[str, PointerUse]) -> list[str]:
+def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
     """The buffers that the kernel writes; those that it may write, where none shows."""
     open_to_writing = [entry.name for entry in buffers if "const" not in entry.qualifiers]
     return [name for name in open_to_writing if uses[name].is_written] or open_to_writing
 
 
-def guess_values(kind: ElementType, use: PointerUse) -> str:
-    """What to fill a buffer with."""
+def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:
+    """Return a distribution to fill a buffer with."""
     if use.is_written and not use.is_read:
         return "unwritten"
     if not kind.is_integer:
         return "uniform(-1, 1)"
-    # Below n, since such numbers are often indices.
-    return (
-        "integers(0, n)" if kind.byte_count // kind.stored_components >= _BYTES_OF_A_SIZE else "integers(0, 100)"
-    )
+    if kind.byte_count // kind.stored_components < _BYTES_OF_A_SIZE:
+        return "integers(0, 100)"
+    # Below n, since such numbers are often indices. The ends of ranges must not lie before their begins.
+    return "sorted(0, n)" if indices.holds_ranges else "integers(0, n)"
 
 
 def guess_scalar(kind: ElementType) -> list[str | float]:

@@ -25,7 +25,7 @@ def pointer_uses(kernel: Kernel) -> Mapping[str, PointerUse]:
 
 
 def _use_of(kernel: Kernel, parameter: str) -> PointerUse:
-    pointers = _derived(kernel, parameter)
+    pointers = derived_pointers(kernel, parameter)
     is_read = is_written = False
     for instruction in kernel.instructions():
         used = [index for index, operand in enumerate(instruction.arguments) if operand.text in pointers]
@@ -36,7 +36,8 @@ def _use_of(kernel: Kernel, parameter: str) -> PointerUse:
     return PointerUse(is_read, is_written)
 
 
-def _derived(kernel: Kernel, parameter: str) -> set[str]:
+def derived_pointers(kernel: Kernel, parameter: str) -> set[str]:
+    """Return the names of the pointers that are computed from a parameter, its own among them."""
     pointers = {parameter}
     while True:
         new = {

@@ -19,7 +19,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     BufferDescription,
     Description,
 )
-from coarsen.opencl_bench.workloads.described.expressions import parse_expression
+from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_launches, make_workload
 from coarsen.opencl_bench.workloads.included_files import check_included_files
@@ -64,7 +64,7 @@ def read_description(path: Path) -> Description:
     top = Table(path, "", _load(path))
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "arguments", "ndrange", "tunables", "sizes"),
-        *("relative_tolerance", "absolute_tolerance", "integer_tolerance"),
+        *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
     outputs = _outputs(top)
     arguments = tuple(read_argument(entry, outputs) for entry in top.tables("arguments"))
@@ -88,7 +88,8 @@ def read_description(path: Path) -> Description:
         sizes=_sizes(top),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
-        integer_tolerance=int(top.tolerance("integer_tolerance")),
+        integer_tolerance=int(top.tolerance("integer_tolerance") or 0),
+        roundings=_roundings(top),
     )
     check_names(description)
     return description
@@ -129,6 +130,15 @@ def _build_options(top: Table) -> tuple[str, ...]:
 
 def _include_folders(options: Sequence[str]) -> tuple[Path, ...]:
     return tuple(Path(option[2:]) for option in options if option.startswith("-I") and option[2:])
+
+
+def _roundings(top: Table) -> Expression | None:
+    if not top.has("roundings"):
+        return None
+    for name in ("relative_tolerance", "absolute_tolerance"):
+        if top.has(name):
+            raise top.error(name, "roundings are given, from which it follows; leave out one of them")
+    return top.parse("roundings", parse_expression)
 
 
 def _outputs(top: Table) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ class Table:
         """Raise InvalidInputError for a key that isn't known."""
         for name in self.values:
             if name not in known:
-                raise self.error(name, f"no such key; there are {', '.join(known)}")
+                raise self.error(name, f"no such key{did_you_mean(name, known)}; there are {', '.join(known)}")
 
     def has(self, name: str) -> bool:
         """Whether there is such an entry."""
@@ -68,9 +69,11 @@ class Table:
             raise self.error(name, f"it must be an array, not {value!r}")
         return value
 
-    def tolerance(self, name: str, default: float = 0.0) -> float:
-        """A number that is finite and not negative."""
-        value = self.values.get(name, default)
+    def tolerance(self, name: str) -> float | None:
+        """Return a number that is finite and not negative; None where there is none."""
+        if not self.has(name):
+            return None
+        value = self.values[name]
         if not is_number(value) or not 0 <= value <= LARGEST_TOLERANCE:
             raise self.error(name, f"it must be a number of at least 0, not {value!r}")
         return float(value)

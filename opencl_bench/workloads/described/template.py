@@ -18,7 +18,15 @@ from coarsen.opencl_bench.workloads.described.guess import (
     guess_scalar,
     guess_values,
 )
+from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
+from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
+
+_ROUNDINGS = """\
+# Rounded operations one after the other, on the way to an element: for a sum, how many terms it has. A difference
+# that they explain is right. Instead of them, tolerances can be given:
+# |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|
+roundings = {steps}{check}"""
 
 _ADDRESS_SPACES = {0: "", 1: "global ", 2: "constant ", 3: "local "}
 
@@ -33,12 +41,11 @@ kernel = {name}
 build_options = {options}
 
 # The buffers whose contents count after a run. They are compared with those of the uncoarsened kernel, run with
-# the same local size and macros:
-# |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|, for whole numbers integer_tolerance.
+# the same local size and macros.
 outputs = {outputs}  # CHECK
-relative_tolerance = 1e-5
-absolute_tolerance = 1e-6
-integer_tolerance = 0
+{roundings}
+# By how much a whole number may differ:
+integer_tolerance = {integer_tolerance}
 
 [ndrange]
 # Work-items along each dimension; the local size must divide them. Where the kernel has a guard, round up:
@@ -56,8 +63,10 @@ local_sizes = {local_sizes}{check_local_sizes}
 # `gpu` on a large GPU.
 
 {sizes}
-# Buffers are filled from a seed: uniform(low, high), integers(low, high) below high, normal(mean, deviation),
-# arange, permutation, constant(value), zeros, or unwritten for what the kernel only writes.
+# Buffers are filled from a seed: uniform(low, high), integers(low, high) below high, sorted(low, high) the same
+# in ascending order, normal(mean, deviation), arange, permutation, constant(value), zeros, or unwritten for what
+# the kernel only writes. Indices must not lead out of a buffer: then the kernel crashes, or computes what it finds
+# there.
 """
 
 
@@ -75,10 +84,13 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
     """
     kinds = {parameter.name: _kind(kernel, parameter) for parameter in kernel.arguments}
     buffers = [parameter for parameter in kernel.arguments if kinds[parameter.name] == "buffer"]
-    uses = dict(pointer_uses(kernel))
+    uses, indices = pointer_uses(kernel), index_uses(kernel)
     outputs = guess_outputs(kernel, buffers, uses)
     if not outputs:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
+    types = [declared_type(parameter) for parameter in buffers if parameter.name in outputs]
+    steps = rounding_steps(kernel, [element.scalar_name for element in types if element])
+    may_tip = any(element and element.is_integer for element in types) and rounds_to_integers(kernel)
     launch = guess_launch(kernel)
     head = _HEAD.format(
         kernel=kernel.name,
@@ -86,6 +98,8 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         name=_quoted(kernel.name),
         options=_array(options),
         outputs=_array(outputs),
+        roundings=_roundings(steps),
+        integer_tolerance="1  # CHECK: rounding may tip a whole number" if may_tip else 0,
         global_size=_array(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
@@ -93,8 +107,18 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         tunables=_tunables(tunables),
         sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
     )
-    entries = (_argument(entry, kinds[entry.name], launch, uses[entry.name]) for entry in kernel.arguments)
+    entries = (
+        _argument(entry, kinds[entry.name], launch, uses[entry.name], indices[entry.name])
+        for entry in kernel.arguments
+    )
     return head + "".join(entries)
+
+
+def _roundings(steps: str | None) -> str:
+    if steps is None:
+        return "# No output is of a floating-point type: every bit has to be the same."
+    check = "  # CHECK: n where a loop's trip count isn't known" if UNKNOWN_TRIPS in steps else ""
+    return _ROUNDINGS.format(steps=_quoted(steps), check=check)
 
 
 def _may_outgrow(kernel: Kernel) -> bool:
@@ -124,7 +148,7 @@ def _kind(kernel: Kernel, parameter: Argument) -> str:
     return kind
 
 
-def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse) -> str:
+def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> str:
     const = "const " if "const" in parameter.qualifiers and parameter.address_space == 1 else ""
     declaration = f"{_ADDRESS_SPACES[parameter.address_space]}{const}{parameter.type_name} {parameter.name}"
     declared = declared_type(parameter)
@@ -132,7 +156,7 @@ def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerU
     if declared is None:
         lines += _structure_lines(parameter, kind, launch)
     elif kind == "buffer":
-        lines += _buffer_lines(declared, launch, use)
+        lines += _buffer_lines(declared, launch, use, indices)
     elif kind == "local":
         lines += [f"local = {_quoted(declared.name)}", f"elements = {_quoted(_items(launch))}  # CHECK"]
     else:
@@ -140,10 +164,12 @@ def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerU
     return "\n".join(lines) + "\n"
 
 
-def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse) -> Iterator[str]:
+def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> Iterator[str]:
     yield f"buffer = {_quoted(kind.name)}"
-    yield f"elements = {_quoted(_extent(launch))}  # CHECK"
-    yield f"values = {_quoted(guess_values(kind, use))}"
+    # One more begin than there are ranges: the last one's end.
+    yield f"elements = {_quoted(_extent(launch) + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
+    check = f"  # CHECK: indices, of {', '.join(indices.addressed)}" if indices.addressed and use.is_read else ""
+    yield f"values = {_quoted(guess_values(kind, use, indices))}{check}"
 
 
 def _scalar_lines(kind: ElementType) -> Iterator[str]:

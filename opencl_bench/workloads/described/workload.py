@@ -49,10 +49,20 @@ def make_workload(
         launches=_launches(description, size, local_size),
         outputs=description.outputs,
         reference=None,
-        relative_tolerance=description.relative_tolerance,
-        absolute_tolerance=description.absolute_tolerance,
+        relative_tolerance=description.relative_tolerance or 0.0,
+        absolute_tolerance=description.absolute_tolerance or 0.0,
         integer_tolerance=description.integer_tolerance,
+        rounding_steps=_rounding_steps(description, values) if description.is_rounding_bounded else 0,
     )
+
+
+def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
+    """The roundings that lead to an element: by the file, else as many as the largest buffer has elements."""
+    if description.roundings is not None:
+        with _at(description, "roundings"):
+            return _positive(description.roundings, values)
+    buffers = (argument for argument in description.arguments if isinstance(argument, BufferDescription))
+    return max(buffer.elements.evaluate(values) * buffer.type.components for buffer in buffers)
 
 
 def make_launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
@@ -88,6 +98,8 @@ def check_preset(description: Description, preset: str) -> None:
     size = description.sizes[preset]
     make_launches(description, size, description.local_size)
     values = _values(description, size, description.local_size)
+    if description.is_rounding_bounded:
+        _rounding_steps(description, values)
     for index, argument in enumerate(description.arguments):
         if isinstance(argument, BufferDescription):
             with _at(description, f"arguments[{index}].elements"):

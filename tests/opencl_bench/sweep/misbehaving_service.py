@@ -27,7 +27,12 @@ def hang(request: Message) -> Message:
 
 
 def crash(_request: Message) -> Message:
-    print("assertion failed: the last words", file=sys.stderr, flush=True)
+    print("assertion failed: the last words", file=sys.stderr)
+    print(
+        "PLEASE submit a bug report to https://vendor.example/ and include the crash backtrace.",
+        file=sys.stderr,
+        flush=True,
+    )
     os.kill(os.getpid(), signal.SIGSEGV)
     return {}
 

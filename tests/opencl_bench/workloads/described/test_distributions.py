@@ -100,5 +100,5 @@ def test_mistakes(text: str, type_name: str, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["float5", "size_t", "bool", "float*", "Float", "", "float32", "int 4"])
 def test_unknown_types(name: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no type; there are char"):
+    with pytest.raises(InvalidInputError, match=r"is no type( \(did you mean .*\?\))?; there are char"):
         element_type(name)

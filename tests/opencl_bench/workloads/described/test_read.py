@@ -138,7 +138,7 @@ def test_include_folders_start_at_the_file(write: Write) -> None:
 
 
 MISTAKES = [
-    ("file = ", "fil = ", "fil: no such key; there are file"),
+    ("file = ", "fil = ", r"fil: no such key \(did you mean file\?\); there are file"),
     ('"blend.cl"', '"gone.cl"', "file: there is no file"),
     ('kernel = "blend"', "", "kernel: it is missing"),
     ('kernel = "blend"', "kernel = 3", "kernel: it must be a text, not 3"),

@@ -1,0 +1,22 @@
+"""The hint of a message about an unknown name: ` (did you mean sgemm?)`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+# Of difflib's measure of likeness, 0 to 1: one wrong letter of three is still found.
+_LIKENESS = 0.6
+_HINTS = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names what is spelled almost so, upper and lower case alike; empty where nothing is.
+
+    Args:
+        name: what was given.
+        known: the names that there are.
+    """
+    by_folded = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.strip().casefold(), list(by_folded), _HINTS, _LIKENESS)
+    return f" (did you mean {' or '.join(by_folded[each] for each in near)}?)" if near else ""

@@ -1,0 +1,51 @@
+"""The process that runs an uncoarsened kernel once on Oclgrind, which writes down every access out of bounds.
+
+Its command line: what `find_benchmark` takes, a preset, a local size and macro values as JSON. The buffers are
+made in the order of their arguments and have no guard zones, so that the first access beyond one of them shows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from typing import cast
+
+import pyopencl as cl
+
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import open_device
+from coarsen.devices.selection import SIMULATOR, find_device
+from coarsen.opencl_bench.measure.run import KernelArgument, LaunchableKernel
+from coarsen.opencl_bench.sweep.compile_service import original_code
+from coarsen.opencl_bench.workloads.benchmark import Argument, BufferArgument, LocalArgument
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+
+def main(name: str, preset: str, local_size: str, definitions: str) -> int:
+    """Run the kernel of a benchmark. Raises CoarsenError and pyopencl.Error where that isn't possible."""
+    warnings.simplefilter("ignore")
+    benchmark = find_benchmark(name)
+    macros = tuple((str(macro), str(value)) for macro, value in json.loads(definitions))
+    workload = benchmark.workload(preset, 0, tuple(json.loads(local_size)), macros)
+    context = cl.Context([open_device(find_device(SIMULATOR))])
+    queue = cl.CommandQueue(context)
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffers = {key: cl.Buffer(context, flags, hostbuf=array) for key, array in workload.buffers.items()}
+
+    def passed(argument: Argument) -> KernelArgument:
+        if isinstance(argument, BufferArgument):
+            return buffers[argument.name]
+        return cl.LocalMemory(argument.byte_count) if isinstance(argument, LocalArgument) else argument.value
+
+    code = original_code(benchmark, macros, benchmark.source)
+    program = build_uncached(context, code.content, code.options)
+    for launch in workload.launches:
+        kernel = cast("LaunchableKernel", cl.Kernel(program, launch.kernel))
+        kernel(queue, launch.global_size, launch.local_size, *map(passed, launch.arguments))
+        queue.finish()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
