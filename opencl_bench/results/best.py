@@ -1,99 +1,363 @@
-"""The best configuration of each kernel on each device, and the geometric means."""
+"""The best configuration of a case: the one definition behind every table, figure, page and report.
+
+rows of a case ─▶ those over the newest baseline, as confirmed ─▶ Choice ─▶ the best, or the baseline left as it is
+
+- Rows over another baseline than the newest comparison's are other measurements: they are counted, never mixed in.
+- Where anything was confirmed (timed once more, in a new process), only what was confirmed can be the best.
+- Nothing is the best that is not faster: unless its interval lies above 1, the baseline itself is the best, at 1.
+- An uncoarsened configuration that beats the baseline becomes the baseline: all speed-ups are then over it.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
-from coarsen.opencl_bench.records.measurement import Oracle, Role
-from coarsen.opencl_bench.results.rows import (
-    CASE,
-    baselines,
-    best,
-    comparisons,
-    is_helped,
-    labelled,
-    measured,
-    names_of,
-    outcome_counts,
-)
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.candidate import Candidate, shape
+from coarsen.opencl_bench.records.measurement import Measurement, Oracle, Role
+from coarsen.opencl_bench.results.speedups import quotient, speedup_of
+
+# Smaller gains are what the same code shows against itself on a CPU, significant or not (data/README.md).
+CLEAR_GAIN = 1.05
+ITSELF = Speedup(1.0, 1.0, 1.0)
 
 
-def best_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per kernel and device, in the order of their names, also where nothing has a speed-up.
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """What has one best configuration: a benchmark at a preset's sizes on a device.
+
+    A device is another one when it is given another form of code, has another driver or begins with cold caches.
+    """
+
+    device: str
+    platform: str
+    form: str
+    benchmark: str
+    preset: str
+    driver_version: str = ""
+    cold_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What the choice of the best looks at in a row; configurations and launches are whatever tells them apart.
 
     Args:
-        frame: of `Results.frame`.
-
-    Returns:
-        columns `label`, `benchmark`, `key`, `baseline` (its local size and `-D` values), `configuration`,
-        `factor`, `speedup`, `low`, `high`, `tie` (the interval holds 1), `oracle` ("reference", "uncoarsened" or
-        "nothing": what the results were compared with), `configurations`, `measured`, `excluded`, `failed`. Where
-        no configuration has a speed-up, the texts are empty, `factor` is 0 and the other numbers NaN.
-
-    Raises:
-        InvalidInputError: no rows, or a benchmark has rows of several presets on one device.
+        key: the row's.
+        configuration: all of it.
+        launch: the same uncoarsened.
+        baseline: the launch that it was timed against; None where it never ran.
+        factor: of its coarsening.
+        role: what it was measured for.
+        started: when, in seconds since any moment.
+        gain: its speed-up over the baseline; None where it has none.
     """
-    everything = labelled(frame)
-    cases = everything[CASE].drop_duplicates()
-    if (frame["role"] == Role.COMPARISON.value).any():
-        rows = comparisons(frame)
-        found = best(rows)
-        found["baseline"] = _baselines_of(found, rows)
-        wanted = [*CASE, "key", "baseline", "configuration", "factor", "speedup", "low", "high", "tie", "oracle"]
-        table = cases.merge(found[wanted], on=CASE, how="left").merge(
-            outcome_counts(rows).reset_index(), on=CASE, how="left"
+
+    key: str
+    configuration: Hashable
+    launch: Hashable
+    baseline: Hashable | None
+    factor: int
+    role: Role
+    started: float
+    gain: Speedup | None
+
+    @property
+    def ratio(self) -> float:
+        """The speed-up, 0 where there is none."""
+        return self.gain.ratio if self.gain else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best of a case, and what it was chosen from.
+
+    Attributes:
+        rows: one for each configuration, the latest, with its confirmation's key and speed-up where there is one;
+            all speed-ups are over `baseline`.
+        confirmed: the keys of those that are confirmations.
+        baseline: the launch that speed-ups are over; None where it is not known.
+        timed_over: the launch that rows were timed against: another one where an uncoarsened one was faster.
+        best: the row of the best configuration; None where nothing is faster and the baseline has no row.
+        speedup: its speed-up over `baseline`; None where there is no best.
+        challenger: the fastest coarsened row, which the best is unless it is not faster than the baseline.
+        looked_at: the keys of the rows whose intervals decide.
+        others: the launches that left out rows were timed against.
+    """
+
+    rows: tuple[Compared, ...]
+    confirmed: frozenset[str]
+    baseline: Hashable | None
+    timed_over: Hashable | None
+    best: Compared | None
+    speedup: Speedup | None
+    challenger: Compared | None
+    looked_at: frozenset[str]
+    others: tuple[Hashable, ...]
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the best was timed once more; leaving a kernel as it is needs no confirmation of its own."""
+        return self.best is not None and self.best.key in self.confirmed
+
+
+def choose(rows: Iterable[Compared], exact: Callable[[Compared], Speedup | None] | None = None) -> Choice:
+    """Choose the best of a case.
+
+    Args:
+        rows: comparisons and confirmations of one case; rows of other roles are not looked at.
+        exact: gives the speed-up of a row with its interval, where the rows' own have none.
+    """
+    known = sorted(rows, key=lambda row: row.started)
+    comparisons = [row for row in known if row.role is Role.COMPARISON]
+    baseline = _newest_baseline(comparisons)
+    alike = [row for row in comparisons if row.baseline in (baseline, None)]
+    again = [row for row in known if row.role is Role.CONFIRMATION and row.gain and row.baseline == baseline]
+    latest, confirmations = _latest(alike), _latest(again)
+    shown = [_at_one(confirmations.get(name, row), baseline) for name, row in latest.items()]
+    confirmed = frozenset(row.key for row in confirmations.values())
+    faster = _fastest_other_launch(shown, baseline)
+    challenger = _challenger(shown, confirmed)
+    own = _row_of(shown, baseline)
+    looked_at = (row.key for row in (faster, challenger or own) if row)
+    return _decided(
+        Choice(
+            rows=tuple(shown),
+            confirmed=confirmed,
+            baseline=baseline,
+            timed_over=baseline,
+            best=own,
+            speedup=ITSELF if own else None,
+            challenger=challenger,
+            looked_at=frozenset(looked_at),
+            others=_others(comparisons, baseline),
+        ),
+        faster,
+        exact or _own,
+    )
+
+
+def _decided(choice: Choice, faster: Compared | None, exact: Callable[[Compared], Speedup | None]) -> Choice:
+    """The choice with the faster uncoarsened launch as baseline, and the challenger as the best if it is faster."""
+    if faster is not None and _is_faster(faster, choice.confirmed, exact):
+        over = exact(faster) or ITSELF
+        choice = replace(
+            choice,
+            rows=tuple(_rebased(row, faster, over) for row in choice.rows),
+            baseline=faster.launch,
+            best=replace(faster, gain=ITSELF),
+            speedup=ITSELF,
         )
-    else:
-        table = cases.assign(key="", baseline="", configuration="", factor=0, oracle="", tie=False)
-        table[["speedup", "low", "high"]] = np.nan
-        table[["configurations", "measured", "excluded", "failed"]] = 0
-    return _filled(table).sort_values(["benchmark", "label"], key=lambda column: column.str.casefold())
+        known, exact = exact, lambda row: _over(known(row), over)
+    if choice.challenger is None:
+        return choice
+    gain = exact(choice.challenger)
+    challenger = replace(choice.challenger, gain=gain)
+    if gain is None or not _lies_above(gain, 1.0):
+        return replace(choice, challenger=challenger)
+    return replace(choice, challenger=challenger, best=challenger, speedup=gain)
 
 
-def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
-    """The geometric mean of the best speed-ups of each device.
+def _own(row: Compared) -> Speedup | None:
+    return row.gain
+
+
+def _newest_baseline(comparisons: Sequence[Compared]) -> Hashable | None:
+    """The baseline of the latest comparison that has times, or else of the latest that has a baseline."""
+    timed = [row.baseline for row in comparisons if row.baseline is not None and row.gain]
+    known = timed or [row.baseline for row in comparisons if row.baseline is not None]
+    return known[-1] if known else None
+
+
+def _latest(rows: Iterable[Compared]) -> dict[Hashable, Compared]:
+    """The last row of each configuration."""
+    return {row.configuration: row for row in rows}
+
+
+def _others(comparisons: Iterable[Compared], baseline: Hashable | None) -> tuple[Hashable, ...]:
+    others = dict.fromkeys(row.baseline for row in comparisons if row.gain)
+    return tuple(other for other in others if other not in (baseline, None))
+
+
+def _row_of(rows: Iterable[Compared], launch: Hashable | None) -> Compared | None:
+    """The row of a launch itself."""
+    return next((row for row in rows if row.factor == 1 and row.launch == launch and row.gain), None)
+
+
+def _at_one(row: Compared, launch: Hashable | None) -> Compared:
+    """The row; if it is of the launch itself, at 1: that it was timed against itself says how noisy the clock is."""
+    is_it = row.factor == 1 and row.launch == launch and row.gain is not None
+    return replace(row, gain=ITSELF) if is_it else row
+
+
+def _fastest_other_launch(rows: Iterable[Compared], baseline: Hashable | None) -> Compared | None:
+    """The fastest uncoarsened launch that is not the baseline; None where none looks faster than it."""
+    others = [row for row in rows if row.factor == 1 and row.launch != baseline and row.ratio > 1]
+    return max(others, key=lambda row: row.ratio, default=None)
+
+
+def _is_faster(
+    row: Compared, confirmed: frozenset[str], exact: Callable[[Compared], Speedup | None]
+) -> bool:
+    """Whether an uncoarsened launch beats the baseline: clearly, where it was not timed once more."""
+    gain = exact(row)
+    return gain is not None and _lies_above(gain, 1.0 if row.key in confirmed else CLEAR_GAIN)
+
+
+def _challenger(rows: Sequence[Compared], confirmed: frozenset[str]) -> Compared | None:
+    """The fastest coarsened configuration, of the confirmed ones where anything was confirmed."""
+    eligible = [row for row in rows if row.factor > 1 and row.gain and (not confirmed or row.key in confirmed)]
+    return max(eligible, key=lambda row: row.ratio, default=None)
+
+
+def _lies_above(gain: Speedup, least: float) -> bool:
+    """Whether the interval lies above a speed-up; where it is not known, the speed-up itself."""
+    return (gain.ratio if math.isnan(gain.low) else gain.low) > least
+
+
+def _over(gain: Speedup | None, over: Speedup) -> Speedup | None:
+    return quotient(gain, over) if gain else None
+
+
+def _rebased(row: Compared, launch: Compared, over: Speedup) -> Compared:
+    return replace(row, gain=ITSELF if row.key == launch.key else _over(row.gain, over))
+
+
+@dataclass(frozen=True, slots=True)
+class BestRow:
+    """The best configuration of a case over one baseline.
+
+    Attributes:
+        case: what it is the best of.
+        candidate: what to run; the baseline itself where nothing is faster.
+        baseline: the uncoarsened launch that the speed-up is over.
+        speedup: with its 95 % interval; 1 where the baseline is the best.
+        row: the measurement that the number is from, or that of the baseline itself.
+        is_confirmed: whether it was timed once more, in a new process, and this is that number.
+        challenger: the fastest coarsened measurement, with `challenger_speedup`; the same as `row` unless it is
+            not faster than the baseline.
+        timed_over: the launch that all was timed against: another one than the baseline where an uncoarsened one
+            was faster than that.
+        other_baselines: what rows that were left out were timed against.
+    """
+
+    case: Case
+    candidate: Candidate
+    baseline: Candidate
+    speedup: Speedup
+    row: Measurement
+    is_confirmed: bool
+    challenger: Measurement | None
+    challenger_speedup: Speedup | None
+    timed_over: Candidate
+    other_baselines: tuple[Candidate, ...]
+
+    @property
+    def is_coarsened(self) -> bool:
+        """Whether coarsening helps; if not, the kernel is to be left as it is."""
+        return bool(self.candidate.coarsenings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of the number, a sentence each."""
+        return tuple(filter(None, (self._on_the_challenger(), self._on_the_baseline(), self._on_others())))
+
+    def _on_the_challenger(self) -> str:
+        if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:
+            return ""
+        again = ", timed again," if self.challenger.role is Role.CONFIRMATION else ""
+        return f"nothing beats the baseline: {self.challenger.candidate}{again} has {_numbers(self.challenger_speedup)}"
+
+    def _on_the_baseline(self) -> str:
+        if self.timed_over == self.baseline:
+            return ""
+        return (
+            f"uncoarsened, local size {launch_words(self.baseline)} is faster than {launch_words(self.timed_over)}, "
+            "which all was timed against, so speed-ups are ratios of two ratios"
+        )
+
+    def _on_others(self) -> str:
+        if not self.other_baselines:
+            return ""
+        named = " and ".join(map(launch_words, self.other_baselines))
+        return f"rows over another baseline ({named}) are left out: their speed-ups do not compare"
+
+
+def best_rows(measurements: Iterable[Measurement]) -> tuple[BestRow, ...]:
+    """Return the best of each case that has a speed-up, in the order of the cases.
 
     Args:
-        table: from `best_table`.
-
-    Returns:
-        columns `label`, `speedup` (NaN where no kernel has one), `measured` (kernels that the mean is of),
-        `helped` (kernels whose best is coarsened, its interval above 1) and `kernels`.
+        measurements: of any cases and roles; of each kernel's newest version (see `newest_versions`).
     """
-    return pd.DataFrame([_mean(label, table[table["label"] == label]) for label in names_of(table, "label")])
+    cases: dict[Case, list[Measurement]] = {}
+    for measurement in measurements:
+        cases.setdefault(case_of(measurement), []).append(measurement)
+    found = (best_row(cases[case]) for case in sorted(cases))
+    return tuple(row for row in found if row is not None)
 
 
-def _baselines_of(winners: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
-    """What each winner was compared with; the local size alone where the baseline's own row is missing."""
-    known = {
-        (row.label, row.benchmark): f"{row.local_size} {row.definitions}" for row in baselines(rows).itertuples()
-    }
-    return [known.get((row.label, row.benchmark), row.baseline_local_size).strip() for row in winners.itertuples()]
+def best_row(measurements: Sequence[Measurement]) -> BestRow | None:
+    """Return the best of one case; None where nothing has a speed-up."""
+    by_key = {measurement.key: measurement for measurement in measurements}
+    choice = choose(map(_compared, measurements), lambda row: speedup_of(by_key[row.key]))
+    if choice.best is None or choice.speedup is None:
+        return None
+    row = by_key[choice.best.key]
+    baseline: Any = choice.baseline
+    timed_over: Any = choice.timed_over
+    others: Any = choice.others
+    return BestRow(
+        case=case_of(measurements[0]),
+        candidate=row.candidate,
+        baseline=baseline if baseline is not None else row.candidate,
+        speedup=choice.speedup,
+        row=row,
+        is_confirmed=choice.is_confirmed,
+        challenger=by_key[choice.challenger.key] if choice.challenger else None,
+        challenger_speedup=choice.challenger.gain if choice.challenger else None,
+        timed_over=timed_over if timed_over is not None else row.candidate,
+        other_baselines=others,
+    )
 
 
-def _mean(label: str, rows: pd.DataFrame) -> dict[str, object]:
-    usable = measured(rows)
-    return {
-        "label": label,
-        "speedup": float(np.exp(np.log(usable["speedup"]).mean())) if len(usable) else np.nan,
-        "measured": len(usable),
-        "helped": int(is_helped(usable).sum()),
-        "kernels": len(rows),
-    }
+def case_of(measurement: Measurement) -> Case:
+    """Return what a measurement is of."""
+    place, subject = measurement.environment, measurement.subject
+    return Case(
+        place.device,
+        place.platform,
+        place.form,
+        subject.benchmark,
+        subject.preset,
+        place.driver_version,
+        measurement.method.cold_cache,
+    )
 
 
-def _filled(table: pd.DataFrame) -> pd.DataFrame:
-    texts = dict.fromkeys(("key", "baseline", "configuration", "oracle"), "")
-    whole = dict.fromkeys(("factor", "configurations", "measured", "excluded", "failed"), 0)
-    # A column of texts that are all missing is one of numbers until it is told otherwise.
-    known = table.assign(tie=table["tie"].eq(True)).astype(dict.fromkeys(texts, object))
-    filled = known.fillna(texts | whole)
-    return filled.astype(dict.fromkeys(whole, "int64")).reset_index(drop=True)
+def geometric_mean(rows: Iterable[BestRow]) -> float | None:
+    """Return the geometric mean of the best speed-ups; None of fewer than two, which have none."""
+    logarithms = [math.log(row.speedup.ratio) for row in rows]
+    return math.exp(math.fsum(logarithms) / len(logarithms)) if len(logarithms) > 1 else None
+
+
+def launch_words(candidate: Candidate) -> str:
+    """Return what tells uncoarsened launches apart: `16×16, -D TILE=16`."""
+    return ", ".join([shape(candidate.local_size), *(f"-D {name}={value}" for name, value in candidate.definitions)])
+
+
+def best_words(gain: Speedup) -> str:
+    """Return the speed-up of a best configuration in words: of the baseline itself, that it is to be left alone."""
+    if gain == ITSELF:
+        return "1.00 (leave it as it is)"
+    return f"{gain.ratio:.2f}" if math.isnan(gain.low) else _numbers(gain)
 
 
 def verified_against(oracle: str, *, coarsened: bool) -> str:
-    """What the results of a configuration, coarsened or not, were compared with, for a reader."""
+    """Return what the results of a configuration, coarsened or not, were compared with, for a reader."""
     words = {
         Oracle.REFERENCE.value: "reference",
         Oracle.UNCOARSENED.value: "uncoarsened kernel",
@@ -101,3 +365,26 @@ def verified_against(oracle: str, *, coarsened: bool) -> str:
         Oracle.NOTHING.value: "not verified" if coarsened else "is the original",
     }
     return words.get(oracle, "")
+
+
+def seconds_of(text: str) -> float:
+    """Return a time in ISO 8601 as seconds; an empty one is before all others."""
+    return datetime.fromisoformat(text).timestamp() if text else -math.inf
+
+
+def _compared(measurement: Measurement) -> Compared:
+    candidate = measurement.candidate
+    return Compared(
+        measurement.key,
+        candidate,
+        replace(candidate, coarsenings=()),
+        measurement.baseline,
+        candidate.factor,
+        measurement.role,
+        seconds_of(measurement.started_at),
+        speedup_of(measurement, interval=False),
+    )
+
+
+def _numbers(gain: Speedup) -> str:
+    return f"{gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f})"

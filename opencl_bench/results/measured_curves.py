@@ -20,7 +20,7 @@ from coarsen.models.examples import best_factor_of
 from coarsen.opencl_bench.records.candidate import FORMS, Candidate, shape
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import Curve, CurveData
-from coarsen.opencl_bench.results.summaries import speedup_of
+from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured

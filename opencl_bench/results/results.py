@@ -98,7 +98,7 @@ class Results:
         Raises:
             InvalidInputError: a kernel was measured on a device at several presets.
         """
-        from coarsen.opencl_bench.results.best import best_table
+        from coarsen.opencl_bench.results.best_table import best_table
         from coarsen.opencl_bench.results.intervals import frame_with_intervals
 
         rows = frame_with_intervals(self.measurements, lambda rows: best_table(rows)["key"])
@@ -115,7 +115,7 @@ class Results:
         Raises:
             InvalidInputError: a kernel was measured on a device at several presets.
         """
-        from coarsen.opencl_bench.results.best import geometric_means
+        from coarsen.opencl_bench.results.best_table import geometric_means
 
         return geometric_means(self.best())
 

@@ -18,7 +18,7 @@ from coarsen.opencl_bench.measure.speedup import Speedup, median, resampled_rati
 from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Point
-from coarsen.opencl_bench.results.summaries import speedup_of
+from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, LocalSize
 
 _SELF = Speedup(1.0, 1.0, 1.0)

@@ -11,7 +11,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Or
 from coarsen.opencl_bench.reporting.page.content import Place
 from coarsen.opencl_bench.reporting.page.slugs import slugs
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep
-from coarsen.opencl_bench.results.best import geometric_means
+from coarsen.opencl_bench.results.best_table import geometric_means
 from coarsen.opencl_bench.results.labels import FORMS
 
 # More names are of no use in a remark.

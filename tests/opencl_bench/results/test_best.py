@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from coarsen.opencl_bench.results.best import best_table, geometric_means, verified_against
+from coarsen.opencl_bench.results.best import verified_against
+from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 from coarsen.opencl_bench.results.frames import best_rows, geometric_mean
 from tests.opencl_bench.reporting.figures.samples import INTEL, POCL, frame_of, row
 
