@@ -7,9 +7,13 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.opencl_bench.measure.speedup import Speedup, median
+from coarsen.cli.source_file import source_file
+from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
-from coarsen.opencl_bench.results.summaries import Summary, speedup_of
+from coarsen.opencl_bench.results.best import BestRow, Case, best_words, verified_against
+from coarsen.opencl_bench.results.paste import paste_of
+from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.opencl_bench.results.summaries import Summary
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
@@ -19,9 +23,13 @@ MILLISECONDS = 1e-6  # in a nanosecond
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
     """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
     headings = ["benchmark", "preset", "rows", "failed", "best configuration", "speed-up", "key", "newest"]
-    for place, found in groupby(summaries, _place):
+    ordered = sorted(summaries, key=lambda summary: (_place(summary.case), summary.case))
+    for place, group in groupby(ordered, key=lambda summary: _place(summary.case)):
+        found = list(group)
         print_line(place)
         print_table(headings, map(_summary_row, found), numbers=["rows"])
+        for sentence in _notes(found):
+            print_line(sentence)
         print_line()
     rows = sum(summary.rows for summary in summaries)
     print_line(f"{counted(rows, 'row')} in {location}")
@@ -33,13 +41,24 @@ def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, 
 
 
 def print_measurement(measurement: Measurement) -> None:
-    """Print all that is known of a row, a field a line."""
+    """Print all that is known of a row, a field a line, and how to use its configuration."""
     print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
+    if measurement.invalidity is Invalidity.CORRECT:
+        print_line()
+        for line in paste_of(measurement, source_file(measurement.subject.benchmark)).lines:
+            print_line(line)
 
 
-def _place(summary: Summary) -> str:
-    case = summary.case
-    return f"{case.device} ({case.platform}), {case.form}"
+def _place(case: Case) -> str:
+    caches = ", cold caches" if case.cold_cache else ""
+    return f"{case.device} ({case.platform}), {case.form}, driver {case.driver_version}{caches}"
+
+
+def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
+    """What is to be known of the best of each kernel."""
+    for summary in summaries:
+        for sentence in summary.best.notes if summary.best else ():
+            yield f"{summary.case.benchmark} ({summary.case.preset}): {sentence}"
 
 
 def _summary_row(summary: Summary) -> list[str]:
@@ -47,8 +66,8 @@ def _summary_row(summary: Summary) -> list[str]:
     failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
     return [
         *(case.benchmark, case.preset, str(summary.rows), failed),
-        *(str(best.candidate) if best else "", str(summary.speedup or "")),
-        *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
+        *(str(best.candidate) if best else "", best_words(best.speedup) if best else ""),
+        *(best.row.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
     ]
 
 
@@ -58,23 +77,27 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
         "device": case.device,
         "platform": case.platform,
         "form": case.form,
+        "driver": case.driver_version,
+        "cold_cache": case.cold_cache,
         "benchmark": case.benchmark,
         "preset": case.preset,
         "rows": summary.rows,
         "failures": {ending.value: count for ending, count in summary.failures.items()},
-        "best": _best_as_data(summary.best, summary.speedup) if summary.best and summary.speedup else None,
+        "best": _best_as_data(summary.best) if summary.best else None,
         "newest": summary.newest,
     }
 
 
-def _best_as_data(best: Measurement, speedup: Speedup) -> dict[str, Any]:
+def _best_as_data(best: BestRow) -> dict[str, Any]:
     return {
-        "key": best.key,
+        "key": best.row.key,
         "configuration": best.candidate.to_json(),
-        "baseline": best.baseline.to_json() if best.baseline else None,
-        "speedup": speedup.ratio,
-        "interval": [speedup.low, speedup.high],
-        "significant": speedup.significant,
+        "baseline": best.baseline.to_json(),
+        "speedup": best.speedup.ratio,
+        "interval": [best.speedup.low, best.speedup.high],
+        "significant": best.is_coarsened,
+        "confirmed": best.is_confirmed,
+        "notes": list(best.notes),
     }
 
 
@@ -95,9 +118,6 @@ def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
 
 
 def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
-    # Imported late: it loads pandas, which a list of what is there does without.
-    from coarsen.opencl_bench.results.best import verified_against
-
     yield "outcome", measurement.invalidity.value
     yield "reason", measurement.reason
     if measurement.invalidity is Invalidity.CORRECT:

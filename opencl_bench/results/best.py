@@ -142,7 +142,7 @@ def choose(rows: Iterable[Compared], exact: Callable[[Compared], Speedup | None]
 
 
 def _decided(choice: Choice, faster: Compared | None, exact: Callable[[Compared], Speedup | None]) -> Choice:
-    """The choice with the faster uncoarsened launch as baseline, and the challenger as the best if it is faster."""
+    """The choice over a faster uncoarsened launch, and with the challenger as the best if it is faster."""
     if faster is not None and _is_faster(faster, choice.confirmed, exact):
         over = exact(faster) or ITSELF
         choice = replace(
@@ -189,7 +189,7 @@ def _row_of(rows: Iterable[Compared], launch: Hashable | None) -> Compared | Non
 
 
 def _at_one(row: Compared, launch: Hashable | None) -> Compared:
-    """The row; if it is of the launch itself, at 1: that it was timed against itself says how noisy the clock is."""
+    """The row; at 1 if it is of the launch itself: what it had against itself says how noisy the clock is."""
     is_it = row.factor == 1 and row.launch == launch and row.gain is not None
     return replace(row, gain=ITSELF) if is_it else row
 
@@ -200,9 +200,7 @@ def _fastest_other_launch(rows: Iterable[Compared], baseline: Hashable | None) -
     return max(others, key=lambda row: row.ratio, default=None)
 
 
-def _is_faster(
-    row: Compared, confirmed: frozenset[str], exact: Callable[[Compared], Speedup | None]
-) -> bool:
+def _is_faster(row: Compared, confirmed: frozenset[str], exact: Callable[[Compared], Speedup | None]) -> bool:
     """Whether an uncoarsened launch beats the baseline: clearly, where it was not timed once more."""
     gain = exact(row)
     return gain is not None and _lies_above(gain, 1.0 if row.key in confirmed else CLEAR_GAIN)
@@ -270,14 +268,16 @@ class BestRow:
         if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:
             return ""
         again = ", timed again," if self.challenger.role is Role.CONFIRMATION else ""
-        return f"nothing beats the baseline: {self.challenger.candidate}{again} has {_numbers(self.challenger_speedup)}"
+        numbers = _numbers(self.challenger_speedup)
+        return f"nothing beats the baseline: {self.challenger.candidate}{again} has {numbers}"
 
     def _on_the_baseline(self) -> str:
         if self.timed_over == self.baseline:
             return ""
+        faster, slower = launch_words(self.baseline), launch_words(self.timed_over)
         return (
-            f"uncoarsened, local size {launch_words(self.baseline)} is faster than {launch_words(self.timed_over)}, "
-            "which all was timed against, so speed-ups are ratios of two ratios"
+            f"uncoarsened, local size {faster} is faster than {slower}, which all was timed against, "
+            "so speed-ups are ratios of two ratios"
         )
 
     def _on_others(self) -> str:
@@ -346,11 +346,13 @@ def geometric_mean(rows: Iterable[BestRow]) -> float | None:
 
 def launch_words(candidate: Candidate) -> str:
     """Return what tells uncoarsened launches apart: `16×16, -D TILE=16`."""
-    return ", ".join([shape(candidate.local_size), *(f"-D {name}={value}" for name, value in candidate.definitions)])
+    return ", ".join(
+        [shape(candidate.local_size), *(f"-D {name}={value}" for name, value in candidate.definitions)]
+    )
 
 
 def best_words(gain: Speedup) -> str:
-    """Return the speed-up of a best configuration in words: of the baseline itself, that it is to be left alone."""
+    """Return the speed-up of a best configuration in words; of the baseline itself, to leave it alone."""
     if gain == ITSELF:
         return "1.00 (leave it as it is)"
     return f"{gain.ratio:.2f}" if math.isnan(gain.low) else _numbers(gain)

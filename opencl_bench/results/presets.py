@@ -45,7 +45,7 @@ def shown_presets(rows: Iterable[tuple[Place, At]]) -> Mapping[Place, Shown]:
 
 
 def preset_notes(measurements: Iterable[Measurement]) -> tuple[str, ...]:
-    """Return what is left out where kernels were measured at several presets, a sentence for each kind of choice."""
+    """Return what is left out where kernels were measured at several presets, a sentence a kind of choice."""
     shown = shown_presets((_place(row), at(row)) for row in measurements)
     kernels: dict[Shown, dict[str, None]] = {}
     for place, choice in shown.items():
@@ -72,6 +72,6 @@ def _shown(rows: list[At]) -> Shown:
 def _note(shown: Shown, kernels: list[str]) -> str:
     more = f" and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
     return (
-        f"{', '.join(kernels[:_NAMED])}{more}: shown at preset {shown.preset}, which was measured last; also measured "
-        f"at {', '.join(shown.others)}, which --preset (preset= in Python) chooses"
+        f"{', '.join(kernels[:_NAMED])}{more}: shown at preset {shown.preset}, which was measured last; "
+        f"also measured at {', '.join(shown.others)}, which --preset (preset= in Python) chooses"
     )

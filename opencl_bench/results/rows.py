@@ -29,7 +29,8 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with the column `label`, the device's short name, and at one preset for each kernel.
 
     Where a kernel was measured on a device at several presets, the newest is kept (see `shown_presets`) and the
-    column `other_presets` names the others. Devices may differ in their presets: speed-ups are over the same device's baseline.
+    column `other_presets` names the others. Devices may differ in their presets: speed-ups are over the same
+    device's baseline.
 
     Args:
         frame: one row per measurement, as `coarsen.opencl_bench.results.frames.frame` makes it.
@@ -51,14 +52,15 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the labelled rows in which a configuration was compared with the one baseline of its kernel and device.
+    """Return the labelled rows in which a configuration was compared with the baseline of its kernel and device.
 
     Failed ones are among them. Where a configuration was measured more than once, the latest counts, and where it
     was confirmed, the confirmation; rows over another baseline are left out (see `best.choose`, which decides all
-    this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best
-    configuration, which is the baseline itself where nothing is faster; and `confirmed`, whether it was timed once
-    more. `other_presets` and `other_baselines` name what else was measured of the kernel and is left out. A kernel of which no uncoarsened configuration ran on a device was never compared there; its failed
-    uncoarsened rows stand for it. Rows are in the order of label, benchmark, factor and configuration.
+    this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best configuration,
+    which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once more;
+    `other_presets` and `other_baselines`, what else was measured of the kernel and is left out. A kernel of which
+    no uncoarsened configuration ran on a device was never compared there; its failed uncoarsened rows stand for
+    it. Rows are in the order of label, benchmark, factor and configuration.
 
     Raises:
         InvalidInputError: see `labelled`; or none of the rows is a comparison.

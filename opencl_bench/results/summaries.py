@@ -36,9 +36,7 @@ def summaries(measurements: Iterable[Measurement]) -> list[Summary]:
 def _summary(case: Case, rows: Sequence[Measurement]) -> Summary:
     endings = Counter(row.invalidity for row in rows)
     failures = {
-        ending: endings[ending]
-        for ending in Invalidity
-        if ending is not Invalidity.CORRECT and ending in endings
+        ending: endings[ending] for ending in Invalidity if ending is not Invalidity.CORRECT and ending in endings
     }
     newest = max((row.started_at for row in rows), key=seconds_of)
     return Summary(case, len(rows), failures, best_row(rows), newest)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import KEPT_BYTES
 from coarsen.opencl_bench.records.measurement import Measurement, Method
+from coarsen.opencl_bench.results.best import best_words
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.results.summaries import summaries
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
@@ -156,4 +157,7 @@ class _Reporter(SweepObserver):
             print(f"  {problem}", flush=True)
         for summary in summaries(self._rows):
             if summary.best is not None:
-                print(f"  {summary.best.candidate}: {summary.speedup} over {summary.best.baseline}", flush=True)
+                print(
+                    f"  {summary.best.candidate}: {best_words(summary.best.speedup)} over {summary.best.baseline}",
+                    flush=True,
+                )
