@@ -176,7 +176,7 @@ def _compared(row: Any) -> Compared:  # noqa: ANN401 (a row of a frame has no ty
     return Compared(
         key=str(row.Index),
         configuration=row.configuration,
-        launch=row.launch,
+        launch=row.launch or None,
         baseline=row.baseline or None,
         factor=int(row.factor),
         role=Role(row.role),

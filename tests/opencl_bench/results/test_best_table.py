@@ -9,9 +9,10 @@ import pytest
 from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 from tests.opencl_bench.reporting.figures.samples import INTEL, POCL, frame_of, row
 
+A_IS_2 = {"definitions": "A=2", "baseline": "64, -D A=2"}
 ROWS = (
     *(row("mt", 1, 1.0), row("mt", 2, 4.0), row("mt", 4, None), row("mt", 8, None, invalidity="constraints")),
-    *(row("nbody", 1, 1.0, definitions="A=2"), row("nbody", 2, 0.5, oracle="uncoarsened", definitions="A=2")),
+    *(row("nbody", 1, 1.0, **A_IS_2), row("nbody", 2, 0.5, oracle="uncoarsened", **A_IS_2)),
     row("mt", 2, None, **POCL),
     # Nothing but the search for a baseline so far.
     row("reduce", 1, 1.0, role="selection", **INTEL),

@@ -99,7 +99,7 @@ def _words(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "configuration": str(Candidate(extents, coarsenings, definitions)),
         "launch": entry["local_size"] + macros,
-        "baseline": entry["baseline_local_size"] + (macros if entry["baseline_local_size"] else ""),
+        "baseline": entry["baseline_local_size"],
         "work_items": math.prod(extents),
     }
 
