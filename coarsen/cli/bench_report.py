@@ -18,9 +18,8 @@ from coarsen.opencl_bench.results.best import (
     best_words,
     geometric_mean,
     launch_words,
-    verified_against,
 )
-from coarsen.opencl_bench.results.paste import paste_of
+from coarsen.opencl_bench.results.paste import Paste, paste_of
 from coarsen.opencl_bench.sweep.several import SweepResult
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
@@ -142,9 +141,12 @@ def _table_row(result: SweepResult) -> list[str]:
     what = [result.benchmark, result.plan.device]
     if best is None:
         return [*what, "", "none", result.problem or "no configuration ran", "", str(failed)]
-    verified = verified_against(best.row.oracle, coarsened=best.is_coarsened)
     shown = [launch_words(best.baseline), str(best.candidate), best_words(best.speedup)]
-    return [*what, *shown, verified, str(failed)]
+    return [*what, *shown, best.verified_against, str(failed)]
+
+
+def _paste(result: SweepResult, best: BestRow) -> Paste:
+    return paste_of(best.row, source_file(result.plan.benchmark)) if best.row else Paste("", "", "")
 
 
 def _print_notes(results: Iterable[SweepResult]) -> None:
@@ -162,7 +164,7 @@ def _print_pastes(results: Sequence[SweepResult]) -> None:
     for result, best in ranked[:PASTED]:
         print_line()
         print_line(f"To run {result.benchmark} {best.speedup.ratio:.2f} times as fast on {result.plan.device}:")
-        for line in paste_of(best.row, source_file(result.plan.benchmark)).lines:
+        for line in _paste(result, best).lines:
             print_line(f"  {line}")
     if len(ranked) > PASTED:
         print_line()
@@ -180,21 +182,20 @@ def _as_data(result: SweepResult) -> dict[str, Any]:
         "measured": len(result.measured),
         "seconds": result.seconds,
         "problem": result.problem,
-        "best": None if best is None else _best_as_data(best, source_file(result.plan.benchmark)),
+        "best": None if best is None else _best_as_data(best, _paste(result, best)),
     }
 
 
-def _best_as_data(best: BestRow, file: str) -> dict[str, Any]:
-    paste = paste_of(best.row, file)
+def _best_as_data(best: BestRow, paste: Paste) -> dict[str, Any]:
     return {
-        "key": best.row.key,
+        "key": best.key,
         "configuration": best.candidate.to_json(),
         "baseline": best.baseline.to_json(),
         "speedup": best.speedup.ratio,
         "interval": [best.speedup.low, best.speedup.high],
         "significant": best.is_coarsened,
         "confirmed": best.is_confirmed,
-        "verified_against": best.row.oracle.value,
+        "verified_against": best.row.oracle.value if best.row else None,
         "notes": list(best.notes),
         "python": paste.python,
         "command": paste.command,

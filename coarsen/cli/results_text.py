@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -23,10 +24,11 @@ MILLISECONDS = 1e-6  # in a nanosecond
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
     """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
     headings = ["benchmark", "preset", "rows", "failed", "best configuration", "speed-up", "key", "newest"]
-    ordered = sorted(summaries, key=lambda summary: (_place(summary.case), summary.case))
-    for place, group in groupby(ordered, key=lambda summary: _place(summary.case)):
+    ordered = sorted(summaries, key=lambda summary: (_device(summary.case), summary.case))
+    several = _several_drivers(summaries)
+    for device, group in groupby(ordered, key=lambda summary: _device(summary.case)):
         found = list(group)
-        print_line(place)
+        print_line(_place(device, _name(found[0].case) in several))
         print_table(headings, map(_summary_row, found), numbers=["rows"])
         for sentence in _notes(found):
             print_line(sentence)
@@ -49,9 +51,24 @@ def print_measurement(measurement: Measurement) -> None:
             print_line(line)
 
 
-def _place(case: Case) -> str:
-    caches = ", cold caches" if case.cold_cache else ""
-    return f"{case.device} ({case.platform}), {case.form}, driver {case.driver_version}{caches}"
+def _device(case: Case) -> tuple[str, str, bool]:
+    """What a table is of: a device with a form of code, its driver, the state of the caches."""
+    return _name(case), case.driver_version, case.cold_cache
+
+
+def _name(case: Case) -> str:
+    return f"{case.device} ({case.platform}), {case.form}"
+
+
+def _several_drivers(summaries: Iterable[Summary]) -> set[str]:
+    """The names of devices with rows of several drivers."""
+    counts = Counter(name for name, _ in {_device(summary.case)[:2] for summary in summaries})
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _place(device: tuple[str, str, bool], with_driver: bool) -> str:
+    name, driver, cold_cache = device
+    return f"{name}{f', driver {driver}' if with_driver else ''}{', cold caches' if cold_cache else ''}"
 
 
 def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
@@ -67,7 +84,7 @@ def _summary_row(summary: Summary) -> list[str]:
     return [
         *(case.benchmark, case.preset, str(summary.rows), failed),
         *(str(best.candidate) if best else "", best_words(best.speedup) if best else ""),
-        *(best.row.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
+        *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
     ]
 
 
@@ -90,7 +107,7 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
 
 def _best_as_data(best: BestRow) -> dict[str, Any]:
     return {
-        "key": best.row.key,
+        "key": best.key,
         "configuration": best.candidate.to_json(),
         "baseline": best.baseline.to_json(),
         "speedup": best.speedup.ratio,

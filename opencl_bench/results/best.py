@@ -83,7 +83,7 @@ class Choice:
         baseline: the launch that speed-ups are over; None where it is not known.
         timed_over: the launch that rows were timed against: another one where an uncoarsened one was faster.
         best: the row of the best configuration; None where nothing is faster and the baseline has no row.
-        speedup: its speed-up over `baseline`; None where there is no best.
+        speedup: of the best over `baseline`; None where nothing has one.
         challenger: the fastest coarsened row, which the best is unless it is not faster than the baseline.
         looked_at: the keys of the rows whose intervals decide.
         others: the launches that left out rows were timed against.
@@ -131,7 +131,7 @@ def choose(rows: Iterable[Compared], exact: Callable[[Compared], Speedup | None]
             baseline=baseline,
             timed_over=baseline,
             best=own,
-            speedup=ITSELF if own else None,
+            speedup=ITSELF if any(row.gain for row in shown) else None,
             challenger=challenger,
             looked_at=frozenset(looked_at),
             others=_others(comparisons, baseline),
@@ -234,7 +234,7 @@ class BestRow:
         candidate: what to run; the baseline itself where nothing is faster.
         baseline: the uncoarsened launch that the speed-up is over.
         speedup: with its 95 % interval; 1 where the baseline is the best.
-        row: the measurement that the number is from, or that of the baseline itself.
+        row: the measurement that the number is from, or that of the baseline itself; None where it has none.
         is_confirmed: whether it was timed once more, in a new process, and this is that number.
         challenger: the fastest coarsened measurement, with `challenger_speedup`; the same as `row` unless it is
             not faster than the baseline.
@@ -247,7 +247,7 @@ class BestRow:
     candidate: Candidate
     baseline: Candidate
     speedup: Speedup
-    row: Measurement
+    row: Measurement | None
     is_confirmed: bool
     challenger: Measurement | None
     challenger_speedup: Speedup | None
@@ -258,6 +258,16 @@ class BestRow:
     def is_coarsened(self) -> bool:
         """Whether coarsening helps; if not, the kernel is to be left as it is."""
         return bool(self.candidate.coarsenings)
+
+    @property
+    def key(self) -> str:
+        """The key of the row, empty where there is none."""
+        return self.row.key if self.row else ""
+
+    @property
+    def verified_against(self) -> str:
+        """What its results were compared with, for a reader."""
+        return verified_against(self.row.oracle.value, coarsened=self.is_coarsened) if self.row else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -304,22 +314,22 @@ def best_row(measurements: Sequence[Measurement]) -> BestRow | None:
     """Return the best of one case; None where nothing has a speed-up."""
     by_key = {measurement.key: measurement for measurement in measurements}
     choice = choose(map(_compared, measurements), lambda row: speedup_of(by_key[row.key]))
-    if choice.best is None or choice.speedup is None:
+    row = by_key[choice.best.key] if choice.best else None
+    if choice.speedup is None or choice.baseline is None:
         return None
-    row = by_key[choice.best.key]
     baseline: Any = choice.baseline
     timed_over: Any = choice.timed_over
     others: Any = choice.others
     return BestRow(
         case=case_of(measurements[0]),
-        candidate=row.candidate,
-        baseline=baseline if baseline is not None else row.candidate,
+        candidate=row.candidate if row else baseline,
+        baseline=baseline,
         speedup=choice.speedup,
         row=row,
         is_confirmed=choice.is_confirmed,
         challenger=by_key[choice.challenger.key] if choice.challenger else None,
         challenger_speedup=choice.challenger.gain if choice.challenger else None,
-        timed_over=timed_over if timed_over is not None else row.candidate,
+        timed_over=timed_over,
         other_baselines=others,
     )
 

@@ -9,6 +9,7 @@ from coarsen.opencl_bench.records.measurement import Role
 from coarsen.opencl_bench.results.rows import (
     CASE,
     best,
+    choices,
     comparisons,
     is_helped,
     labelled,
@@ -42,7 +43,8 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
     if (everything["role"] == Role.COMPARISON.value).any():
         rows = comparisons(frame)
         wanted = [*CASE, *_TEXTS, "factor", "speedup", "low", "high", "tie", "confirmed"]
-        table = cases.merge(best(rows)[wanted], on=CASE, how="left").merge(
+        found = pd.concat([best(rows)[wanted], _left_as_they_are(everything.reset_index(drop=True))])
+        table = cases.merge(found, on=CASE, how="left").merge(
             outcome_counts(rows).reset_index(), on=CASE, how="left"
         )
     else:
@@ -63,6 +65,27 @@ def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
         `helped` (kernels whose best is coarsened, its interval above 1) and `kernels`.
     """
     return pd.DataFrame([_mean(label, table[table["label"] == label]) for label in names_of(table, "label")])
+
+
+def _left_as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
+    """The best of kernels of which nothing is faster than a baseline that was not compared with itself."""
+    return pd.DataFrame(
+        {
+            **dict(zip(CASE, case, strict=True)),
+            "key": "",
+            "baseline": choice.baseline,
+            "oracle": "",
+            "factor": 1,
+            "configuration": f"uncoarsened, local size {choice.baseline}",
+            "speedup": 1.0,
+            "low": 1.0,
+            "high": 1.0,
+            "tie": True,
+            "confirmed": False,
+        }
+        for case, choice in choices(rows).items()
+        if choice.best is None and choice.speedup is not None and choice.baseline is not None
+    )
 
 
 def _mean(label: str, rows: pd.DataFrame) -> dict[str, object]:

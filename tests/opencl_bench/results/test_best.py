@@ -150,6 +150,7 @@ def test_one_kernel_has_no_geometric_mean() -> None:
     [
         [ITSELF, timed(2, 1.5), timed(4, 1.9), again(4, 1.7)],
         [ITSELF, timed(8, 1.04), again(8, 0.88)],
+        [timed(8, 1.04), again(8, 0.88)],
         [ITSELF, timed(1, 1.8, size=OTHER_SIZE), timed(4, 2.7)],
         [ITSELF, timed(4, 1.5), timed(1, 1.0, OTHER_SIZE, OTHER_SIZE, started_at=LATE)],
     ],
@@ -159,7 +160,7 @@ def test_tables_and_summaries_say_the_same(rows: list[Measurement]) -> None:
     assert best is not None and summary.best == best
     (line,) = table.to_dict("records")
     assert (line["key"], line["configuration"], line["confirmed"]) == (
-        best.row.key,
+        best.key,
         str(best.candidate),
         best.is_confirmed,
     )
