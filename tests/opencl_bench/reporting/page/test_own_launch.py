@@ -10,7 +10,8 @@ from coarsen.opencl_bench import find_benchmark
 from coarsen.opencl_bench.records.candidate import Candidate
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED
-from coarsen.opencl_bench.reporting.page.own_launch import own_curves, relative_speedup
+from coarsen.opencl_bench.reporting.page.own_launch import own_curves
+from coarsen.opencl_bench.results.speedups import relative_speedup
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.reporting.figures.sweeps import compared
 
