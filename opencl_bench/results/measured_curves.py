@@ -104,9 +104,7 @@ def _without_curve(case: _Case) -> str:
 def _other_presets(place: tuple[str, str], shown: Shown) -> str:
     kernel, device = place
     left = ", ".join(shown.others)
-    return (
-        f"{kernel} on {device}: taken at preset {shown.preset}, measured last; left out: {left} (--preset chooses)"
-    )
+    return f"{kernel} on {device}: taken at preset {shown.preset}, the newest, not at {left} (--preset chooses)"
 
 
 def _case(kernel: str, device: str, rows: Sequence[Measurement], kernels: Path | None) -> _Case:

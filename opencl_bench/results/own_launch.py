@@ -62,9 +62,7 @@ def own_rows(benchmark: Benchmark | None, measurements: Iterable[Measurement]) -
     if not rows:
         return ()
     launch, definitions = _own_launch(benchmark, rows), _own_definitions(benchmark, rows)
-    own = [
-        row for row in rows if (row.candidate.local_size, row.candidate.definitions) == _of(launch, definitions)
-    ]
+    own = [row for row in rows if _is_of(row.candidate, launch, definitions)]
     origin = next((row for row in reversed(own) if not row.candidate.coarsenings), None)
     if origin is None or speedup_of(origin, interval=False) is None:
         return ()
