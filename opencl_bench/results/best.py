@@ -272,7 +272,12 @@ class BestRow:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader has to know of the number, a sentence each."""
-        return tuple(filter(None, (self._on_the_challenger(), self._on_the_baseline(), self._on_others())))
+        return (*filter(None, (self._on_the_challenger(),)), *self.baseline_notes)
+
+    @property
+    def baseline_notes(self) -> tuple[str, ...]:
+        """What a reader has to know of the baseline, a sentence each."""
+        return tuple(filter(None, (self._on_the_baseline(), self._on_others())))
 
     def _on_the_challenger(self) -> str:
         if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:
