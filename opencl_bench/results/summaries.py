@@ -35,7 +35,7 @@ def summaries(measurements: Iterable[Measurement]) -> list[Summary]:
 
 def _summary(case: Case, rows: Sequence[Measurement]) -> Summary:
     endings = Counter(row.invalidity for row in rows)
-    failures = {
+    failures: dict[Invalidity, int] = {
         ending: endings[ending] for ending in Invalidity if ending is not Invalidity.CORRECT and ending in endings
     }
     newest = max((row.started_at for row in rows), key=seconds_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ EARLY, LATE = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
 
 
 def timed(
-    factor: int, ratio: float, size: tuple[int, ...] = SIZE, over: tuple[int, ...] = SIZE, **changes: object
+    factor: int, ratio: float, size: tuple[int, ...] = SIZE, over: tuple[int, ...] = SIZE, **changes: Any
 ) -> Measurement:
     """A configuration that is so many times as fast as an uncoarsened launch, with next to no noise."""
     coarsenings = (Coarsening(factor, 0),) if factor > 1 else ()
@@ -34,7 +35,7 @@ def timed(
     )
 
 
-def again(factor: int, ratio: float, **changes: object) -> Measurement:
+def again(factor: int, ratio: float, **changes: Any) -> Measurement:
     """The same, once more in a new process."""
     return timed(factor, ratio, role=Role.CONFIRMATION, **changes)
 
@@ -78,7 +79,7 @@ def test_a_best_that_does_not_hold_leaves_the_kernel_as_it_is(ratio: float) -> N
 
 def test_one_baseline_and_what_is_left_out_is_named() -> None:
     # A sweep over 8×8, and then a few factors at a local size that somebody asked for.
-    asked = {"size": OTHER_SIZE, "over": OTHER_SIZE, "started_at": LATE}
+    asked: dict[str, Any] = {"size": OTHER_SIZE, "over": OTHER_SIZE, "started_at": LATE}
     best = best_row([ITSELF, timed(4, 1.5), again(4, 1.5), timed(1, 1.0, **asked), timed(8, 3.34, **asked)])
     assert best is not None
     assert (best.candidate.factor, best.candidate.local_size, best.baseline) == (
@@ -94,7 +95,8 @@ def test_a_faster_uncoarsened_launch_becomes_the_baseline() -> None:
     best = best_row([ITSELF, timed(1, 1.8, size=OTHER_SIZE), timed(4, 2.7)])
     assert best is not None
     assert (best.baseline, best.timed_over) == (Candidate(OTHER_SIZE), Candidate(SIZE))
-    assert (best.candidate.factor, best.speedup.ratio) == (4, pytest.approx(1.5, abs=0.01))
+    assert best.candidate.factor == 4
+    assert best.speedup.ratio == pytest.approx(1.5, abs=0.01)
     assert best.speedup.low < 1.5 < best.speedup.high
     assert best.notes == (
         "uncoarsened, local size 64×4 is faster than 8×8, which all was timed against, "
@@ -133,7 +135,7 @@ def test_nothing_with_a_speed_up_has_no_best() -> None:
 
 
 @pytest.mark.parametrize("other", [{"driver_version": "another"}, {"cold_cache": True}, {"form": "spirv"}])
-def test_drivers_forms_and_states_of_the_caches_are_kept_apart(other: dict[str, object]) -> None:
+def test_drivers_forms_and_states_of_the_caches_are_kept_apart(other: dict[str, Any]) -> None:
     rows = [ITSELF, timed(2, 2.0), timed(1, 1.0, **other), timed(2, 3.0, **other)]
     assert sorted(round(best.speedup.ratio) for best in best_rows(rows)) == [2, 3]
 
@@ -172,7 +174,8 @@ def test_tables_and_summaries_say_the_same(rows: list[Measurement]) -> None:
 def test_a_quotient_of_two_speed_ups() -> None:
     gain, over = Speedup(4.0, 2.0, 8.0), Speedup(2.0, 1.0, 4.0)
     found = quotient(gain, over)
-    assert (found.ratio, found.high / found.ratio) == (2.0, pytest.approx(2 ** math.sqrt(2)))
+    assert found.ratio == 2.0
+    assert found.high / found.ratio == pytest.approx(2 ** math.sqrt(2))
     assert math.isnan(quotient(Speedup(2.0, math.nan, math.nan), over).low)
 
 

@@ -127,7 +127,7 @@ def test_only_one_device_counts_as_a_known_one() -> None:
 
 
 def test_of_several_presets_the_newest_is_taken_and_the_others_are_named() -> None:
-    early = {"preset": "paper", "started_at": "2020-01-01T00:00:00+00:00"}
+    early: dict[str, Any] = {"preset": "paper", "started_at": "2020-01-01T00:00:00+00:00"}
     rows = [row(1.0), row(1.5, 2), row(1.0, **early), row(2.0, 2, **early)]
     data = curves_of_results(rows)
     assert [curve.speedup for curve in data.curves] == [pytest.approx({2: 1.5})]
