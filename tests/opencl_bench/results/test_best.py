@@ -22,7 +22,11 @@ EARLY, LATE = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
 
 
 def timed(
-    factor: int, ratio: float, size: tuple[int, ...] = SIZE, over: tuple[int, ...] = SIZE, **changes: Any
+    factor: int,
+    ratio: float,
+    size: tuple[int, ...] = SIZE,
+    over: tuple[int, ...] = SIZE,
+    **changes: Any,  # noqa: ANN401 (fields of several types)
 ) -> Measurement:
     """A configuration that is so many times as fast as an uncoarsened launch, with next to no noise."""
     coarsenings = (Coarsening(factor, 0),) if factor > 1 else ()
@@ -35,7 +39,7 @@ def timed(
     )
 
 
-def again(factor: int, ratio: float, **changes: Any) -> Measurement:
+def again(factor: int, ratio: float, **changes: Any) -> Measurement:  # noqa: ANN401 (see above)
     """The same, once more in a new process."""
     return timed(factor, ratio, role=Role.CONFIRMATION, **changes)
 
