@@ -207,6 +207,11 @@ class KernelSection:
         """The largest of its best speed-ups; 0 where there is none."""
         return max((best.speedup.ratio for best in self.best if best.speedup), default=0.0)
 
+    @property
+    def has_unsure(self) -> bool:
+        """Whether a point of a curve looked faster than the best."""
+        return any(point.is_unsure for chart in self.charts for curve in chart.curves for point in curve.points)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

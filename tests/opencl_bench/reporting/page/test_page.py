@@ -15,7 +15,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.records.measurement import Oracle
+from coarsen.opencl_bench.records.measurement import Oracle, Role
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.opencl_bench.reporting.page.page import page_of
@@ -128,7 +128,17 @@ def test_what_to_paste_is_on_the_page(html: str, report: Report) -> None:
 def test_a_kernel_that_is_best_left_as_it_is() -> None:
     text = page_of(report_of(Results((compared(1, 100), compared(2, 120)), "here")))
     assert "Nothing is faster than its baseline: the kernels are best left as they are." in text
+    assert "nothing is faster; leave it as it is (uncoarsened, local size 64)" in text
     assert "coarsen.Program" not in text and "geometric mean of" not in text
+
+
+def test_what_looked_faster_than_the_best_is_hollow() -> None:
+    again = compared(4, 60, role=Role.CONFIRMATION)
+    rows = (compared(1, 100), compared(2, 50), compared(4, 45), again)
+    text = page_of(report_of(Results(rows, "here")))
+    assert text.count('class="marker unsure"') == 2
+    assert "hollow: looked faster than the best, timed once" in text
+    assert "hollow: looked faster" not in page_of(report_of(Results(rows[:3], "here")))
 
 
 @pytest.fixture(scope="module")
