@@ -10,8 +10,9 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
-from coarsen.opencl_bench.results.best import CLEAR_GAIN as CLEAR_GAIN
-from coarsen.opencl_bench.results.best import Choice, Compared, choose, seconds_of
+from coarsen.opencl_bench.results.best import seconds_of
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN as CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import Choice, Compared, choose
 from coarsen.opencl_bench.results.labels import device_labels
 from coarsen.opencl_bench.results.presets import At, shown_presets
 
@@ -55,7 +56,7 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the labelled rows in which a configuration was compared with the baseline of its kernel and device.
 
     Failed ones are among them. Where a configuration was measured more than once, the latest counts, and where it
-    was confirmed, the confirmation; rows over another baseline are left out (see `best.choose`, which decides all
+    was confirmed, the confirmation; rows over another baseline are left out (see `choose`, which decides all
     this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best configuration,
     which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once more;
     `other_presets` and `other_baselines`, what else was measured of the kernel and is left out. A kernel of which

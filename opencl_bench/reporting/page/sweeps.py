@@ -21,7 +21,7 @@ from coarsen.opencl_bench.results.rows import labelled
 class Sweep:
     """The measurements of one place, by kernel; `best` and `points` are the rows of the tables of these names.
 
-    `best` is from `figures.summary.best_table`, `points` from `figures.curves.curve_points`.
+    `best` is from `best_table`, `points` are from `curve_points`.
     """
 
     label: str
