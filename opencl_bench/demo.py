@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
 import pyopencl as cl
 from rich.console import Console
@@ -19,15 +20,19 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
 from coarsen.api import CoarsenedKernel, predict
 from coarsen.devices.discovery import DeviceDescription, open_device
-from coarsen.errors import CoarsenError
+from coarsen.errors import CoarsenError, VerificationError
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.coarsened import coarsened_kernels, devices_to_measure, expected_outputs, verify
-from coarsen.opencl_bench.measure.speedup import measure, median, speedup
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.opencl_machine import devices_to_measure
+from coarsen.opencl_bench.measure.run import DeviceWorkload, KernelChoice, LaunchableKernel, run_workload
+from coarsen.opencl_bench.measure.speedup import median, speedup
+from coarsen.opencl_bench.measure.timing import in_turns
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, Workload
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 
 KERNEL = "sgemm"
@@ -131,12 +136,42 @@ def _show_measurement(
     kernels = {"original": coarsened_kernels(context, chosen, 1, 0)}
     for factor, dimension in candidates:
         kernels[f"factor {factor}, dimension {dimension}"] = coarsened_kernels(context, chosen, factor, dimension)
-    verify(queue, workload, kernels, expected_outputs(queue, workload, kernels["original"]))
-    console.print(_table(device, measure(queue, workload, kernels, REPETITIONS)))
+    verify(queue, workload, kernels)
+    on_device = DeviceWorkload(queue, workload)
+    runs = [partial(_timed_run, on_device, workload, choose) for choose in kernels.values()]
+    samples = dict(zip(kernels, in_turns(runs, REPETITIONS, warm_up=1), strict=True))
+    console.print(_table(device, samples))
     console.print(
         "all results equal the NumPy reference. "
         f"The second row is the cascade's factor for {ABSENT_DEVICE}: other devices want other factors.\n"
     )
+
+
+def coarsened_kernels(context: cl.Context, chosen: Benchmark, factor: int, dimension: int) -> KernelChoice:
+    """A benchmark's kernel, built for a context and coarsened; factor 1 is the original."""
+    program = Program(context, chosen.source, factor=factor, dim=dimension)
+    program.build(list(chosen.build_options))
+    kernel: LaunchableKernel = getattr(program, chosen.kernel)
+
+    def choose(_launch: Launch) -> LaunchableKernel:
+        return kernel
+
+    return choose
+
+
+def verify(queue: cl.CommandQueue, workload: Workload, kernels: Mapping[str, KernelChoice]) -> None:
+    """Run each kernel once. Raises VerificationError where results or guard zones are not as they should be."""
+    expected = workload.expected()
+    for name, choose in kernels.items():
+        result = run_workload(queue, workload, choose)
+        wrong = compare(result.outputs, expected, workload)
+        if wrong or not result.guards_intact:
+            raise VerificationError(f"{name}: {'; '.join(wrong) or 'wrote outside of a buffer'}")
+
+
+def _timed_run(on_device: DeviceWorkload, workload: Workload, choose: KernelChoice) -> int:
+    on_device.restore(workload.outputs)
+    return on_device.execute(choose)
 
 
 def _table(device: DeviceDescription, samples: Mapping[str, list[int]]) -> Table:

@@ -36,7 +36,7 @@ from coarsen.opencl_bench.reporting.numbers.predictions import choice_table, fac
 from coarsen.opencl_bench.reporting.numbers.relevance import relevance_table, shared_projection
 from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
-from coarsen.opencl_bench.results.best import best_table, geometric_means
+from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 
 __all__ = [
     "best_factor_shares",

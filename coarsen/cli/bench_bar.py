@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from coarsen.cli.bench_progress import Clock, Tally, duration, result_line, rows_per_minute
+from coarsen.cli.bench_progress import Clock, Tally, best_so_far, duration, result_line, rows_per_minute
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.printable import printable, printable_in_line
@@ -46,7 +46,8 @@ class Bar(Tally):
         for _ in cells[1:]:
             line.add_column(no_wrap=True, justify="right")
         line.add_row(*cells)
-        return Group(line, Text(printable_in_line(self.current), style="dim", no_wrap=True, overflow="ellipsis"))
+        below = map(printable_in_line, filter(None, (self.current, best_so_far(self))))
+        return Group(line, *(Text(text, style="dim", no_wrap=True, overflow="ellipsis") for text in below))
 
     def figures(self) -> list[Text]:
         """The columns beside the bar."""

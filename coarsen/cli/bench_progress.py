@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted
-from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.records.measurement import Invalidity, Role
+from coarsen.opencl_bench.results.best import BestRow, best_row
+from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 
 if TYPE_CHECKING:
@@ -34,12 +36,15 @@ class Tally(SweepsObserver):
         measured: how many were measured.
         failed: how many failed.
         current: the kernel and the configuration that are being measured.
+        best: the best configuration so far of the kernel that is being measured; None before there is one.
     """
 
     def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
         self.total = sum(expected.values())
         self.rows = self.measured = self.failed = 0
         self.current = ""
+        self.best: BestRow | None = None
+        self._rows: list[Measurement] = []
         self._clock = clock
         self._start = clock()
         self._expected = expected
@@ -72,6 +77,7 @@ class Tally(SweepsObserver):
     def planned(self, benchmark: str, device: str, configurations: int) -> None:
         """See `SweepObserver`."""
         self.current = f"{benchmark}: {device}"
+        self.best, self._rows = None, []
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """See `SweepObserver`."""
@@ -80,6 +86,16 @@ class Tally(SweepsObserver):
         self.rows += 1
         self.measured += measured
         self.failed += measurement.invalidity is not Invalidity.CORRECT
+        if measurement.role is not Role.SELECTION:
+            self._rows.append(measurement)
+            self._look_for_a_better_one(measurement)
+
+    def _look_for_a_better_one(self, measurement: Measurement) -> None:
+        gain = speedup_of(measurement, interval=False)
+        known = self.best.speedup.ratio if self.best else 0.0
+        # Its interval takes milliseconds, so what is slower anyway is not looked at.
+        if gain and (gain.ratio > known or measurement.role is Role.CONFIRMATION):
+            self.best = best_row(self._rows)
 
     def counted(self, rows: int, measured: int) -> None:
         """See `SweepsObserver`."""
@@ -131,8 +147,15 @@ def progress_line(tally: Tally) -> str:
         "" if left is None else f"about {duration(left)} left",
         f"{tally.failed} failed" if tally.failed else "",
         tally.current,
+        best_so_far(tally),
     ]
     return ", ".join(filter(None, parts))
+
+
+def best_so_far(tally: Tally) -> str:
+    """What is known to be the best of the kernel that is being measured; nothing where none is faster yet."""
+    best = tally.best
+    return f"best so far {best.speedup.ratio:.2f}: {best.candidate}" if best and best.is_coarsened else ""
 
 
 def result_line(result: SweepResult) -> str:

@@ -10,17 +10,25 @@ from typing import Any
 
 from coarsen.cli.bench_progress import duration
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.best import verified_against
-from coarsen.opencl_bench.results.frames import best_rows, frame, geometric_mean, speedup_of
+from coarsen.cli.source_file import source_file
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.results.best import (
+    BestRow,
+    best_row,
+    best_words,
+    geometric_mean,
+    launch_words,
+)
+from coarsen.opencl_bench.results.paste import Paste, paste_of
 from coarsen.opencl_bench.sweep.several import SweepResult
-from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 LISTED_FAILURES = 20
 # In characters; an export has reasons in full.
 LONGEST_REASON = 100
+# Lines to paste are for one kernel, or a few.
+PASTED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +68,14 @@ def print_report(results: Sequence[SweepResult], seconds: float, location: str) 
     headings = ["kernel", "device", "baseline", "best configuration", "speed-up", "verified against", "failed"]
     print_table(headings, map(_table_row, results), numbers=["failed"])
     print_line()
+    _print_notes(results)
     for mean in means(results):
         count = counted(mean["kernels"], "kernel")
         print_line(f"{mean['device']}: geometric mean {mean['speedup']:.2f} over {count}")
     _print_failures(failures(results))
     print_line(_pace_line(pace(results, seconds)))
     print_line(f"The rows are in {location}")
+    _print_pastes(results)
 
 
 def print_report_as_json(results: Sequence[SweepResult], seconds: float, location: str) -> None:
@@ -81,24 +91,13 @@ def print_report_as_json(results: Sequence[SweepResult], seconds: float, locatio
     )
 
 
-def best_measurement(result: SweepResult) -> Measurement | None:
-    """The row with the largest speed-up of a sweep, as it was measured once more; None where there is none."""
-    confirmed = [row for row in result.rows if row.role is Role.CONFIRMATION and speedup_of(row) is not None]
-    if confirmed:
-        return confirmed[-1]
-    # Intervals of all rows would take longer than all else here.
-    best = best_rows(frame(result.rows, intervals=False))
-    return None if best.empty else next(row for row in result.rows if row.key == best["key"].iloc[0])
-
-
 def means(results: Sequence[SweepResult]) -> list[dict[str, Any]]:
-    """The geometric mean of the best speed-ups on each device, with the number of kernels."""
+    """The geometric mean of the best speed-ups on each device that has several, with the number of kernels."""
     found = []
     for device in dict.fromkeys(result.device for result in results):
-        best = [best_measurement(result) for result in results if result.device == device]
-        rows = [row for row in best if row is not None]
-        if rows:
-            mean = float(geometric_mean(frame(rows, intervals=False)).iloc[0])
+        rows = [best for result in results if result.device == device and (best := _best(result)) is not None]
+        mean = geometric_mean(rows)
+        if mean is not None:
             found.append({"device": device, "speedup": mean, "kernels": len(rows)})
     return found
 
@@ -135,26 +134,49 @@ def pace(results: Sequence[SweepResult], seconds: float) -> Pace:
     )
 
 
+def _best(result: SweepResult) -> BestRow | None:
+    return best_row(result.rows) if result.rows else None
+
+
 def _table_row(result: SweepResult) -> list[str]:
-    best = best_measurement(result)
+    best = _best(result)
     failed = sum(row.invalidity is not Invalidity.CORRECT for row in result.feasible_rows)
     what = [result.benchmark, result.plan.device]
     if best is None:
         # Why, in full, comes with the other errors, at the end.
         return [*what, "", "none", "", "", str(failed)]
-    baseline = _baseline(best.baseline) if best.baseline else ""
-    verified = verified_against(best.oracle, coarsened=bool(best.candidate.coarsenings))
-    return [*what, baseline, str(best.candidate), str(speedup_of(best)), verified, str(failed)]
+    shown = [launch_words(best.baseline), str(best.candidate), best_words(best.speedup)]
+    return [*what, *shown, best.verified_against, str(failed)]
 
 
-def _baseline(candidate: Variant) -> str:
-    """What a baseline is apart from uncoarsened: `16×16, -D TILE=16`."""
-    definitions = [f"-D {name}={value}" for name, value in candidate.definitions]
-    return ", ".join([shape(candidate.local_size), *definitions])
+def _paste(result: SweepResult, best: BestRow) -> Paste:
+    return paste_of(best.row, source_file(result.plan.benchmark)) if best.row else Paste("", "", "")
+
+
+def _print_notes(results: Iterable[SweepResult]) -> None:
+    """Say of each sweep what is to be known of its best."""
+    for result in results:
+        best = _best(result)
+        for sentence in best.notes if best else ():
+            print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
+
+
+def _print_pastes(results: Sequence[SweepResult]) -> None:
+    """Say how to use each best configuration that is faster: of several kernels, of the largest gains."""
+    found = [(result, best) for result in results if (best := _best(result)) is not None and best.is_coarsened]
+    ranked = sorted(found, key=lambda entry: -entry[1].speedup.ratio)
+    for result, best in ranked[:PASTED]:
+        print_line()
+        print_line(f"To run {result.benchmark} {best.speedup.ratio:.2f} times as fast on {result.plan.device}:")
+        for line in _paste(result, best).lines:
+            print_line(f"  {line}")
+    if len(ranked) > PASTED:
+        print_line()
+        print_line(f"… and {len(ranked) - PASTED} more; `coarsen results show KEY` has the lines of each")
 
 
 def _as_data(result: SweepResult) -> dict[str, Any]:
-    best = best_measurement(result)
+    best = _best(result)
     return {
         "benchmark": result.benchmark,
         "device": result.device,
@@ -164,20 +186,23 @@ def _as_data(result: SweepResult) -> dict[str, Any]:
         "measured": len(result.measured),
         "seconds": result.seconds,
         "problem": result.problem,
-        "best": None if best is None else _best_as_data(best),
+        "best": None if best is None else _best_as_data(best, _paste(result, best)),
     }
 
 
-def _best_as_data(best: Measurement) -> dict[str, Any]:
-    speedup = speedup_of(best)
+def _best_as_data(best: BestRow, paste: Paste) -> dict[str, Any]:
     return {
         "key": best.key,
         "configuration": variant_to_json(best.candidate),
-        "baseline": variant_to_json(best.baseline) if best.baseline else None,
-        "speedup": speedup.ratio if speedup else None,
-        "interval": [speedup.low, speedup.high] if speedup else None,
-        "significant": speedup.significant if speedup else None,
-        "verified_against": best.oracle.value,
+        "baseline": variant_to_json(best.baseline),
+        "speedup": best.speedup.ratio,
+        "interval": [best.speedup.low, best.speedup.high],
+        "significant": best.is_coarsened,
+        "confirmed": best.is_confirmed,
+        "verified_against": best.row.oracle.value if best.row else None,
+        "notes": list(best.notes),
+        "python": paste.python,
+        "command": paste.command,
     }
 
 

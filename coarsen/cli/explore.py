@@ -77,13 +77,14 @@ def explore(
         _check_table(of_figures)
     else:
         _check_output(figure, output, show, output_format)
-    from coarsen.cli.explore_data import Wanted, chosen_results
+    from coarsen.cli.explore_data import Wanted, chosen_results, say_presets
 
     wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
     results = chosen_results(store, source or (), wanted)
     if page is not None:
         write_page(results, page)
         return
+    say_presets(results)
     if figure is None:
         _table(results, output_format)
         return

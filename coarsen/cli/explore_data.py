@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.history import say_left_out
+from coarsen.cli.messages import note
+from coarsen.opencl_bench.results.presets import preset_notes
 from coarsen.opencl_bench.results.results import Results, read_results, stored_results
 
 
@@ -34,3 +36,9 @@ def chosen_results(store: str | None, files: Sequence[Path], wanted: Wanted) -> 
     chosen = everything.only(devices=wanted.devices, benchmarks=wanted.benchmarks, preset=wanted.preset)
     say_left_out(len(chosen.earlier))
     return chosen
+
+
+def say_presets(results: Results) -> None:
+    """Say which presets are not shown, where kernels were measured at several."""
+    for sentence in preset_notes(results.measurements):
+        note(sentence)

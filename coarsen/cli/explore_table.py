@@ -9,7 +9,8 @@ import pandas as pd
 
 from coarsen.cli.output import counted, print_json, print_line, print_table
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.best import geometric_means, verified_against
+from coarsen.opencl_bench.results.best import best_words, verified_against
+from coarsen.opencl_bench.results.best_table import geometric_means
 
 HEADINGS = (
     *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
@@ -26,9 +27,9 @@ def print_best(table: pd.DataFrame) -> None:
     print_table(HEADINGS, _lines(table), numbers=("measured", "failed"))
     print_line()
     for row in geometric_means(table).itertuples():
-        mean = "no speed-up" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}"
-        kernels = f"{row.measured} of {counted(row.kernels, 'kernel')}"
-        print_line(f"{row.label}: {mean} over {kernels}; coarsening helps {row.helped}")
+        mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
+        kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
+        print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}")
 
 
 def print_best_as_json(table: pd.DataFrame) -> None:
@@ -48,19 +49,13 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
     ]
 
 
-def _baseline(text: str) -> str:
-    """A local size and `-D` values in the words of a configuration."""
-    local_size, *definitions = text.split() or [""]
-    return ", ".join([local_size, *(f"-D {definition}" for definition in definitions)])
-
-
 def _lines(table: pd.DataFrame) -> Iterator[list[str]]:
     for row in table.itertuples():
-        speedup = "none" if math.isnan(row.speedup) else str(Speedup(row.speedup, row.low, row.high))
+        speedup = "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
         yield [
             row.benchmark,
             row.label,
-            _baseline(row.baseline),
+            row.baseline,
             row.configuration or "none",
             speedup,
             verified_against(row.oracle, coarsened=row.factor > 1),

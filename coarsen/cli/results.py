@@ -64,8 +64,8 @@ def ls(
     """List what is stored for each device, benchmark and preset.
 
     How many rows there are, how many failed and how, and the best configuration with its speed-up over the best
-    uncoarsened one; `coarsen results show KEY` shows that row in full. Of a kernel that was edited, only the
-    rows of the version that was measured last count.
+    uncoarsened one; `coarsen results show KEY` shows that row in full, with the lines to paste. Of a kernel that
+    was edited, only the rows of the version that was measured last count.
 
     Example: coarsen results ls --device intel
     """

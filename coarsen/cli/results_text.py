@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.opencl_bench.measure.speedup import Speedup, median
+from coarsen.cli.source_file import source_file
+from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
-from coarsen.opencl_bench.results.summaries import Summary, speedup_of
+from coarsen.opencl_bench.results.best import BestRow, Case, best_words, verified_against
+from coarsen.opencl_bench.results.paste import paste_of
+from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.opencl_bench.results.summaries import Summary
 from coarsen.variant.variant_json import variant_to_json
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
@@ -20,9 +25,14 @@ MILLISECONDS = 1e-6  # in a nanosecond
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
     """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
     headings = ["benchmark", "preset", "rows", "failed", "best configuration", "speed-up", "key", "newest"]
-    for place, found in groupby(summaries, _place):
-        print_line(place)
+    ordered = sorted(summaries, key=lambda summary: (_device(summary.case), summary.case))
+    several = _several_drivers(summaries)
+    for device, group in groupby(ordered, key=lambda summary: _device(summary.case)):
+        found = list(group)
+        print_line(_place(device, _name(found[0].case) in several))
         print_table(headings, map(_summary_row, found), numbers=["rows"])
+        for sentence in _notes(found):
+            print_line(sentence)
         print_line()
     rows = sum(summary.rows for summary in summaries)
     print_line(f"{counted(rows, 'row')} in {location}")
@@ -34,13 +44,39 @@ def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, 
 
 
 def print_measurement(measurement: Measurement) -> None:
-    """Print all that is known of a row, a field a line."""
+    """Print all that is known of a row, a field a line, and how to use its configuration."""
     print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
+    if measurement.invalidity is Invalidity.CORRECT:
+        print_line()
+        for line in paste_of(measurement, source_file(measurement.subject.benchmark)).lines:
+            print_line(line)
 
 
-def _place(summary: Summary) -> str:
-    case = summary.case
+def _device(case: Case) -> tuple[str, str, bool]:
+    """What a table is of: a device with a form of code, its driver, the state of the caches."""
+    return _name(case), case.driver_version, case.cold_cache
+
+
+def _name(case: Case) -> str:
     return f"{case.device} ({case.platform}), {case.form}"
+
+
+def _several_drivers(summaries: Iterable[Summary]) -> set[str]:
+    """The names of devices with rows of several drivers."""
+    counts = Counter(name for name, _ in {_device(summary.case)[:2] for summary in summaries})
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _place(device: tuple[str, str, bool], with_driver: bool) -> str:
+    name, driver, cold_cache = device
+    return f"{name}{f', driver {driver}' if with_driver else ''}{', cold caches' if cold_cache else ''}"
+
+
+def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
+    """What is to be known of the best of each kernel."""
+    for summary in summaries:
+        for sentence in summary.best.notes if summary.best else ():
+            yield f"{summary.case.benchmark} ({summary.case.preset}): {sentence}"
 
 
 def _summary_row(summary: Summary) -> list[str]:
@@ -48,7 +84,7 @@ def _summary_row(summary: Summary) -> list[str]:
     failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
     return [
         *(case.benchmark, case.preset, str(summary.rows), failed),
-        *(str(best.candidate) if best else "", str(summary.speedup or "")),
+        *(str(best.candidate) if best else "", best_words(best.speedup) if best else ""),
         *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
     ]
 
@@ -59,23 +95,27 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
         "device": case.device,
         "platform": case.platform,
         "form": case.form,
+        "driver": case.driver_version,
+        "cold_cache": case.cold_cache,
         "benchmark": case.benchmark,
         "preset": case.preset,
         "rows": summary.rows,
         "failures": {ending.value: count for ending, count in summary.failures.items()},
-        "best": _best_as_data(summary.best, summary.speedup) if summary.best and summary.speedup else None,
+        "best": _best_as_data(summary.best) if summary.best else None,
         "newest": summary.newest,
     }
 
 
-def _best_as_data(best: Measurement, speedup: Speedup) -> dict[str, Any]:
+def _best_as_data(best: BestRow) -> dict[str, Any]:
     return {
         "key": best.key,
         "configuration": variant_to_json(best.candidate),
-        "baseline": variant_to_json(best.baseline) if best.baseline else None,
-        "speedup": speedup.ratio,
-        "interval": [speedup.low, speedup.high],
-        "significant": speedup.significant,
+        "baseline": variant_to_json(best.baseline),
+        "speedup": best.speedup.ratio,
+        "interval": [best.speedup.low, best.speedup.high],
+        "significant": best.is_coarsened,
+        "confirmed": best.is_confirmed,
+        "notes": list(best.notes),
     }
 
 
@@ -96,9 +136,6 @@ def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
 
 
 def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
-    # Imported late: it loads pandas, which a list of what is there does without.
-    from coarsen.opencl_bench.results.best import verified_against
-
     yield "outcome", measurement.invalidity.value
     yield "reason", measurement.reason
     if measurement.invalidity is Invalidity.CORRECT:

@@ -9,7 +9,8 @@ import numpy as np
 import pyopencl as cl
 
 from coarsen.devices.building import build_uncached
-from coarsen.devices.discovery import DeviceDescription, open_device
+from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
+from coarsen.devices.health import check_health
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
@@ -20,6 +21,11 @@ from coarsen.variant.variant import Variant
 # Devices report one level of cache, not always the last: several times as much clears all of them.
 FLUSHED_CACHES = 4
 LEAST_FLUSHED_BYTES = 64 << 20
+
+
+def devices_to_measure() -> list[DeviceDescription]:
+    """Return the devices that run a kernel, without Oclgrind: an interpreter is for checking, not for timing."""
+    return [each for each in discover_devices() if check_health(each).works and not each.is_called("oclgrind")]
 
 
 class OpenClMachine:

@@ -1,24 +1,14 @@
-"""Times kernels against each other: interleaved in one process, medians, bootstrap intervals, ties named.
-
-Interleaving (baseline, candidate, baseline, candidate, …) lets a change of clock or load hit all alike.
-"""
+"""Speed-ups of durations: ratios of medians with bootstrap intervals, ties named."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Workload
-
-if TYPE_CHECKING:
-    import pyopencl as cl
-
-    from coarsen.opencl_bench.measure.run import KernelChoice
 
 RESAMPLES = 2000
 
@@ -40,41 +30,6 @@ class Speedup:
         if not self.significant:
             return f"no significant difference ({self.low:.2f} to {self.high:.2f})"
         return f"{self.ratio:.2f} ({self.low:.2f} to {self.high:.2f})"
-
-
-def measure(
-    queue: cl.CommandQueue,
-    workload: Workload,
-    get_kernels: Mapping[str, KernelChoice],
-    repetitions: int,
-    warm_up: int = 1,
-) -> dict[str, list[int]]:
-    """Time candidates on one workload, one after the other in every repetition.
-
-    Args:
-        queue: an in-order queue with profiling enabled.
-        workload: what to run; its outputs are put back before every run.
-        get_kernels: candidates by name, in the order in which they run.
-        repetitions: timed runs of each candidate.
-        warm_up: runs of each candidate before the first timed one.
-
-    Returns:
-        For each candidate the durations of its runs in nanoseconds, from the device's profiling events.
-    """
-    # Imported late: a machine without OpenCL, whose times are compared here too, has no PyOpenCL.
-    from coarsen.opencl_bench.measure.run import DeviceWorkload
-
-    if repetitions < 1:
-        raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
-    on_device = DeviceWorkload(queue, workload)
-    samples: dict[str, list[int]] = {name: [] for name in get_kernels}
-    for repetition in range(-warm_up, repetitions):
-        for name, get_kernel in get_kernels.items():
-            on_device.restore(workload.outputs)
-            nanoseconds = on_device.execute(get_kernel)
-            if repetition >= 0:
-                samples[name].append(nanoseconds)
-    return samples
 
 
 def median(samples: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""Times a candidate against its baseline until it is known well enough.
+"""Times jobs in turns: the one loop by which everything is timed, and a candidate against its baseline with it.
 
     baseline, candidate, baseline, candidate, …   until the interval of their ratio is narrow, or the end
 
@@ -8,9 +8,10 @@ little too narrow on average; the minimum of repetitions keeps that small.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import Executor, Job
 from coarsen.opencl_bench.measure.speedup import bootstrap_interval, median
 from coarsen.opencl_bench.records.measurement import Method
@@ -35,16 +36,50 @@ def interleaved(baseline: Callable[[], int], candidate: Callable[[], int], metho
         candidate: likewise.
         method: numbers of runs, and the width of the interval at which to stop.
     """
-    for _ in range(method.warm_up):
-        baseline()
-        candidate()
-    samples: tuple[list[int], list[int]] = ([], [])
-    for repetition in range(1, method.repetitions + 1):
-        samples[0].append(baseline())
-        samples[1].append(candidate())
-        if _is_known(repetition, samples[0], samples[1], method):
+
+    def known(repetition: int, samples: Sequence[list[int]]) -> bool:
+        return _is_known(repetition, samples[0], samples[1], method)
+
+    times = in_turns((baseline, candidate), method.repetitions, method.warm_up, known=known)
+    return Timed(tuple(times[0]), tuple(times[1]))
+
+
+def in_turns(
+    runs: Sequence[Callable[[], int]],
+    repetitions: int,
+    warm_up: int,
+    *,
+    rotates: bool = False,
+    known: Callable[[int, Sequence[list[int]]], bool] | None = None,
+) -> list[list[int]]:
+    """Run jobs in turns, one after the other in every repetition.
+
+    Args:
+        runs: each runs a job once and returns its duration in nanoseconds.
+        repetitions: timed runs of each, at most.
+        warm_up: runs of each before the first timed one.
+        rotates: whether each repetition begins with the next job. In a fixed order each has always the same one
+            before it, whose traces in the caches it finds.
+        known: is given the number of a repetition and all durations after it, and says whether they are enough.
+
+    Returns:
+        For each job the durations of its runs in nanoseconds.
+
+    Raises:
+        InvalidInputError: no repetition.
+    """
+    if repetitions < 1:
+        raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
+    samples: list[list[int]] = [[] for _ in runs]
+    for repetition in range(1 - warm_up, repetitions + 1):
+        first = (repetition - 1) % len(runs) if rotates else 0
+        for index in (*range(first, len(runs)), *range(first)):
+            nanoseconds = runs[index]()
+            if repetition > 0:
+                samples[index].append(nanoseconds)
+        if repetition > 0 and known is not None and known(repetition, samples):
             break
-    return Timed(tuple(samples[0]), tuple(samples[1]))
+    return samples
 
 
 def timed_run(executor: Executor, job: Job, method: Method) -> Callable[[], int]:

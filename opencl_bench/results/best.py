@@ -1,99 +1,189 @@
-"""The best configuration of each kernel on each device, and the geometric means."""
+"""The best configuration of each kernel on each device, as every table, figure, page and report shows it.
+
+measurements ─▶ cases ─▶ the choice of each (see `choice`) ─▶ BestRow: what to run, over what, how fast
+"""
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
-from coarsen.opencl_bench.records.measurement import Oracle, Role
-from coarsen.opencl_bench.results.rows import (
-    CASE,
-    baselines,
-    best,
-    comparisons,
-    is_helped,
-    labelled,
-    measured,
-    names_of,
-    outcome_counts,
-)
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.measurement import Measurement, Oracle, Role
+from coarsen.opencl_bench.results.choice import ITSELF, Compared, choose
+from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.variant.variant import Variant, shape
 
 
-def best_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per kernel and device, in the order of their names, also where nothing has a speed-up.
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """What has one best configuration: a benchmark at a preset's sizes on a device.
 
-    Args:
-        frame: of `Results.frame`.
-
-    Returns:
-        columns `label`, `benchmark`, `key`, `baseline` (its local size and `-D` values), `configuration`,
-        `factor`, `speedup`, `low`, `high`, `tie` (the interval holds 1), `oracle` ("reference", "uncoarsened" or
-        "nothing": what the results were compared with), `configurations`, `measured`, `excluded`, `failed`. Where
-        no configuration has a speed-up, the texts are empty, `factor` is 0 and the other numbers NaN.
-
-    Raises:
-        InvalidInputError: no rows, or a benchmark has rows of several presets on one device.
+    A device is another one when it is given another form of code, has another driver or begins with cold caches.
     """
-    everything = labelled(frame)
-    cases = everything[CASE].drop_duplicates()
-    if (frame["role"] == Role.COMPARISON.value).any():
-        rows = comparisons(frame)
-        found = best(rows)
-        found["baseline"] = _baselines_of(found, rows)
-        wanted = [*CASE, "key", "baseline", "configuration", "factor", "speedup", "low", "high", "tie", "oracle"]
-        table = cases.merge(found[wanted], on=CASE, how="left").merge(
-            outcome_counts(rows).reset_index(), on=CASE, how="left"
+
+    device: str
+    platform: str
+    form: str
+    benchmark: str
+    preset: str
+    driver_version: str = ""
+    cold_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BestRow:
+    """The best configuration of a case over one baseline.
+
+    Attributes:
+        case: what it is the best of.
+        candidate: what to run; the baseline itself where nothing is faster.
+        baseline: the uncoarsened launch that the speed-up is over.
+        speedup: with its 95 % interval; 1 where the baseline is the best.
+        row: the measurement that the number is from, or that of the baseline itself; None where it has none.
+        is_confirmed: whether it was timed once more, in a new process, and this is that number.
+        challenger: the fastest coarsened measurement, with `challenger_speedup`; the same as `row` unless it is
+            not faster than the baseline.
+        timed_over: the launch that all was timed against: another one than the baseline where an uncoarsened one
+            was faster than that.
+        other_baselines: what rows that were left out were timed against.
+    """
+
+    case: Case
+    candidate: Variant
+    baseline: Variant
+    speedup: Speedup
+    row: Measurement | None
+    is_confirmed: bool
+    challenger: Measurement | None
+    challenger_speedup: Speedup | None
+    timed_over: Variant
+    other_baselines: tuple[Variant, ...]
+
+    @property
+    def is_coarsened(self) -> bool:
+        """Whether coarsening helps; if not, the kernel is to be left as it is."""
+        return bool(self.candidate.coarsenings)
+
+    @property
+    def key(self) -> str:
+        """The key of the row, empty where there is none."""
+        return self.row.key if self.row else ""
+
+    @property
+    def verified_against(self) -> str:
+        """What its results were compared with, for a reader."""
+        return verified_against(self.row.oracle.value, coarsened=self.is_coarsened) if self.row else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of the number, a sentence each."""
+        return (*filter(None, (self._on_the_challenger(),)), *self.baseline_notes)
+
+    @property
+    def baseline_notes(self) -> tuple[str, ...]:
+        """What a reader has to know of the baseline, a sentence each."""
+        return tuple(filter(None, (self._on_the_baseline(), self._on_others())))
+
+    def _on_the_challenger(self) -> str:
+        if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:
+            return ""
+        again = ", timed again," if self.challenger.role is Role.CONFIRMATION else ""
+        numbers = _numbers(self.challenger_speedup)
+        return f"nothing beats the baseline: {self.challenger.candidate}{again} has {numbers}"
+
+    def _on_the_baseline(self) -> str:
+        if self.timed_over == self.baseline:
+            return ""
+        faster, slower = launch_words(self.baseline), launch_words(self.timed_over)
+        return (
+            f"uncoarsened, local size {faster} is faster than {slower}, which all was timed against, "
+            "so speed-ups are ratios of two ratios"
         )
-    else:
-        table = cases.assign(key="", baseline="", configuration="", factor=0, oracle="", tie=False)
-        table[["speedup", "low", "high"]] = np.nan
-        table[["configurations", "measured", "excluded", "failed"]] = 0
-    return _filled(table).sort_values(["benchmark", "label"], key=lambda column: column.str.casefold())
+
+    def _on_others(self) -> str:
+        if not self.other_baselines:
+            return ""
+        named = " and ".join(map(launch_words, self.other_baselines))
+        return f"rows over another baseline ({named}) are left out: their speed-ups do not compare"
 
 
-def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
-    """The geometric mean of the best speed-ups of each device.
+def best_rows(measurements: Iterable[Measurement]) -> tuple[BestRow, ...]:
+    """Return the best of each case that has a speed-up, in the order of the cases.
 
     Args:
-        table: from `best_table`.
-
-    Returns:
-        columns `label`, `speedup` (NaN where no kernel has one), `measured` (kernels that the mean is of),
-        `helped` (kernels whose best is coarsened, its interval above 1) and `kernels`.
+        measurements: of any cases and roles; of each kernel's newest version (see `newest_versions`).
     """
-    return pd.DataFrame([_mean(label, table[table["label"] == label]) for label in names_of(table, "label")])
+    cases: dict[Case, list[Measurement]] = {}
+    for measurement in measurements:
+        cases.setdefault(case_of(measurement), []).append(measurement)
+    found = (best_row(cases[case]) for case in sorted(cases))
+    return tuple(row for row in found if row is not None)
 
 
-def _baselines_of(winners: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
-    """What each winner was compared with; the local size alone where the baseline's own row is missing."""
-    known = {
-        (row.label, row.benchmark): f"{row.local_size} {row.definitions}" for row in baselines(rows).itertuples()
-    }
-    return [known.get((row.label, row.benchmark), row.baseline_local_size).strip() for row in winners.itertuples()]
+def best_row(measurements: Sequence[Measurement]) -> BestRow | None:
+    """Return the best of one case; None where nothing has a speed-up."""
+    by_key = {measurement.key: measurement for measurement in measurements}
+    choice = choose(map(_compared, measurements), lambda row: speedup_of(by_key[row.key]))
+    row = by_key[choice.best.key] if choice.best else None
+    if choice.speedup is None or choice.baseline is None:
+        return None
+    baseline: Any = choice.baseline
+    timed_over: Any = choice.timed_over
+    others: Any = choice.others
+    return BestRow(
+        case=case_of(measurements[0]),
+        candidate=row.candidate if row else baseline,
+        baseline=baseline,
+        speedup=choice.speedup,
+        row=row,
+        is_confirmed=choice.is_confirmed,
+        challenger=by_key[choice.challenger.key] if choice.challenger else None,
+        challenger_speedup=choice.challenger.gain if choice.challenger else None,
+        timed_over=timed_over,
+        other_baselines=others,
+    )
 
 
-def _mean(label: str, rows: pd.DataFrame) -> dict[str, object]:
-    usable = measured(rows)
-    return {
-        "label": label,
-        "speedup": float(np.exp(np.log(usable["speedup"]).mean())) if len(usable) else np.nan,
-        "measured": len(usable),
-        "helped": int(is_helped(usable).sum()),
-        "kernels": len(rows),
-    }
+def case_of(measurement: Measurement) -> Case:
+    """Return what a measurement is of."""
+    place, subject = measurement.environment, measurement.subject
+    return Case(
+        place.device,
+        place.platform,
+        place.form,
+        subject.benchmark,
+        subject.preset,
+        place.driver_version,
+        measurement.method.cold_cache,
+    )
 
 
-def _filled(table: pd.DataFrame) -> pd.DataFrame:
-    texts = dict.fromkeys(("key", "baseline", "configuration", "oracle"), "")
-    whole = dict.fromkeys(("factor", "configurations", "measured", "excluded", "failed"), 0)
-    # A column of texts that are all missing is one of numbers until it is told otherwise.
-    known = table.assign(tie=table["tie"].eq(True)).astype(dict.fromkeys(texts, object))
-    filled = known.fillna(texts | whole)
-    return filled.astype(dict.fromkeys(whole, "int64")).reset_index(drop=True)
+def geometric_mean(rows: Iterable[BestRow]) -> float | None:
+    """Return the geometric mean of the best speed-ups; None of fewer than two, which have none."""
+    logarithms = [math.log(row.speedup.ratio) for row in rows]
+    return math.exp(math.fsum(logarithms) / len(logarithms)) if len(logarithms) > 1 else None
+
+
+def launch_words(candidate: Variant) -> str:
+    """Return what tells uncoarsened launches apart: `16×16, -D TILE=16`."""
+    return ", ".join(
+        [shape(candidate.local_size), *(f"-D {name}={value}" for name, value in candidate.definitions)]
+    )
+
+
+def best_words(gain: Speedup) -> str:
+    """Return the speed-up of a best configuration in words; of the baseline itself, to leave it alone."""
+    if gain == ITSELF:
+        return "1.00 (leave it as it is)"
+    return f"{gain.ratio:.2f}" if math.isnan(gain.low) else _numbers(gain)
 
 
 def verified_against(oracle: str, *, coarsened: bool) -> str:
-    """What the results of a configuration, coarsened or not, were compared with, for a reader."""
+    """Return what the results of a configuration, coarsened or not, were compared with, for a reader."""
     words = {
         Oracle.REFERENCE.value: "reference",
         Oracle.UNCOARSENED.value: "uncoarsened kernel",
@@ -101,3 +191,26 @@ def verified_against(oracle: str, *, coarsened: bool) -> str:
         Oracle.NOTHING.value: "not verified" if coarsened else "is the original",
     }
     return words.get(oracle, "")
+
+
+def seconds_of(text: str) -> float:
+    """Return a time in ISO 8601 as seconds; an empty one is before all others."""
+    return datetime.fromisoformat(text).timestamp() if text else -math.inf
+
+
+def _compared(measurement: Measurement) -> Compared:
+    candidate = measurement.candidate
+    return Compared(
+        measurement.key,
+        candidate,
+        replace(candidate, coarsenings=()),
+        measurement.baseline,
+        candidate.factor,
+        measurement.role,
+        seconds_of(measurement.started_at),
+        speedup_of(measurement, interval=False),
+    )
+
+
+def _numbers(gain: Speedup) -> str:
+    return f"{gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f})"

@@ -1,6 +1,6 @@
 """Measurements as a pandas frame: one row each, numbers ready to be drawn.
 
-measurements -> frame -> best_rows -> geometric_mean
+measurements ─▶ frame ─▶ tables and figures
 """
 
 from __future__ import annotations
@@ -9,28 +9,20 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Role, Subject
-from coarsen.opencl_bench.results.summaries import speedup_of
+from coarsen.opencl_bench.records.measurement import Environment, Measurement, Subject
+from coarsen.opencl_bench.results.best import launch_words
+from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.variant.variant import Variant, shape
-
-__all__ = ["CASE", "COLUMNS", "CONFIGURATION", "DEVICE", "best_rows", "frame", "geometric_mean", "speedup_of"]
-
-# A row of results for each of these: a best configuration is one of its benchmark at its size on its device, which
-# is another one when it is given another form of code, has another driver or begins with cold caches.
-DEVICE = ["device", "platform", "form", "driver_version", "cold_cache"]
-CASE = [*DEVICE, "benchmark", "preset"]
-# What tells the configurations of a case apart.
-CONFIGURATION = ["factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"]
 
 _NUMBERS = ("median_ns", "baseline_median_ns", "speedup", "low", "high")
 COLUMNS = (
     *("key", "benchmark", "kernel", "preset", "seed"),
     *("device", "vendor", "platform", "platform_version", "driver_version", "compute_units", "form"),
     *("role", "factor", "factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"),
+    *("configuration", "launch", "baseline", "work_items"),
     *("invalidity", "reason", "oracle", *_NUMBERS, "tie", "repetitions", "cold_cache"),
     *("compile_seconds", "measure_seconds", "timed_seconds", "started_at"),
 )
@@ -41,6 +33,8 @@ def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.Dat
 
     `factor` is the product over the dimensions; `factors`, `dimension` and `stride` are texts with one number per
     coarsened dimension ("2,4"), empty where uncoarsened. `local_size` reads "16×16", `definitions` "A=1 B=2".
+    `configuration` is all of it in words, `launch` the same uncoarsened ("16×16, -D A=1"), `baseline` the launch
+    that it was timed against, and `work_items` the number that the local size has.
     `median_ns`, `baseline_median_ns`, `speedup`, `low` and `high` are NaN where the configuration failed, and
     `tie` is False there. `started_at` is UTC as ISO 8601 text.
 
@@ -54,39 +48,6 @@ def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.Dat
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(_types()) if rows else empty
 
 
-def best_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """The fastest configuration of each benchmark and preset on each device.
-
-    It is the correct comparison with the largest speed-up (of several equal ones the first). The row returned is
-    that configuration's latest confirmation, whose samples are not those that it was chosen by: the largest of
-    many noisy numbers is too large. Where nothing confirmed it, it is the comparison itself.
-    """
-    measured = rows[rows["speedup"].notna()]
-    compared = measured[measured["role"] == Role.COMPARISON].reset_index(drop=True)
-    chosen = compared.loc[compared.groupby(CASE)["speedup"].idxmax()]
-    confirmed = measured[measured["role"] == Role.CONFIRMATION].sort_values("started_at", kind="stable")
-    latest = confirmed.drop_duplicates([*CASE, *CONFIGURATION], keep="last")
-    wanted = chosen[[*CASE, *CONFIGURATION]].merge(latest, how="inner", on=[*CASE, *CONFIGURATION])
-    unconfirmed = chosen[~_cases(chosen).isin(_cases(wanted))]
-    found = pd.concat([wanted[list(rows.columns)], unconfirmed])
-    return found.sort_values(CASE, kind="stable").reset_index(drop=True)
-
-
-def _cases(rows: pd.DataFrame) -> pd.Series:
-    return pd.Series(list(zip(*(rows[name] for name in CASE), strict=True)), index=rows.index, dtype="object")
-
-
-def geometric_mean(rows: pd.DataFrame) -> pd.Series:
-    """The geometric mean of the rows' speed-ups on each device, indexed by the columns `DEVICE`.
-
-    Rows without a speed-up are left out; those of 1 and below count. Of `best_rows` it is the mean over the
-    benchmarks.
-    """
-    measured = rows[rows["speedup"].notna()]
-    logarithms = np.log(measured["speedup"])
-    return np.exp(logarithms.groupby([measured[name] for name in DEVICE]).mean())
-
-
 def _row(measurement: Measurement, intervals: bool) -> dict[str, Any]:
     return {
         "key": measurement.key,
@@ -95,6 +56,7 @@ def _row(measurement: Measurement, intervals: bool) -> dict[str, Any]:
         "role": measurement.role.value,
         **_candidate(measurement.candidate),
         "baseline_local_size": shape(measurement.baseline.local_size) if measurement.baseline else "",
+        "baseline": launch_words(measurement.baseline) if measurement.baseline else "",
         "invalidity": measurement.invalidity.value,
         "reason": measurement.reason,
         "oracle": measurement.oracle.value,
@@ -131,6 +93,9 @@ def _candidate(candidate: Variant) -> dict[str, Any]:
         "stride": ",".join(str(coarsening.stride) for coarsening in coarsenings),
         "local_size": shape(candidate.local_size),
         "definitions": " ".join(f"{name}={value}" for name, value in candidate.definitions),
+        "configuration": str(candidate),
+        "launch": launch_words(candidate),
+        "work_items": math.prod(candidate.local_size),
     }
 
 
@@ -149,7 +114,7 @@ def _numbers(measurement: Measurement, intervals: bool) -> dict[str, Any]:
 
 def _types() -> dict[str, str]:
     seconds = ("compile_seconds", "measure_seconds", "timed_seconds")
-    whole = ("seed", "compute_units", "factor", "repetitions")
+    whole = ("seed", "compute_units", "factor", "work_items", "repetitions")
     numbers = {**dict.fromkeys((*_NUMBERS, *seconds), "float64"), **dict.fromkeys(whole, "int64")}
     texts = dict.fromkeys(COLUMNS, "str")
     return {**texts, **numbers, "tie": "bool", "cold_cache": "bool"}

@@ -8,19 +8,22 @@ import pandas as pd
 
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.frames import frame
+from coarsen.opencl_bench.results.rows import deciding_keys
 
 
 def frame_with_intervals(
     measurements: Sequence[Measurement], keys_of: Callable[[pd.DataFrame], Iterable[str]]
 ) -> pd.DataFrame:
-    """The frame of measurements, with intervals in some rows: `low` and `high` are NaN in the others, `tie` False.
+    """Return the frame of measurements with intervals in some rows: `low`, `high` are NaN in others, `tie` False.
+
+    The intervals that decide which configuration is the best are always there.
 
     Args:
         measurements: any.
         keys_of: given the frame without any intervals, the keys of the rows that need one.
     """
     rows = frame(measurements, intervals=False)
-    wanted = set(keys_of(rows))
+    wanted = {*keys_of(rows), *deciding_keys(rows)}
     chosen = frame(measurement for measurement in measurements if measurement.key in wanted)
     known = chosen.drop_duplicates("key").set_index("key")
     for column in ("low", "high"):

@@ -21,11 +21,12 @@ from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.code import FORMS
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import Curve, CurveData
-from coarsen.opencl_bench.results.summaries import speedup_of
+from coarsen.opencl_bench.results.own_launch import OwnRows, own_rows
+from coarsen.opencl_bench.results.presets import Shown, at, shown_presets
 from coarsen.opencl_bench.results.versions import newest_versions
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
-from coarsen.variant.variant import Variant, shape
+from coarsen.variant.variant import shape
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,14 @@ def curves_of_results(
 
     Args:
         measurements: of any kernels, devices and roles. Of a kernel that was edited, the newest version counts;
-            of a device that was given several forms of code, OpenCL C; of several drivers, the latest run.
+            of a device that was given several forms of code, OpenCL C; of several drivers, the latest run;
+            of several presets, the newest.
         preset: only those at this preset.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         unknown_as: a name of `device_descriptors`, as which those on other devices count instead.
 
     Raises:
-        InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes; no
+        InvalidInputError: a kernel that is not known, or was measured at several local sizes; no
             device of the name, or several that count as it.
     """
     if unknown_as is not None and unknown_as not in DEVICE_DESCRIPTORS:
@@ -71,10 +73,16 @@ def curves_of_results(
             groups[row.subject.benchmark, name].append(row)
     others = devices.pop(None, set())
     _check_alone(unknown_as, devices)
-    cases = [_case(kernel, device, found, kernels) for (kernel, device), found in groups.items()]
+    shown = shown_presets((place, at(row)) for place, found in groups.items() for row in found)
+    newest = {
+        place: [row for row in found if row.subject.preset == shown[place].preset]
+        for place, found in groups.items()
+    }
+    cases = [_case(kernel, device, found, kernels) for (kernel, device), found in newest.items()]
     found = [(case, list(_curves(case))) for case in cases]
     notes = [
         *([f"rows of earlier versions of a kernel left out: {history}"] if history else []),
+        *(_other_presets(place, choice) for place, choice in shown.items() if choice.others),
         *(f"no model is for the device {name}" for name in sorted(others)),
         *(_without_curve(case) for case, curves in found if not curves),
     ]
@@ -98,12 +106,13 @@ def _without_curve(case: _Case) -> str:
     return f"{name} was not measured both uncoarsened and coarsened at its own local size"
 
 
+def _other_presets(place: tuple[str, str], shown: Shown) -> str:
+    kernel, device = place
+    left = ", ".join(shown.others)
+    return f"{kernel} on {device}: taken at preset {shown.preset}, the newest, not at {left} (--preset chooses)"
+
+
 def _case(kernel: str, device: str, rows: Sequence[Measurement], kernels: Path | None) -> _Case:
-    presets = dict.fromkeys(row.subject.preset for row in rows)
-    if len(presets) > 1:
-        raise InvalidInputError(
-            f"{kernel} on {device} was measured at several presets; give one: {', '.join(presets)}"
-        )
     best = min(FORMS.index(row.environment.form) for row in rows)
     in_form = [row for row in rows if row.environment.form == FORMS[best]]
     latest = max(in_form, key=lambda row: row.started_at)
@@ -116,61 +125,31 @@ def _where(row: Measurement) -> tuple[Environment, bool]:
 
 
 def _curves(case: _Case) -> Iterator[Curve]:
-    name = case.benchmark.name
-    local_size = _own_local_size(case)
-    speedups = _relative_speedups(case, local_size)
-    if speedups is None:
-        return
-    for dimension in case.benchmark.dimensions:
-        known = {factor: value for (along, factor), value in speedups.items() if along == dimension}
-        if known:
-            curve = dict(sorted(known.items()))
-            yield Curve(name, case.device, dimension, local_size, curve, best_factor_of(curve))
+    _check_local_size(case)
+    for own in own_rows(case.benchmark, case.rows):
+        if own.definitions != case.benchmark.own_definitions or own.dimension not in case.benchmark.dimensions:
+            continue
+        values = ((row.candidate.factor, _value(own, row)) for row in own.rows)
+        curve = {factor: value for factor, value in values if value is not None}
+        if curve:
+            name, local_size = case.benchmark.name, own.launch.local_size
+            yield Curve(name, case.device, own.dimension, local_size, curve, best_factor_of(curve))
 
 
-def _own_local_size(case: _Case) -> LocalSize:
-    preset = case.benchmark.presets.get(case.rows[0].subject.preset)
+def _check_local_size(case: _Case) -> None:
+    """Refuse to take one of several local sizes for the kernel's own."""
     measured = dict.fromkeys(row.candidate.local_size for row in case.rows)
-    if preset is not None and preset.local_size in measured:
-        return preset.local_size
-    if len(measured) > 1:
+    preset = case.benchmark.presets.get(case.rows[0].subject.preset)
+    if len(measured) > 1 and (preset is None or preset.local_size not in measured):
         raise InvalidInputError(
             f"{case.benchmark.name} was measured at several local sizes, none of which is its own: "
             f"{', '.join(map(shape, measured))}"
         )
-    return next(iter(measured))
 
 
-def _relative_speedups(case: _Case, local_size: LocalSize) -> dict[tuple[int, int], float] | None:
-    """The speed-ups by dimension and factor over the uncoarsened launch; None where that has none."""
-    definitions = case.benchmark.own_definitions
-    wanted = [
-        row
-        for row in sorted(case.rows, key=lambda row: row.started_at)
-        if row.candidate.local_size == local_size and row.candidate.definitions == definitions
-    ]
-    origin = next((row for row in reversed(wanted) if not row.candidate.coarsenings), None)
-    if origin is None or origin.invalidity is not Invalidity.CORRECT or (own := _value(origin)) is None:
-        return None
-    # What an earlier run timed against another baseline does not compare.
-    values = ((_place(row.candidate), _value(row)) for row in wanted if row.baseline == origin.baseline)
-    return {place: _over(value, own) for place, value in values if place is not None and value is not None}
-
-
-def _value(row: Measurement) -> float | None:
-    """The speed-up over the baseline of all comparisons, 0 for what was given up, None for what could not run."""
+def _value(own: OwnRows, row: Measurement) -> float | None:
+    """The speed-up over the launch uncoarsened; what was given up has a small one, what could not run has none."""
     if row.invalidity is Invalidity.TIMEOUT:
-        return 0.0
-    gain = speedup_of(row, interval=False)
-    return gain.ratio if gain else None
-
-
-def _over(value: float, baseline: float) -> float:
-    return value / baseline if value > 0 else GIVEN_UP_SPEEDUP
-
-
-def _place(candidate: Variant) -> tuple[int, int] | None:
-    """The dimension and factor of a coarsening along one dimension with stride 1; None of any other."""
-    if len(candidate.coarsenings) != 1 or candidate.coarsenings[0].stride != 1:
-        return None
-    return candidate.coarsenings[0].dimension, candidate.coarsenings[0].factor
+        return GIVEN_UP_SPEEDUP
+    gain = own.speedup(row, interval=False)
+    return gain.ratio if gain and gain.ratio > 0 else None

@@ -87,19 +87,18 @@ class Results:
         return frame(self.measurements)
 
     def best(self) -> pd.DataFrame:
-        """The best configuration of each kernel on each device.
+        """The best configuration of each kernel on each device; the kernel as it is, at 1, if nothing is faster.
+
+        Of a kernel that was measured at several presets the newest counts; `only` chooses another.
 
         Returns:
-            A row for each kernel and device, with the columns `label` (the device's name), `benchmark`, `key` (of
-            the row), `baseline` (its local size), `configuration`, `factor`, `speedup` (times as fast as the best
-            uncoarsened local size), `low` and `high` (its 95 % bootstrap interval), `tie` (the interval holds 1),
-            `oracle`, and how many `configurations` there are, `measured`, `excluded` by the constraints and
-            `failed`.
-
-        Raises:
-            InvalidInputError: a kernel was measured on a device at several presets.
+            A row for each kernel and device, with the columns `label` (the device's name), `benchmark`, `preset`,
+            `key` (of the row), `baseline` (its local size), `configuration`, `factor`, `speedup` (times as fast as
+            the best uncoarsened local size), `low` and `high` (its 95 % bootstrap interval), `tie` (the interval
+            holds 1), `confirmed` (timed once more), `oracle`, and how many `configurations` there are, `measured`,
+            `excluded` by the constraints and `failed`.
         """
-        from coarsen.opencl_bench.results.best import best_table
+        from coarsen.opencl_bench.results.best_table import best_table
         from coarsen.opencl_bench.results.intervals import frame_with_intervals
 
         rows = frame_with_intervals(self.measurements, lambda rows: best_table(rows)["key"])
@@ -109,14 +108,11 @@ class Results:
         """The geometric mean of each device's best speed-ups.
 
         Returns:
-            A row for each device, with the columns `label`, `speedup` (NaN where no kernel has one), `measured`
+            A row for each device, with the columns `label`, `speedup` (NaN of fewer than two kernels), `measured`
             (kernels that the mean is of), `helped` (kernels whose best is coarsened, its interval above 1) and
             `kernels`.
-
-        Raises:
-            InvalidInputError: a kernel was measured on a device at several presets.
         """
-        from coarsen.opencl_bench.results.best import geometric_means
+        from coarsen.opencl_bench.results.best_table import geometric_means
 
         return geometric_means(self.best())
 
@@ -129,7 +125,7 @@ class Results:
                 them counts, one that is like it. None: its measurements are left out, and the notes say so.
 
         Raises:
-            InvalidInputError: a kernel that is not known, or was measured at several presets or local sizes; no
+            InvalidInputError: a kernel that is not known, or was measured at several local sizes; no
                 device of the name, or several that count as it.
         """
         from coarsen.opencl_bench.results.measured_curves import curves_of_results

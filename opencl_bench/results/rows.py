@@ -2,86 +2,103 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
+from coarsen.opencl_bench.results.best import seconds_of
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN as CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import Choice, Compared, choose
 from coarsen.opencl_bench.results.labels import device_labels
+from coarsen.opencl_bench.results.presets import At, shown_presets
 
 NEEDED = (
-    *(
-        "key",
-        "benchmark",
-        "preset",
-        "device",
-        "platform",
-        "platform_version",
-        "driver_version",
-        "form",
-        "role",
-        "factor",
-    ),
-    *(
-        "factors",
-        "dimension",
-        "stride",
-        "local_size",
-        "definitions",
-        "baseline_local_size",
-        "invalidity",
-        "oracle",
-    ),
+    *("key", "benchmark", "preset", "device", "platform", "platform_version", "driver_version", "form", "role"),
+    *("factor", "dimension", "stride", "local_size", "baseline_local_size", "work_items"),
+    *("configuration", "launch", "baseline", "invalidity", "oracle"),
     *("speedup", "low", "high", "tie", "cold_cache", "started_at"),
 )
 # What is compared with what: a kernel on a device.
 CASE = ["label", "benchmark"]
-# Smaller gains are what the same code shows against itself on a CPU, significant or not (data/README.md).
-CLEAR_GAIN = 1.05
 
 
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with two more columns: `label`, the device's short name, and `configuration`, all of it as text.
+    """Return the frame with the column `label`, the device's short name, and at one preset for each kernel.
+
+    Where a kernel was measured on a device at several presets, the newest is kept (see `shown_presets`) and the
+    column `other_presets` names the others. Devices may differ in their presets: speed-ups are over the same
+    device's baseline.
 
     Args:
         frame: one row per measurement, as `coarsen.opencl_bench.results.frames.frame` makes it.
 
     Raises:
-        InvalidInputError: columns are missing, there are no rows, or a benchmark has rows of several presets on
-            one device. Devices may differ in their presets: speed-ups are over the same device's baseline.
+        InvalidInputError: columns are missing, or there are no rows.
     """
     missing = [name for name in NEEDED if name not in frame.columns]
     if missing:
         raise InvalidInputError(f"the frame has no column {', '.join(missing)}")
     if frame.empty:
         raise InvalidInputError("there are no measurements to show")
-    rows = frame.assign(label=device_labels(frame), configuration=_configurations(frame))
-    _check_presets(rows)
-    return rows
+    rows = frame.assign(label=device_labels(frame))
+    cases = list(rows[CASE].itertuples(index=False, name=None))
+    decisive = map(_at, rows["preset"], rows["started_at"], rows["role"])
+    shown = shown_presets(zip(cases, decisive, strict=True))
+    kept = [shown[case].preset == preset for case, preset in zip(cases, rows["preset"], strict=True)]
+    return rows.assign(other_presets=[" and ".join(shown[case].others) for case in cases])[kept]
 
 
 def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
-    """The labelled rows in which a configuration was compared with the baseline, failed ones among them.
+    """Return the labelled rows in which a configuration was compared with the baseline of its kernel and device.
 
-    Where a configuration was measured more than once on a device, the latest measurement counts. One more column,
-    `chosen`, tells the row with the largest speed-up of each benchmark on each device, be it uncoarsened.
-    Where that configuration was confirmed, the row has the confirmation's speed-up, interval and key, and a last
-    column, `confirmed`, says so: the largest of many noisy numbers is too large. A kernel of which no uncoarsened
-    configuration ran on a device was never compared there; its failed uncoarsened rows stand for it. Rows are in
-    the order of label, benchmark, factor and configuration.
+    Failed ones are among them. Where a configuration was measured more than once, the latest counts, and where it
+    was confirmed, the confirmation; rows over another baseline are left out (see `choose`, which decides all
+    this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best configuration,
+    which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once more;
+    `other_presets` and `other_baselines`, what else was measured of the kernel and is left out. A kernel of which
+    no uncoarsened configuration ran on a device was never compared there; its failed uncoarsened rows stand for
+    it. Rows are in the order of label, benchmark, factor and configuration.
 
     Raises:
         InvalidInputError: see `labelled`; or none of the rows is a comparison.
     """
-    rows = labelled(frame)
-    latest = _latest(rows[rows["role"] == Role.COMPARISON.value])
-    if latest.empty:
+    rows = labelled(frame).reset_index(drop=True)
+    if not (rows["role"] == Role.COMPARISON.value).any():
         raise InvalidInputError("none of the measurements compares a configuration with the baseline yet")
-    latest = pd.concat([latest, _without_baseline(rows, latest)], ignore_index=True)
-    winners = measured(latest).groupby(CASE)["speedup"].idxmax()
-    latest["chosen"] = latest.index.isin(winners)
-    confirmed = _with_confirmations(latest, measured(rows[rows["role"] == Role.CONFIRMATION.value]))
-    ordered = confirmed.sort_values([*CASE, "factor", "configuration"], key=_in_any_case, kind="stable")
+    shown = pd.concat([_shown(rows, choice) for choice in choices(rows).values() if choice.rows])
+    every = pd.concat([shown, _without_baseline(rows, shown)], ignore_index=True)
+    for column in ("chosen", "confirmed"):
+        every[column] = every[column].eq(True)
+    every["other_baselines"] = every["other_baselines"].fillna("")
+    ordered = every.sort_values([*CASE, "factor", "configuration"], key=_in_any_case, kind="stable")
     return ordered.reset_index(drop=True)
+
+
+def choices(rows: pd.DataFrame) -> dict[tuple[str, str], Choice]:
+    """Return the choice of the best for each label and benchmark; a row's key in it is its place in the index.
+
+    Args:
+        rows: from `labelled`, with an index that counts.
+    """
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for row in rows.itertuples():
+        groups.setdefault((row.label, row.benchmark), []).append(_compared(row))
+    return {case: choose(own) for case, own in groups.items()}
+
+
+def deciding_keys(frame: pd.DataFrame) -> set[str]:
+    """Return the keys of the rows whose intervals decide which configuration is the best; see `choose`.
+
+    Raises:
+        InvalidInputError: see `labelled`.
+    """
+    rows = labelled(frame).reset_index(drop=True)
+    places = {int(place) for choice in choices(rows).values() for place in choice.looked_at}
+    return set(rows.loc[sorted(places), "key"])
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
@@ -125,15 +142,9 @@ def best(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def baselines(rows: pd.DataFrame) -> pd.DataFrame:
-    """The row of the baseline itself of each benchmark on each device, where it was measured.
-
-    It is the uncoarsened row with the baseline's local size; of several (with other `-D` values) the one whose
-    speed-up is nearest to 1.
-    """
+    """The row of the baseline itself of each benchmark on each device, where it was measured."""
     usable = measured(rows)
-    own = usable[(usable["factor"] == 1) & (usable["local_size"] == usable["baseline_local_size"])]
-    distance = (own["speedup"] - 1).abs()
-    return own.loc[distance.groupby([own[name] for name in CASE], sort=False).idxmin()].reset_index(drop=True)
+    return usable[(usable["factor"] == 1) & (usable["launch"] == usable["baseline"])].reset_index(drop=True)
 
 
 def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
@@ -157,29 +168,42 @@ def names_of(rows: pd.DataFrame, column: str) -> list[str]:
     return sorted(rows[column].unique(), key=lambda name: (name.casefold(), name))
 
 
-def work_items(local_size: str) -> int:
-    """The number of work-items of a local size that is written as `16×16`."""
-    product = 1
-    for extent in local_size.split("×"):
-        product *= int(extent)
-    return product
+def _at(preset: str, started_at: str, role: str) -> At:
+    return At(preset, seconds_of(started_at), role == Role.COMPARISON.value)
 
 
-def _check_presets(rows: pd.DataFrame) -> None:
-    presets = rows.groupby(CASE)["preset"].nunique()
-    if (presets > 1).any():
-        label, benchmark = presets.idxmax()
-        own = rows[(rows["label"] == label) & (rows["benchmark"] == benchmark)]
-        raise InvalidInputError(
-            f"{benchmark} was measured on {label} at several presets, which don't compare; "
-            f"choose one with --preset (preset= in Python): {', '.join(names_of(own, 'preset'))}"
-        )
+def _compared(row: Any) -> Compared:  # noqa: ANN401 (a row of a frame has no type)
+    gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
+    return Compared(
+        key=str(row.Index),
+        configuration=row.configuration,
+        launch=row.launch or None,
+        baseline=row.baseline or None,
+        factor=int(row.factor),
+        role=Role(row.role),
+        started=seconds_of(row.started_at),
+        gain=gain,
+    )
 
 
-def _latest(rows: pd.DataFrame) -> pd.DataFrame:
-    """The latest row of each configuration, numbered anew."""
-    ordered = rows.sort_values("started_at", kind="stable")
-    return ordered.drop_duplicates([*CASE, "configuration"], keep="last").reset_index(drop=True)
+def _shown(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The rows that a choice was made from, with what it says of them."""
+    own = rows.loc[[int(row.key) for row in choice.rows]].copy()
+    gains = [row.gain for row in choice.rows]
+    for name, column in (("ratio", "speedup"), ("low", "low"), ("high", "high")):
+        own[column] = [getattr(gain, name) if gain else math.nan for gain in gains]
+    if rows["low"].isna().all():
+        # Published curves have no intervals, not even where they are 1 by definition.
+        own[["low", "high"]] = math.nan
+    own["tie"] = (own["low"] <= 1) & (own["high"] >= 1)
+    own["chosen"] = [choice.best is not None and row.key == choice.best.key for row in choice.rows]
+    own["confirmed"] = [row.key in choice.confirmed for row in choice.rows]
+    own["baseline"] = choice.baseline or ""
+    own["other_baselines"] = " and ".join(map(str, choice.others))
+    sizes = dict(zip(own["launch"], own["local_size"], strict=True))
+    known = own.loc[own["baseline_local_size"] != "", "baseline_local_size"]
+    own["baseline_local_size"] = sizes.get(choice.baseline, known.iloc[0] if len(known) else "")
+    return own
 
 
 def _without_baseline(rows: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
@@ -187,42 +211,10 @@ def _without_baseline(rows: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFram
 
     A kernel that has an uncoarsened row with a speed-up is only not as far yet.
     """
-    selected = _latest(rows[rows["role"] == Role.SELECTION.value])
+    ordered = rows[rows["role"] == Role.SELECTION.value].sort_values("started_at", kind="stable")
+    selected = ordered.drop_duplicates([*CASE, "configuration"], keep="last")
     without = selected[~pd.MultiIndex.from_frame(selected[CASE]).isin(pd.MultiIndex.from_frame(compared[CASE]))]
     return without[without.groupby(CASE)["speedup"].transform("count") == 0]
-
-
-def _with_confirmations(rows: pd.DataFrame, confirmations: pd.DataFrame) -> pd.DataFrame:
-    """The rows, the chosen ones with what their latest confirmation against the same baseline measured."""
-    same = [*CASE, "configuration", "baseline_local_size"]
-    again = confirmations.sort_values("started_at").drop_duplicates(same, keep="last").set_index(same)
-    cases = pd.MultiIndex.from_frame(rows[same])
-    known = rows["chosen"] & cases.isin(again.index)
-    rows["confirmed"] = known
-    for column in ("key", "speedup", "low", "high", "tie"):
-        rows.loc[known, column] = again.loc[cases[known], column].to_numpy()
-    return rows
-
-
-def _configurations(frame: pd.DataFrame) -> list[str]:
-    columns = ("factors", "dimension", "stride", "local_size", "definitions")
-    return [_configuration(*values) for values in zip(*(frame[name] for name in columns), strict=True)]
-
-
-def _configuration(factors: str, dimension: str, stride: str, local_size: str, definitions: str) -> str:
-    """In the words of `Variant`; published curves don't say their local size."""
-    parts = zip(_numbers(factors), _numbers(dimension), _numbers(stride), strict=True)
-    coarsenings = " and ".join(
-        f"factor {factor} along dimension {along}" + (f" with stride {apart}" if apart != "1" else "")
-        for factor, along, apart in parts
-    )
-    macros = "".join(f", -D {definition}" for definition in definitions.split())
-    size = f", local size {local_size}" if local_size else ""
-    return f"{coarsenings or 'uncoarsened'}{size}{macros}"
-
-
-def _numbers(text: str) -> list[str]:
-    return text.split(",") if text else []
 
 
 def _in_any_case(column: pd.Series) -> pd.Series:

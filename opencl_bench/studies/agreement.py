@@ -18,7 +18,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.machine import Executor, Machine
 from coarsen.opencl_bench.measure.speedup import Speedup, median, speedup
-from coarsen.opencl_bench.measure.timing import timed_run
+from coarsen.opencl_bench.measure.timing import in_turns, timed_run
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
@@ -135,7 +135,8 @@ class _Bench:
         runs = {"original": self._verified("original", self._original, ())}
         for name, code in codes.items():
             runs[name] = self._verified(f"{coarsening}, {name}", code, (coarsening,))
-        samples = in_turns(runs, self._repetitions)
+        times = in_turns(list(runs.values()), self._repetitions, WARM_UP, rotates=True)
+        samples = dict(zip(runs, times, strict=True))
         return Row(
             self._benchmark.name,
             coarsening.dimension,
@@ -175,25 +176,3 @@ class _Bench:
 def coarsened_by(lowered: Kernel, coarsening: Coarsening, transforms: Transforms) -> CoarsenedKernel:
     """A lowered kernel coarsened once. Raises RefusalError."""
     return CoarsenedKernel(coarsen_kernel(lowered, [coarsening], transforms=transforms), (coarsening,), ())
-
-
-def in_turns(runs: Mapping[str, Callable[[], int]], repetitions: int) -> dict[str, list[int]]:
-    """Run candidates in turns, each repetition beginning with the next of them, after some runs to warm up.
-
-    Returns:
-        For each candidate the durations of its runs in nanoseconds, one for each repetition.
-
-    Raises:
-        InvalidInputError: no repetition.
-    """
-    if repetitions < 1:
-        raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
-    names = list(runs)
-    samples: dict[str, list[int]] = {name: [] for name in names}
-    for repetition in range(-WARM_UP, repetitions):
-        first = repetition % len(names)
-        for name in (*names[first:], *names[:first]):
-            nanoseconds = runs[name]()
-            if repetition >= 0:
-                samples[name].append(nanoseconds)
-    return samples

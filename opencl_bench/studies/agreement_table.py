@@ -22,9 +22,8 @@ from rich.console import Console
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.errors import CoarsenError, DeviceError
-from coarsen.opencl_bench.measure.coarsened import devices_to_measure
 from coarsen.opencl_bench.measure.machine import BuildError, LaunchError
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
+from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine, devices_to_measure
 from coarsen.opencl_bench.studies.agreement import Asked, Row, measured_rows
 from coarsen.opencl_bench.studies.agreement_targets import Target, targets
 from coarsen.opencl_bench.studies.agreement_text import device_table, effects_table, shares_line, target_lines

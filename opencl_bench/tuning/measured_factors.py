@@ -15,8 +15,8 @@ from pathlib import Path
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method, Role
+from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.results.summaries import speedup_of
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from coarsen.cli.bench_bar import Bar
-from coarsen.cli.bench_progress import PlainLines, Tally, duration, progress_line, rows_per_minute
+from coarsen.cli.bench_progress import PlainLines, Tally, best_so_far, duration, progress_line, rows_per_minute
 from coarsen.cli.bench_watch import watching
 from coarsen.cli.messages import logging_to_stderr
 from coarsen.opencl_bench.records.measurement import Invalidity
@@ -55,9 +55,12 @@ def test_the_figures_of_the_bar() -> None:
     assert [figure.plain for figure in bar.figures()] == ["4/10 rows", "3 rows/min", "2 min left", "1 failed"]
     with screen.capture() as capture:
         screen.print(bar)
-    first, second = capture.get().splitlines()
+    first, second, third = capture.get().splitlines()
     assert first.startswith("━━━") and first.endswith("  4/10 rows  3 rows/min  2 min left  1 failed")
     assert second.strip() == "mt: uncoarsened, local size 32×32"
+    assert third.strip() == f"best so far 2.00: {CORRECT.candidate}"
+    bar.planned("reduce", "2:0 AMD EPYC", 10)
+    assert best_so_far(bar) == ""
 
 
 def test_the_bar_counts_out_what_will_not_come() -> None:
@@ -83,7 +86,7 @@ def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
         lines.finished(RESULT)
     said = capsys.readouterr().err.splitlines()
     progress = "4 of 10 rows, 3 rows/min, about 2 min left, 1 failed, mt: uncoarsened, local size 16×16"
-    assert said[0] == f"coarsen: note: {progress}"
+    assert said[0] == f"coarsen: note: {progress}, best so far 2.00: {CORRECT.candidate}"
     assert said[1].startswith("coarsen: note: mt on intel: 2 rows, ")
     assert len(said) == 2
 

@@ -14,6 +14,7 @@ from coarsen.opencl_bench.results.exchange.files import read_results, write_resu
 from coarsen.opencl_bench.results.exchange.t4 import write_t4
 from coarsen.opencl_bench.results.exchange.tables import write_table
 from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.reporting.figures.sweeps import two_devices
 
@@ -55,7 +56,7 @@ def test_the_table(store: Path, run: Run) -> None:
             POCL,
             "64",
             "uncoarsened, local size 64",
-            "no significant difference (1.00 to 1.00)",
+            "1.00 (leave it as it is)",
             "uncoarsened kernel",
         ),
         *("2 of 3", "1"),
@@ -65,7 +66,7 @@ def test_the_table(store: Path, run: Run) -> None:
         *("3 of 3", "0"),
     ]
     assert outcome.out.splitlines()[-2:] == [
-        f"{device}: geometric mean 1.41 over 2 of 2 kernels; coarsening helps 1" for device in (INTEL, POCL)
+        f"{device}: geometric mean 1.41; 2 of 2 kernels measured; coarsening helps 1" for device in (INTEL, POCL)
     ]
 
 
@@ -91,7 +92,7 @@ def test_a_kernel_without_a_result_is_null(tmp_path: Path, run: Run) -> None:
         ("nbody", None, "", 1)
     ]
     assert run("explore", "--from", path).out.splitlines()[-1] == (
-        f"{POCL}: no speed-up over 0 of 1 kernel; coarsening helps 0"
+        f"{POCL}: 0 of 1 kernel measured; coarsening helps 0"
     )
 
 
@@ -156,16 +157,26 @@ def test_the_store_of_the_environment(store: Path, run: Run, monkeypatch: pytest
     assert run("explore").out == run("explore", "--store", store).out
 
 
-def test_several_presets_need_a_choice(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "results.csv"
-    write_table([some_measurement(preset=preset) for preset in ("test", "cpu")], path)
-    outcome = run("explore", "--from", path)
-    assert outcome.code == 2
-    assert outcome.error == (
-        "sgemm was measured on Intel Xeon (Intel) at several presets, which don't compare; "
-        "choose one with --preset (preset= in Python): cpu, test"
+def test_a_look_at_a_small_preset_and_then_the_sweep(tmp_path: Path, run: Run) -> None:
+    path, baseline = tmp_path / "results.csv", Variant((32, 8), (), (("TILE", "16"),))
+    times = {"test": "2026-11-20T12:00:00+00:00", "cpu": "2026-11-20T13:00:00+00:00"}
+    rows = [
+        some_measurement(preset=preset, started_at=time, **changes)
+        for preset, time in times.items()
+        for changes in ({}, {"candidate": baseline})
+    ]
+    write_table(rows, path)
+    note = (
+        "coarsen: note: sgemm: shown at preset cpu, which was measured last; "
+        "also measured at test, which --preset (preset= in Python) chooses\n"
     )
-    assert run("explore", "--from", path, "--preset", "cpu").code == 0
+    outcome = run("explore", "--from", path, "-f", "json")
+    assert (outcome.code, outcome.err) == (0, note)
+    assert [row["preset"] for row in json.loads(outcome.out)["best"]] == ["cpu"]
+    drawn = run("explore", "curves", "--from", path, "-o", tmp_path / "curves.svg")
+    assert (drawn.code, drawn.err.startswith(note)) == (0, True)
+    chosen = run("explore", "--from", path, "--preset", "test", "-f", "json")
+    assert (chosen.err, json.loads(chosen.out)["best"][0]["preset"]) == ("", "test")
 
 
 def test_a_window_needs_a_display(results: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

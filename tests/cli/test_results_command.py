@@ -99,7 +99,8 @@ def test_ls_of_an_empty_store(tmp_path: Path, run: Run) -> None:
 def test_show_a_row(store: Path, run: Run) -> None:
     outcome = run("results", "show", ROWS[4].key[:10].upper())
     assert (outcome.code, outcome.err) == (0, "")
-    lines = dict(line.split("  ", 1) for line in outcome.out.splitlines())
+    fields, _, paste = outcome.out.partition("\n\n")
+    lines = dict(line.split("  ", 1) for line in fields.splitlines())
     found = {name: text.strip() for name, text in lines.items()}
     assert found["key"] == ROWS[4].key
     assert found["configuration"] == str(ROWS[4].candidate)
@@ -107,6 +108,8 @@ def test_show_a_row(store: Path, run: Run) -> None:
     assert found["time"] == "1 ms, the median of 5 (1 to 1 ms)"
     assert found["size"] == "m=512 n=256 k=128"
     assert found["platform"] == "Portable Computing Language, OpenCL 3.0 LINUX"
+    assert "coarsen.Program(context, source, factor=2, dim=0, stride=8)" in paste
+    assert "mt.cl --kernel mysgemmNT --factor 2 --dim 0 --stride 8 -D TILE=16" in paste
 
 
 def test_show_a_failed_row(store: Path, run: Run) -> None:

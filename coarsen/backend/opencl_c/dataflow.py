@@ -216,10 +216,18 @@ class Dataflow:
 
 
 def constant_index(value: Value) -> int | None:
-    """The number that an index is, if it is a constant; LLVM prints it with a sign and takes it without one."""
+    """Return the number that an index is, if it is a constant; LLVM prints it with a sign, and takes it without."""
+    number = constant_number(value)
+    if number is None:
+        return None
+    assert isinstance(value.type, IntegerType)
+    return number % (1 << value.type.width)
+
+
+def constant_number(value: Value) -> int | None:
+    """Return the number that a whole number is, as LLVM prints it, if it is a constant."""
     if value.kind is ValueKind.CONSTANT and value.text.lstrip("-").isdigit():
-        assert isinstance(value.type, IntegerType)
-        return int(value.text) % (1 << value.type.width)
+        return int(value.text)
     return None
 
 

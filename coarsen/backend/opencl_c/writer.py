@@ -16,7 +16,7 @@ from coarsen.backend.opencl_c.cases import Test
 from coarsen.backend.opencl_c.comparisons import equality
 from coarsen.backend.opencl_c.constant_expressions import constant, constant_lanes
 from coarsen.backend.opencl_c.copies import Copy, in_order
-from coarsen.backend.opencl_c.dataflow import Dataflow, constant_index
+from coarsen.backend.opencl_c.dataflow import Dataflow, constant_number
 from coarsen.backend.opencl_c.effects import Effects
 from coarsen.backend.opencl_c.expression import Expression, coerce
 from coarsen.backend.opencl_c.expressions import HANDLERS
@@ -175,7 +175,7 @@ class _Writer:
         if compared is None or compared.opcode != "icmp" or compared.name not in self.translator.folding.inlined:
             return None
         value, constant = map(self.dataflow.origin, compared.operands)
-        number = constant_index(constant)
+        number = constant_number(constant)
         if number is None or not value.is_local or not isinstance(value.type, IntegerType):
             return None
         if not self._is_simple(value):
@@ -195,7 +195,7 @@ class _Writer:
         definition = self.dataflow.definition(value)
         if definition is None or definition.opcode != "and":
             return None
-        bounds = [constant_index(operand) for operand in definition.operands]
+        bounds = [constant_number(operand) for operand in definition.operands]
         return next((bound for bound in bounds if bound is not None and bound >= 0), None)
 
     def _equals(self, block: str, number: int) -> Expression:

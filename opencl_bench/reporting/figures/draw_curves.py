@@ -31,6 +31,7 @@ MOST_COLUMNS = 5
 _PANEL_HEIGHT, _LEAST = 1.5, 1.15
 _MARK_HEIGHT = 0.045  # of a line of marks, as a part of the panel
 _LINES_OF_MARKS = "Marks of failures: a line for each curve, in the order of the legend."
+_UNSURE = "White marks looked faster than the best when they were timed, once; only the best was timed again."
 _ALONE = "Each kernel has one configuration at each factor."
 _TAKEN = {
     "best": "At each factor the best over local sizes, -D values",
@@ -66,7 +67,10 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
     lines = math.ceil(len(kernels) / columns)
     width = PAGE_WIDTH if columns > 2 else 1.6 + 2.2 * columns
     lines_of_marks = _LINES_OF_MARKS if len(curves) > 1 and failure_marks(points) else ""
-    note = joined(remarks.intervals, _taken(points, by, choice), remarks.best, lines_of_marks, remarks.sizes)
+    unsure = _UNSURE if points["unsure"].any() else ""
+    note = joined(
+        remarks.intervals, _taken(points, by, choice), remarks.best, unsure, lines_of_marks, remarks.sizes
+    )
     height = (_PANEL_HEIGHT if columns > 2 else 2.2) * lines + 0.35
     sheet = page(width, height, curves_finding(points, by, choice), note, _legend(points, curves), _LEAST * lines)
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
@@ -129,6 +133,17 @@ def _panel(axes: Axes, points: pd.DataFrame, curves: Sequence[str], band: float)
             capsize=1.4,
             label=name,
             gid=f"curve {name}",
+        )
+        unsure = own[own["unsure"]]
+        axes.plot(
+            unsure["factor"] * shift,
+            unsure["speedup"],
+            color=look.colour,
+            marker=look.marker,
+            linestyle="none",
+            markerfacecolor="white",
+            zorder=4,
+            gid=f"unsure {name}",
         )
         _failures(axes, own, shift, _MARK_HEIGHT * (len(curves) - index), look.colour)
 

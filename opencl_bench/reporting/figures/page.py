@@ -13,7 +13,8 @@ from coarsen.opencl_bench.reporting.figures.notebook import ShownFigure
 from coarsen.opencl_bench.reporting.figures.style import PAGE_HEIGHT
 from coarsen.opencl_bench.reporting.figures.text import LABEL_SIZE, filled, lines_of, text_width
 
-TITLE_SIZE, LEGEND_SIZE, NOTE_SIZE = 9.5, 7.2, 6.8
+TITLE_SIZES, TITLE_LINES = (9.5, 8.5, 7.6), 2
+LEGEND_SIZE, NOTE_SIZE = 7.2, 6.8
 _LINE = 1.35 / 72  # height of a line of text, in inches per point
 _MARGIN = 0.07
 _HANDLE = 0.62  # width of a legend's sample and the space around an entry, in inches
@@ -76,15 +77,17 @@ def page(
     Args:
         width: of the page, in inches.
         height: of the panels, in inches; less where the page would be higher than paper, but not below `least`.
-        finding: the title.
+        finding: the title, on two lines at most; what does not fit stands in the note as a whole.
         note: how the figure is to be read, in plain type at the bottom.
         entries: of the legend.
         least: the smallest legible height of the panels, in inches, however tall the page becomes.
     """
-    title = filled(finding, width - 2 * _MARGIN, TITLE_SIZE, "bold")
-    text = filled(note, width - 2 * _MARGIN, NOTE_SIZE)
+    title, size = _title(finding, width - 2 * _MARGIN)
+    # What the title has no room for is not lost.
+    whole = f"{finding}. {note}" if title[-1].endswith("…") else note
+    text = filled(whole, width - 2 * _MARGIN, NOTE_SIZE)
     columns = _legend_columns(entries, width)
-    head = TITLE_SIZE * _LINE * len(title) + 2 * _MARGIN
+    head = size * _LINE * len(title) + 2 * _MARGIN
     legend = LEGEND_SIZE * _LINE * 1.1 * math.ceil(len(entries) / columns) + _MARGIN if entries else 0.0
     foot = legend + NOTE_SIZE * _LINE * len(text) + 2 * _MARGIN
     body = max(least, min(height, PAGE_HEIGHT - head - foot))
@@ -93,7 +96,7 @@ def page(
     figure.set_label(finding)
     figure.set_layout_engine("constrained", rect=(0, foot / total, 1, body / total))
     left = _MARGIN / width
-    _write(figure, title, (left, 1 - _MARGIN / total), TITLE_SIZE, "bold")
+    _write(figure, title, (left, 1 - _MARGIN / total), size, "bold")
     _write(figure, text, (left, (foot - legend) / total), NOTE_SIZE, "normal")
     if entries:
         figure.legend(
@@ -112,6 +115,19 @@ def page(
 def legend_entry(label: str, **look: object) -> Line2D:
     """A legend's entry that stands for something drawn with this look."""
     return Line2D([], [], label=label, **look)
+
+
+def _title(finding: str, width: float) -> tuple[list[str], float]:
+    """The lines of a title and their size: smaller where it is long, and cut where that is not enough."""
+    for size in TITLE_SIZES:
+        lines = filled(finding, width, size, "bold")
+        if len(lines) <= TITLE_LINES:
+            return lines, size
+    words = " ".join(lines[:TITLE_LINES]).split()
+    while len(lines) > TITLE_LINES:
+        words.pop()
+        lines = filled(f"{' '.join(words).rstrip(',;')} …", width, size, "bold")
+    return lines, size
 
 
 def _legend_columns(entries: Sequence[Line2D], width: float) -> int:

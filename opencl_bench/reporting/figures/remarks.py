@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
@@ -9,6 +10,9 @@ import pandas as pd
 from coarsen.opencl_bench.reporting.figures.axes import SPEEDUP, SPEEDUP_OF_ONE
 from coarsen.opencl_bench.reporting.figures.text import listed
 from coarsen.opencl_bench.results.rows import CASE, names_of
+
+# More names are of no use in a note.
+_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,17 @@ def remarks_on(rows: pd.DataFrame) -> Remarks:
         axis=SPEEDUP if _several_baselines(rows) else SPEEDUP_OF_ONE,
         intervals="Bars: 95 % bootstrap intervals." if rows["low"].notna().any() else "Intervals are not known.",
         best=confirmed if rows["confirmed"].any() else chosen,
-        sizes=_sizes(rows),
+        sizes=joined(_sizes(rows), *_left_out(rows)),
     )
+
+
+def _left_out(rows: pd.DataFrame) -> Iterator[str]:
+    """What was measured of these kernels too and is not shown, since it does not compare."""
+    for column, words in (("other_presets", "at preset"), ("other_baselines", "over the baseline")):
+        for other, own in rows[rows[column] != ""].groupby(column):
+            names = names_of(own, "benchmark")
+            kernels = listed(names) if len(names) <= _NAMED else f"{len(names)} kernels"
+            yield f"Not shown: what was measured of {kernels} {words} {other}."
 
 
 def joined(*sentences: str) -> str:

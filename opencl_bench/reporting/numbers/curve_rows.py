@@ -5,6 +5,7 @@ read_curves(runtimes.csv).curves -> curve_frame -> draw_curves, draw_violins, dr
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -16,12 +17,13 @@ from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.rows import NEEDED
-from coarsen.variant.variant import shape
+from coarsen.variant.coarsening import Coarsening, configuration
+from coarsen.variant.variant import Variant, shape
 
 # How a factor ended that a curve has no speed-up at: nothing says why.
 MISSING = "missing"
 _UNKNOWN: Mapping[str, object] = {
-    **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form", "definitions"), ""),
+    **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form"), ""),
     **dict.fromkeys(("low", "high"), float("nan")),
     "started_at": "",
     "role": Role.COMPARISON.value,
@@ -68,11 +70,11 @@ def _rows(curve: Curve, factors: Iterable[int]) -> Iterator[dict[str, object]]:
     local_size = shape(curve.local_size) if curve.local_size else ""
     for factor in factors:
         # Along whichever dimension, factor 1 is the same.
-        along = {"factors": str(factor), "dimension": str(curve.dimension), "stride": "1"} if factor > 1 else {}
+        along = {"dimension": str(curve.dimension), "stride": "1"} if factor > 1 else {}
         place = (curve.device, curve.kernel, along.get("dimension", ""), str(factor))
         yield {
             **_UNKNOWN,
-            **dict.fromkeys(("factors", "dimension", "stride"), ""),
+            **dict.fromkeys(("dimension", "stride"), ""),
             **along,
             **_outcome(curve, factor),
             "key": "/".join(place),
@@ -81,7 +83,19 @@ def _rows(curve: Curve, factors: Iterable[int]) -> Iterator[dict[str, object]]:
             "factor": factor,
             "local_size": local_size,
             "baseline_local_size": local_size,
+            "work_items": math.prod(curve.local_size) if curve.local_size else 0,
+            "configuration": _words(curve, factor),
+            "launch": local_size,
+            "baseline": local_size,
         }
+
+
+def _words(curve: Curve, factor: int) -> str:
+    """A configuration; of a published curve the local size is not known."""
+    coarsenings = configuration([Coarsening(factor, curve.dimension)] if factor > 1 else [])
+    if curve.local_size is not None:
+        return str(Variant(curve.local_size, coarsenings))
+    return " and ".join(map(str, coarsenings)) or "uncoarsened"
 
 
 def _outcome(curve: Curve, factor: int) -> dict[str, object]:

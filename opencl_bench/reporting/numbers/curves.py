@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -36,12 +36,12 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
     Returns:
         columns `benchmark`, `label` (the device's name), `series` (the curve's name), `factor`, `speedup`, `low`,
         `high`, `configuration`, `key` (of the one that is taken; NaN and empty where none has a speed-up), `best`
-        (whether that one is the best of its kernel on its device), and how many
-        configurations were `measured`, `failed` and `excluded` (outside the constraints).
+        (whether that one is the best of its kernel on its device), `unsure` (whether it looked faster than the
+        best, and was timed only once), and how many configurations were `measured`, `failed` and `excluded`
+        (outside the constraints).
 
     Raises:
-        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
-            rows of several devices where a curve is no device; no
+        InvalidInputError: nothing was compared; rows of several devices where a curve is no device; no
             configuration with the baseline's local size.
     """
     _check(by, By)
@@ -53,6 +53,8 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
     if by != "device" and len(devices) > 1:
         raise InvalidInputError(f"curves by {by} are of one device; choose one of {'; '.join(devices)}")
     series = rows.assign(series=rows["label"]) if by == "device" else _in_every_series(rows, by)
+    winners = rows[rows["chosen"]].set_index(CASE)["speedup"]
+    series["beaten"] = [winners.get(case, np.nan) for case in series[CASE].itertuples(index=False, name=None)]
     grouped = series.groupby(["benchmark", "series", "factor"], sort=False)
     points = pd.DataFrame([_point(kernel, curve, factor, group) for (kernel, curve, factor), group in grouped])
     order = [points["benchmark"].str.casefold(), points["series"].map(series_order), points["factor"]]
@@ -85,14 +87,8 @@ def _check(value: str, allowed: object) -> None:
 
 
 def _with_baseline_local_size(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the local size of their kernel's baseline on their device.
-
-    A row that was never run has no baseline of its own, so the most common one of its kernel counts.
-    """
-    known = rows[rows["baseline_local_size"] != ""]
-    sizes = known.groupby(CASE)["baseline_local_size"].agg(lambda column: column.mode().iloc[0])
-    own = [sizes.get(case) for case in rows[CASE].itertuples(index=False, name=None)]
-    chosen = rows[rows["local_size"] == pd.Series(own, index=rows.index, dtype=object)]
+    """The rows with the local size of their kernel's baseline on their device."""
+    chosen = rows[rows["local_size"] == rows["baseline_local_size"]]
     if chosen.empty:
         raise InvalidInputError("no configuration with the baseline's local size was measured")
     return chosen
@@ -110,16 +106,23 @@ def _in_every_series(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def _point(benchmark: str, series: str, factor: int, group: pd.DataFrame) -> dict[str, object]:
     ranked = measured(group).sort_values(["chosen", "speedup"], ascending=False, kind="stable")
-    nothing = {"speedup": np.nan, "low": np.nan, "high": np.nan, "configuration": "", "key": "", "chosen": False}
-    taken = nothing if ranked.empty else ranked.iloc[0]
+    nothing: dict[str, Any] = {"speedup": np.nan, "low": np.nan, "high": np.nan, "configuration": "", "key": ""}
+    taken = nothing | {"chosen": False, "confirmed": False} if ranked.empty else ranked.iloc[0]
     return {
         "benchmark": benchmark,
         "label": group["label"].iloc[0],
         "series": series,
         "factor": factor,
-        **{name: taken[name] for name in nothing if name != "chosen"},
+        **{name: taken[name] for name in nothing},
         "best": bool(taken["chosen"]),
+        "unsure": _is_unsure(taken, group["beaten"].iloc[0]),
         "measured": len(ranked),
         "failed": int(is_failed(group).sum()),
         "excluded": int(is_excluded(group).sum()),
     }
+
+
+def _is_unsure(taken: Mapping[str, Any] | pd.Series, beaten: float) -> bool:
+    """Whether a point that was not timed again lies above the best of its kernel, interval and all."""
+    low = taken["speedup"] if np.isnan(taken["low"]) else taken["low"]
+    return bool(not taken["confirmed"] and low > beaten)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.rows import CASE, comparisons, measured, work_items
+from coarsen.opencl_bench.results.rows import CASE, comparisons, measured
 
 Against = Literal["local size", "stride", "dimension"]
 TOP = 0.05
@@ -31,8 +31,7 @@ def top_shares(frame: pd.DataFrame, against: Against = "local size", top: float 
         the share that the cell would have if all of a kernel's configurations were alike.
 
     Raises:
-        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
-            no configuration has a speed-up; a wrong argument; the local
+        InvalidInputError: nothing was compared; no configuration has a speed-up; a wrong argument; the local
             sizes are not known, as of published curves.
     """
     if against not in get_args(Against):
@@ -62,9 +61,9 @@ def _weighted(kernel: pd.DataFrame, top: float) -> pd.DataFrame:
 
 def _values(rows: pd.DataFrame, against: Against) -> pd.Series:
     if against == "local size":
-        if (rows["local_size"] == "").any():
+        if (rows["work_items"] == 0).any():
             raise InvalidInputError("the local sizes of some configurations are not known; take another axis")
-        return rows["local_size"].map(work_items).astype(str)
+        return rows["work_items"].astype(str)
     return rows[against].where(rows[against] != "", "none")
 
 

@@ -31,8 +31,7 @@ def transfers(frame: pd.DataFrame) -> pd.DataFrame:
         "missing".
 
     Raises:
-        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
-            there is only one device; no configuration has a speed-up.
+        InvalidInputError: nothing was compared; there is only one device; no configuration has a speed-up.
     """
     rows = comparisons(frame)
     devices = names_of(rows, "label")

@@ -25,8 +25,7 @@ def violin_points(frame: pd.DataFrame) -> pd.DataFrame:
         others. Where the baseline is the best, there are two rows of it.
 
     Raises:
-        InvalidInputError: nothing was compared; a benchmark has rows of several presets on one device;
-            no configuration has a speed-up.
+        InvalidInputError: nothing was compared; no configuration has a speed-up.
     """
     rows = comparisons(frame)
     usable = measured(rows)

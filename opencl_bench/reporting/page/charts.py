@@ -76,7 +76,14 @@ def _marked(curve: OwnCurve, chosen: int | None) -> tuple[Point, ...]:
 def _point(row: Any) -> Point:  # noqa: ANN401 (a row of a frame has no type)
     if not math.isnan(row.speedup):
         gain = Speedup(float(row.speedup), float(row.low), float(row.high))
-        return Point(int(row.factor), MEASURED, gain, row.configuration, is_best=bool(row.best))
+        return Point(
+            int(row.factor),
+            MEASURED,
+            gain,
+            row.configuration,
+            is_best=bool(row.best),
+            is_unsure=bool(row.unsure),
+        )
     if row.failed:
         return Point(int(row.factor), FAILED, reason=f"{_configurations(row.failed)} tried, none with a time")
     return Point(int(row.factor), EXCLUDED, reason=f"{_configurations(row.excluded)} broke a constraint")

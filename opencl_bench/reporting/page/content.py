@@ -44,6 +44,9 @@ class Place:
 class Best:
     """The best configuration of a kernel at a place; `speedup` is None where nothing has one.
 
+    Where nothing is faster, it is the baseline itself, not coarsened, at 1. `paste` has the lines that make the
+    best one's own, none where the kernel is to be left as it is.
+
     `oracle` is what its results were compared with: "nothing" where it is not coarsened, and others were compared
     with it. `is_confirmed` says that it was timed once more, in a new process, and that this is that number.
     """
@@ -58,11 +61,15 @@ class Best:
     measured: int
     excluded: int
     failed: int
+    paste: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A factor of a curve: its speed-up, or how it came that there is none (`state`, `reason`)."""
+    """A factor of a curve: its speed-up, or how it came that there is none (`state`, `reason`).
+
+    `is_unsure`: it looked faster than the best, and was not timed again.
+    """
 
     factor: int
     state: str
@@ -71,6 +78,7 @@ class Point:
     reason: str = ""
     is_best: bool = False
     is_chosen: bool = False
+    is_unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +202,16 @@ class KernelSection:
     source_note: str = ""
     original: Before | None = None
 
+    @property
+    def gain(self) -> float:
+        """The largest of its best speed-ups; 0 where there is none."""
+        return max((best.speedup.ratio for best in self.best if best.speedup), default=0.0)
+
+    @property
+    def has_unsure(self) -> bool:
+        """Whether a point of a curve looked faster than the best."""
+        return any(point.is_unsure for chart in self.charts for curve in chart.curves for point in curve.points)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -203,6 +221,7 @@ class Report:
         origin: the names of the files or the store that the measurements are from, without their folders.
         devices: how many there are; one may be several places.
         first, last: when the first and the last of them were made, UTC, ISO 8601.
+        kernels: the largest gain first.
         outdated: rows of earlier versions of the kernels, which were left out.
     """
 
@@ -214,6 +233,14 @@ class Report:
     places: tuple[Place, ...]
     kernels: tuple[KernelSection, ...]
     remarks: tuple[str, ...] = ()
+
+    @property
+    def gains(self) -> tuple[tuple[KernelSection, Best], ...]:
+        """The best configurations that are faster than their baselines, the largest gains first."""
+        found = [
+            (kernel, best) for kernel in self.kernels for best in kernel.best if best.is_coarsened and best.speedup
+        ]
+        return tuple(sorted(found, key=lambda entry: -entry[1].speedup.ratio if entry[1].speedup else 0.0))
 
     @property
     def rows(self) -> int:

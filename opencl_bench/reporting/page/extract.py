@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +26,9 @@ from coarsen.opencl_bench.reporting.page.questions import (
 )
 from coarsen.opencl_bench.reporting.page.slugs import slugs
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep, sweeps_of
+from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.workloads.benchmark import Definitions
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.variant import shape
@@ -41,12 +41,13 @@ LEARNED = (
 
 @dataclass(frozen=True)
 class _KernelData:
-    """What was measured of a kernel, by the slug of the place; `names` are the places' names."""
+    """What was measured of a kernel, by the slug of the place; `names` are the places', `file` is its source's."""
 
     name: str
     sweeps: Mapping[str, Sweep]
     names: Mapping[str, str]
     own: Mapping[str, tuple[OwnCurve, ...]]
+    file: str
 
     @property
     def rows(self) -> Mapping[str, tuple[Measurement, ...]]:
@@ -67,6 +68,9 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
     data = [_data(name, sweeps, places, kernels) for name in sorted(results.benchmarks, key=_natural)]
     answers = all_answers([_questions(kernel, kernels) for kernel in data], processes)
     own_slugs = slugs(kernel.name for kernel in data)
+    sections = [
+        _section(kernel, found, own_slugs[kernel.name]) for kernel, found in zip(data, answers, strict=True)
+    ]
     started = sorted(row.started_at for row in results.measurements)
     return Report(
         origin=_without_folders(results.place),
@@ -75,9 +79,7 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
         last=started[-1],
         outdated=len(results.earlier),
         places=places,
-        kernels=tuple(
-            _section(kernel, found, own_slugs[kernel.name]) for kernel, found in zip(data, answers, strict=True)
-        ),
+        kernels=tuple(sorted(sections, key=lambda section: -section.gain)),
         remarks=tuple(_remarks(results)),
     )
 
@@ -106,7 +108,12 @@ def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: P
     benchmark = known_kernel(name, folder)
     own = {place.slug: sweep for place, sweep in zip(places, sweeps, strict=True) if name in sweep.kernels}
     curves = {slug: own_curves(benchmark, sweep.kernels[name]) for slug, sweep in own.items()}
-    return _KernelData(name, own, {place.slug: place.name for place in places}, curves)
+    return _KernelData(name, own, {place.slug: place.name for place in places}, curves, _file_of(benchmark))
+
+
+def _file_of(benchmark: Benchmark | None) -> str:
+    """The name of a kernel's source file, without the folders of whoever makes the page."""
+    return "FILE.cl" if benchmark is None or benchmark.source_text else benchmark.kernel_file.name
 
 
 def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
@@ -205,11 +212,12 @@ def _section(kernel: _KernelData, answers: KernelAnswers, slug: str) -> KernelSe
 def _bests(kernel: _KernelData) -> Iterator[Best]:
     for place, sweep in kernel.sweeps.items():
         for row in _best_rows(kernel.name, sweep):
-            yield _best(place, row, sweep)
+            yield _best(place, row, sweep, kernel.file)
 
 
-def _best(place: str, row: Any, sweep: Sweep) -> Best:  # noqa: ANN401 (a row of a frame has no type)
-    roles = Counter(each.role for each in sweep.kernels[row.benchmark] if each.key == row.key)
+def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN401 (a row of a frame has no type)
+    measurement = next((each for each in sweep.kernels[row.benchmark] if each.key == row.key), None)
+    is_coarsened = int(row.factor) > 1
     gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
     return Best(
         place=place,
@@ -217,11 +225,12 @@ def _best(place: str, row: Any, sweep: Sweep) -> Best:  # noqa: ANN401 (a row of
         configuration=row.configuration,
         speedup=gain,
         oracle=row.oracle,
-        is_coarsened=int(row.factor) > 1,
-        is_confirmed=Role.CONFIRMATION in roles,
+        is_coarsened=is_coarsened,
+        is_confirmed=bool(row.confirmed),
         measured=int(row.measured),
         excluded=int(row.excluded),
         failed=int(row.failed),
+        paste=paste_of(measurement, file).lines if measurement and is_coarsened else (),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import FailureGroup, Failures
-from coarsen.opencl_bench.results.summaries import speedup_of
+from coarsen.opencl_bench.results.speedups import speedup_of
 
 # In the words of `opencl_bench/data/README.md`.
 ENDINGS = {

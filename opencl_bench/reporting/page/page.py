@@ -32,6 +32,13 @@ from coarsen.opencl_bench.results.best import verified_against
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
 LOOKS = 7
+# Lines to paste that are seen at once; the others are folded away.
+PASTED = 3
+# Kernels that the chart of gains shows at once.
+CHARTED = 25
+_ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+# In per cent of the width.
+_TICKS_APART = 11
 # A note that is longer is folded away behind its beginning.
 _SHORT = 28
 
@@ -46,6 +53,16 @@ class BarAxis:
     def x(self, value: float) -> float:
         """Where a speed-up is."""
         return round(3 + 94 * math.log(value / self.low) / math.log(self.high / self.low), 1)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Few round values, 1 among them, far enough apart to be read."""
+        inside = [value for value in _ROUND if self.low <= value <= self.high]
+        kept: list[float] = []
+        for value in sorted(inside, key=lambda value: (value != 1, abs(math.log(value)))):
+            if all(abs(self.x(value) - self.x(other)) >= _TICKS_APART for other in kept):
+                kept.append(value)
+        return tuple(sorted(kept))
 
 
 def page_of(report: Report) -> str:
@@ -66,6 +83,8 @@ def page_of(report: Report) -> str:
             endings={ending.value: words for ending, words in ENDINGS.items()},
             drawings={kernel.slug: drawn(kernel.charts) for kernel in report.kernels},
             bars=_bar_axis(report),
+            pasted=PASTED,
+            charted=CHARTED,
             summaries=choice_summaries(report),
             numbers=_embedded(_numbers(report)),
             version=__version__,

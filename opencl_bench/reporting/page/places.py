@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from coarsen.opencl_bench.records.measurement import TRANSFORM, Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import TRANSFORM, Invalidity, Measurement, Oracle
 from coarsen.opencl_bench.reporting.page.content import Place
 from coarsen.opencl_bench.reporting.page.slugs import slugs
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep
-from coarsen.opencl_bench.results.best import geometric_means
+from coarsen.opencl_bench.results.best import best_row
+from coarsen.opencl_bench.results.best_table import geometric_means
 from coarsen.opencl_bench.results.labels import FORMS
 from coarsen.variant.transforms import REPLICATION_ALONE
 
@@ -83,12 +84,13 @@ def _distinct(texts: Iterable[str]) -> str:
 def _remarks(sweep: Sweep) -> Iterator[str]:
     yield from _on_transforms(sweep.measurements)
     yield from _on_oracles(sweep)
+    yield from _on_baselines(sweep)
     unconfirmed = _unconfirmed(sweep)
     if unconfirmed:
         yield f"Picked and not timed again in a new process, so somewhat too large: the best of {unconfirmed}"
     ties = sorted(sweep.best.loc[sweep.best["tie"].astype(bool), "benchmark"], key=str.casefold)
     if ties:
-        yield f"No significant difference from the baseline (the interval holds 1): {_listed(ties)}"
+        yield f"Nothing beats the baseline, so they are best left as they are: {_listed(ties)}"
 
 
 def _on_transforms(rows: Sequence[Measurement]) -> Iterator[str]:
@@ -114,10 +116,17 @@ def _on_oracles(sweep: Sweep) -> Iterator[str]:
             yield f"{sentence}: {_listed(sorted(of_it, key=str.casefold))}"
 
 
+def _on_baselines(sweep: Sweep) -> Iterator[str]:
+    """What of the rows does not compare with the rest, or was made comparable."""
+    for name, rows in sweep.kernels.items():
+        best = best_row(rows)
+        for sentence in best.baseline_notes if best else ():
+            yield f"{name}: {sentence}"
+
+
 def _unconfirmed(sweep: Sweep) -> str:
-    confirmed = {row.key for row in sweep.measurements if row.role is Role.CONFIRMATION}
-    known = sweep.best[sweep.best["key"] != ""]
-    others = [row.benchmark for row in known.itertuples() if row.key not in confirmed]
+    known = sweep.best[sweep.best["factor"] > 1]
+    others = known.loc[~known["confirmed"], "benchmark"].tolist()
     return "all kernels" if len(others) == len(known) > 1 else _listed(others)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.reporting.numbers.curves import curve_points
-from coarsen.opencl_bench.results.best import best_table
+from coarsen.opencl_bench.results.best_table import best_table
 from coarsen.opencl_bench.results.intervals import frame_with_intervals
 from coarsen.opencl_bench.results.rows import labelled
 
@@ -21,7 +21,7 @@ from coarsen.opencl_bench.results.rows import labelled
 class Sweep:
     """The measurements of one place, by kernel; `best` and `points` are the rows of the tables of these names.
 
-    `best` is from `figures.summary.best_table`, `points` from `figures.curves.curve_points`.
+    `best` is from `best_table`, `points` are from `curve_points`.
     """
 
     label: str

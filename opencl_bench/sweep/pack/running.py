@@ -12,6 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.measure.session import KEPT_BYTES
 from coarsen.opencl_bench.records.measurement import Measurement, Method
+from coarsen.opencl_bench.results.best import best_words
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.results.summaries import summaries
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
@@ -182,7 +183,8 @@ class _Reporter(SweepObserver):
             _say(f"  {problem}")
         for summary in summaries(self.rows):
             if summary.best is not None:
-                _say(f"  {summary.best.candidate}: {summary.speedup} over {summary.best.baseline}")
+                best = summary.best
+                _say(f"  {best.candidate}: {best_words(best.speedup)} over {best.baseline}")
 
 
 def _say(line: str) -> None:

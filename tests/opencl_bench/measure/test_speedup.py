@@ -10,32 +10,11 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import (
     DeviceWorkload,
-    KernelChoice,
-    LaunchableKernel,
     build_program,
     kernels_of,
 )
-from coarsen.opencl_bench.measure.speedup import bootstrap_interval, measure, median, speedup
-from coarsen.opencl_bench.workloads.benchmark import Launch
+from coarsen.opencl_bench.measure.speedup import bootstrap_interval, median, speedup
 from coarsen.opencl_bench.workloads.lookup import SUITE
-
-
-def test_candidates_are_interleaved(queue: cl.CommandQueue) -> None:
-    choose = kernels_of(build_program(queue.context, SUITE["mt"]))
-    order: list[str] = []
-
-    def recorded(name: str) -> KernelChoice:
-        def get_kernel(launch: Launch) -> LaunchableKernel:
-            order.append(name)
-            return choose(launch)
-
-        return get_kernel
-
-    candidates = {"baseline": recorded("baseline"), "candidate": recorded("candidate")}
-    samples = measure(queue, SUITE["mt"].workload("test"), candidates, repetitions=3, warm_up=1)
-    assert order == ["baseline", "candidate"] * 4
-    assert {name: len(times) for name, times in samples.items()} == {"baseline": 3, "candidate": 3}
-    assert all(time > 0 for times in samples.values() for time in times)
 
 
 def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:
@@ -46,11 +25,6 @@ def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:
     on_device.restore(workload.outputs)
     on_device.execute(choose)
     assert compare(on_device.outputs(), workload.expected(), workload) == []
-
-
-def test_no_repetition_is_refused(queue: cl.CommandQueue) -> None:
-    with pytest.raises(InvalidInputError, match="repetitions"):
-        measure(queue, SUITE["mt"].workload("test"), {}, repetitions=0)
 
 
 def test_median_of_even_number() -> None:

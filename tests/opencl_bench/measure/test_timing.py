@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import Job
-from coarsen.opencl_bench.measure.timing import interleaved, timed_run
+from coarsen.opencl_bench.measure.timing import in_turns, interleaved, timed_run
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import Array
@@ -38,6 +40,27 @@ def test_they_take_turns_after_the_warm_up() -> None:
     timed = interleaved(runs.run("baseline", 1e6), runs.run("candidate", 1e6), METHOD)
     assert runs.order == ["baseline", "candidate"] * (2 + 50)
     assert len(timed.baseline) == len(timed.candidate) == 50
+
+
+def test_each_repetition_may_begin_with_the_next_job() -> None:
+    order: list[str] = []
+
+    def recorded(name: str) -> Callable[[], int]:
+        def run() -> int:
+            order.append(name)
+            return len(order)
+
+        return run
+
+    samples = in_turns([recorded(name) for name in "abc"], 3, 2, rotates=True)
+    turns = ["".join(order[start : start + 3]) for start in range(0, len(order), 3)]
+    assert turns == ["bca", "cab", "abc", "bca", "cab"]
+    assert samples == [[7, 12, 14], [8, 10, 15], [9, 11, 13]]
+
+
+def test_no_repetition_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="repetitions must be at least 1, not 0"):
+        in_turns([], 0, 0)
 
 
 def test_steady_times_stop_early_but_not_before_the_minimum() -> None:

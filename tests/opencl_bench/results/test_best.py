@@ -1,77 +1,186 @@
-"""The table of best configurations and its geometric means."""
+"""The one definition of the best configuration, and what everything that shows one makes of it."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.best import best_table, geometric_means, verified_against
-from coarsen.opencl_bench.results.frames import best_rows, geometric_mean
-from tests.opencl_bench.reporting.figures.samples import INTEL, POCL, frame_of, row
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.results.best import best_row, best_rows, best_words, geometric_mean, verified_against
+from coarsen.opencl_bench.results.results import Results
+from coarsen.opencl_bench.results.speedups import quotient
+from coarsen.opencl_bench.results.summaries import summaries
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+from tests.opencl_bench.measurements import some_measurement
 
-ROWS = (
-    *(row("mt", 1, 1.0), row("mt", 2, 4.0), row("mt", 4, None), row("mt", 8, None, invalidity="constraints")),
-    *(row("nbody", 1, 1.0, definitions="A=2"), row("nbody", 2, 0.5, oracle="uncoarsened")),
-    row("mt", 2, None, **POCL),
-    # Nothing but the search for a baseline so far.
-    row("reduce", 1, 1.0, role="selection", **INTEL),
-)
+SIZE, OTHER_SIZE = (8, 8), (64, 4)
+EARLY, LATE = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
 
 
-def test_the_best_of_each_kernel_on_each_device() -> None:
-    table = best_table(frame_of(ROWS)).set_index(["benchmark", "label"])
-    assert list(table.index) == [
-        *(("mt", "AMD EPYC (Intel)"), ("mt", "AMD EPYC (PoCL)")),
-        *(("nbody", "AMD EPYC (Intel)"), ("reduce", "AMD EPYC (Intel)")),
-    ]
-    best = table.loc[("mt", "AMD EPYC (Intel)")]
-    assert best["configuration"] == "factor 2 along dimension 0, local size 64"
-    assert (best["baseline"], best["factor"], best["speedup"], best["tie"]) == ("64", 2, 4.0, False)
-    assert best[["configurations", "measured", "excluded", "failed"]].tolist() == [4, 2, 1, 1]
-    uncoarsened = table.loc[("nbody", "AMD EPYC (Intel)")]
-    assert (uncoarsened["baseline"], uncoarsened["factor"], uncoarsened["tie"]) == ("64 A=2", 1, True)
+def timed(
+    factor: int,
+    ratio: float,
+    size: tuple[int, ...] = SIZE,
+    over: tuple[int, ...] = SIZE,
+    **changes: Any,  # noqa: ANN401 (fields of several types)
+) -> Measurement:
+    """A configuration that is so many times as fast as an uncoarsened launch, with next to no noise."""
+    coarsenings = (Coarsening(factor, 0),) if factor > 1 else ()
+    return some_measurement(
+        candidate=Variant(size, coarsenings),
+        baseline=Variant(over),
+        nanoseconds=(1000, 1001, 1002),
+        baseline_nanoseconds=tuple(round(ratio * each) for each in (1000, 1001, 1002)),
+        **{"started_at": EARLY, "oracle": Oracle.REFERENCE, **changes},
+    )
+
+
+def again(factor: int, ratio: float, **changes: Any) -> Measurement:  # noqa: ANN401 (see above)
+    """The same, once more in a new process."""
+    return timed(factor, ratio, role=Role.CONFIRMATION, **changes)
+
+
+ITSELF = timed(1, 1.02)
+
+
+def shown(rows: list[Measurement]) -> tuple[str, float, bool]:
+    """The best as one says it: configuration, speed-up to two digits, whether confirmed."""
+    best = best_row(rows)
+    assert best is not None
+    return str(best.candidate), round(best.speedup.ratio, 2), best.is_confirmed
+
+
+def test_the_fastest_as_it_was_confirmed() -> None:
+    rows = [ITSELF, timed(2, 1.5), timed(4, 1.9), again(4, 1.7)]
+    assert shown(rows) == ("factor 4 along dimension 0, local size 8×8", 1.7, True)
+
+
+def test_without_any_confirmation_the_comparison_counts() -> None:
+    assert shown([ITSELF, timed(2, 1.5)]) == ("factor 2 along dimension 0, local size 8×8", 1.5, False)
+
+
+def test_what_was_timed_once_does_not_win_over_what_was_timed_again() -> None:
+    # 1.15 was not timed again, and is the luckier of two numbers of which one is known to have been lucky.
+    best = best_row([ITSELF, timed(2, 1.15), timed(4, 1.17), again(4, 1.13)])
+    assert best is not None and (best.candidate.factor, round(best.speedup.ratio, 2)) == (4, 1.13)
+
+
+@pytest.mark.parametrize("ratio", [0.88, 1.0])
+def test_a_best_that_does_not_hold_leaves_the_kernel_as_it_is(ratio: float) -> None:
+    best = best_row([ITSELF, timed(8, 1.04), again(8, ratio)])
+    assert best is not None
+    assert (best.candidate, best.speedup, best.is_coarsened) == (Variant(SIZE), Speedup(1.0, 1.0, 1.0), False)
+    assert best_words(best.speedup) == "1.00 (leave it as it is)"
+    (note,) = best.notes
+    assert note.startswith(
+        "nothing beats the baseline: factor 8 along dimension 0, local size 8×8, timed again, has"
+    )
+
+
+def test_one_baseline_and_what_is_left_out_is_named() -> None:
+    # A sweep over 8×8, and then a few factors at a local size that somebody asked for.
+    asked: dict[str, Any] = {"size": OTHER_SIZE, "over": OTHER_SIZE, "started_at": LATE}
+    best = best_row([ITSELF, timed(4, 1.5), again(4, 1.5), timed(1, 1.0, **asked), timed(8, 3.34, **asked)])
+    assert best is not None
+    assert (best.candidate.factor, best.candidate.local_size, best.baseline) == (
+        8,
+        OTHER_SIZE,
+        Variant(OTHER_SIZE),
+    )
+    assert not best.is_confirmed
+    assert best.notes == ("rows over another baseline (8×8) are left out: their speed-ups do not compare",)
+
+
+def test_a_faster_uncoarsened_launch_becomes_the_baseline() -> None:
+    best = best_row([ITSELF, timed(1, 1.8, size=OTHER_SIZE), timed(4, 2.7)])
+    assert best is not None
+    assert (best.baseline, best.timed_over) == (Variant(OTHER_SIZE), Variant(SIZE))
+    assert best.candidate.factor == 4
+    assert best.speedup.ratio == pytest.approx(1.5, abs=0.01)
+    assert best.speedup.low < 1.5 < best.speedup.high
+    assert best.notes == (
+        "uncoarsened, local size 64×4 is faster than 8×8, which all was timed against, "
+        "so speed-ups are ratios of two ratios",
+    )
+
+
+def test_never_uncoarsened_at_more_than_one() -> None:
+    best = best_row([ITSELF, timed(1, 1.8, size=OTHER_SIZE), timed(4, 1.7)])
+    assert best is not None
+    assert (best.candidate, best.baseline, best.speedup.ratio) == (
+        Variant(OTHER_SIZE),
+        Variant(OTHER_SIZE),
+        1.0,
+    )
+
+
+def test_another_local_size_that_is_hardly_faster_is_noise() -> None:
+    best = best_row([ITSELF, timed(1, 1.03, size=OTHER_SIZE), timed(4, 2.0)])
+    assert best is not None and (best.baseline, round(best.speedup.ratio, 2)) == (Variant(SIZE), 2.0)
+
+
+def test_a_confirmation_that_failed_confirms_nothing() -> None:
+    failed = some_measurement(
+        candidate=Variant(SIZE, (Coarsening(2, 0),)),
+        baseline=Variant(SIZE),
+        role=Role.CONFIRMATION,
+        invalidity=Invalidity.CORRECTNESS,
+        reason="wrong",
+    )
+    assert shown([ITSELF, timed(2, 2.0), failed])[1:] == (2.0, False)
+
+
+def test_nothing_with_a_speed_up_has_no_best() -> None:
+    assert best_row([some_measurement(invalidity=Invalidity.COMPILE, reason="no")]) is None
+
+
+@pytest.mark.parametrize("other", [{"driver_version": "another"}, {"cold_cache": True}, {"form": "spirv"}])
+def test_drivers_forms_and_states_of_the_caches_are_kept_apart(other: dict[str, Any]) -> None:
+    rows = [ITSELF, timed(2, 2.0), timed(1, 1.0, **other), timed(2, 3.0, **other)]
+    assert sorted(round(best.speedup.ratio) for best in best_rows(rows)) == [2, 3]
+
+
+def test_one_kernel_has_no_geometric_mean() -> None:
+    rows = [ITSELF, timed(2, 2.0)]
+    assert geometric_mean(best_rows(rows)) is None
+    other = [timed(1, 1.0, benchmark="mt"), timed(2, 8.0, benchmark="mt")]
+    assert geometric_mean(best_rows([*rows, *other])) == pytest.approx(4.0, rel=0.01)
 
 
 @pytest.mark.parametrize(
-    ("case", "configurations"), [(("mt", "AMD EPYC (PoCL)"), 1), (("reduce", "AMD EPYC (Intel)"), 0)]
+    "rows",
+    [
+        [ITSELF, timed(2, 1.5), timed(4, 1.9), again(4, 1.7)],
+        [ITSELF, timed(8, 1.04), again(8, 0.88)],
+        [timed(8, 1.04), again(8, 0.88)],
+        [ITSELF, timed(1, 1.8, size=OTHER_SIZE), timed(4, 2.7)],
+        [ITSELF, timed(4, 1.5), timed(1, 1.0, OTHER_SIZE, OTHER_SIZE, started_at=LATE)],
+    ],
 )
-def test_a_kernel_without_a_result_keeps_its_line(case: tuple[str, str], configurations: int) -> None:
-    nothing = best_table(frame_of(ROWS)).set_index(["benchmark", "label"]).loc[case]
-    assert math.isnan(nothing["speedup"])
-    assert (nothing["configuration"], nothing["oracle"], nothing["factor"]) == ("", "", 0)
-    assert (nothing["configurations"], nothing["measured"]) == (configurations, 0)
+def test_tables_and_summaries_say_the_same(rows: list[Measurement]) -> None:
+    best, (summary,), table = best_row(rows), summaries(rows), Results(tuple(rows), "here").best()
+    assert best is not None and summary.best == best
+    (line,) = table.to_dict("records")
+    assert (line["key"], line["configuration"], line["confirmed"]) == (
+        best.key,
+        str(best.candidate),
+        best.is_confirmed,
+    )
+    assert [line[name] for name in ("speedup", "low", "high")] == pytest.approx(
+        [best.speedup.ratio, best.speedup.low, best.speedup.high]
+    )
 
 
-def test_the_confirmation_is_what_counts() -> None:
-    again = {"role": "confirmation", "started_at": "2026-11-20T13:00:00+00:00"}
-    table = best_table(frame_of([row("mt", 1), row("mt", 2, 3.0), row("mt", 2, 2.0, **again, key="again")]))
-    best = table.iloc[0]
-    assert (best["speedup"], best["key"], best["configurations"]) == (2.0, "again", 2)
-
-
-def test_the_best_are_those_of_the_exchange() -> None:
-    rows = frame_of([*ROWS, row("mt", 2, 3.5, role="confirmation", started_at="2026-11-20T13:00:00+00:00")])
-    theirs = best_rows(rows).sort_values("benchmark")
-    ours = best_table(rows).query("measured > 0")
-    assert ours["speedup"].tolist() == theirs["speedup"].tolist() == [3.5, 1.0]
-    mean = geometric_means(best_table(rows)).set_index("label").loc["AMD EPYC (Intel)", "speedup"]
-    assert mean == pytest.approx(geometric_mean(theirs).iloc[0])
-
-
-def test_before_any_comparison() -> None:
-    table = best_table(frame_of([row("mt", role="selection")]))
-    assert table[["label", "benchmark", "configurations"]].to_numpy().tolist() == [["AMD EPYC (Intel)", "mt", 0]]
-    assert geometric_means(table)["measured"].tolist() == [0]
-
-
-def test_geometric_means() -> None:
-    means = geometric_means(best_table(frame_of(ROWS))).set_index("label")
-    intel = means.loc["AMD EPYC (Intel)"]
-    assert intel["speedup"] == pytest.approx(2.0)
-    assert intel[["measured", "helped", "kernels"]].tolist() == [2, 1, 3]
-    pocl = means.loc["AMD EPYC (PoCL)"]
-    assert math.isnan(pocl["speedup"]) and pocl[["measured", "helped", "kernels"]].tolist() == [0, 0, 1]
+def test_a_quotient_of_two_speed_ups() -> None:
+    gain, over = Speedup(4.0, 2.0, 8.0), Speedup(2.0, 1.0, 4.0)
+    found = quotient(gain, over)
+    assert found.ratio == 2.0
+    assert found.high / found.ratio == pytest.approx(2 ** math.sqrt(2))
+    assert math.isnan(quotient(Speedup(2.0, math.nan, math.nan), over).low)
 
 
 @pytest.mark.parametrize(

@@ -126,10 +126,12 @@ def test_only_one_device_counts_as_a_known_one() -> None:
         curves(rows, unknown_as="intel")
 
 
-def test_several_presets_need_a_choice() -> None:
-    rows = [row(1.0), row(1.5, 2), row(1.0, preset="paper"), row(2.0, 2, preset="paper")]
-    with pytest.raises(InvalidInputError, match=r"sgemm on intel was measured at several presets.*cpu, paper"):
-        curves(rows)
+def test_of_several_presets_the_newest_is_taken_and_the_others_are_named() -> None:
+    early: dict[str, Any] = {"preset": "paper", "started_at": "2020-01-01T00:00:00+00:00"}
+    rows = [row(1.0), row(1.5, 2), row(1.0, **early), row(2.0, 2, **early)]
+    data = curves_of_results(rows)
+    assert [curve.speedup for curve in data.curves] == [pytest.approx({2: 1.5})]
+    assert data.notes == ("sgemm on intel: taken at preset cpu, the newest, not at paper (--preset chooses)",)
     assert curves(rows, preset="paper")["sgemm", "intel", 0].speedup == pytest.approx({2: 2.0})
 
 

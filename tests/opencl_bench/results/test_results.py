@@ -83,7 +83,8 @@ def test_tables(results: Results) -> None:
     best = results.only(preset="cpu").best().set_index(["benchmark", "label"])
     assert sorted(best["speedup"].dropna()) == [1.0, 2.0, 4.0]
     means = results.only(preset="cpu").geometric_means().set_index("label")
-    assert sorted(means["speedup"]) == pytest.approx([2.0, 2.0])
+    # Of one kernel there is no mean.
+    assert means["speedup"].dropna().tolist() == pytest.approx([2.0])
     assert list(results.frame()["key"]) == [each.key for each in results.measurements]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.studies import agreement_table
-from coarsen.opencl_bench.studies.agreement import Asked, Row, in_turns, measured_rows
+from coarsen.opencl_bench.studies.agreement import Asked, Row, measured_rows
 from coarsen.opencl_bench.studies.agreement_targets import best_rows, targets
 from coarsen.opencl_bench.studies.static_effects import StaticEffect, mean_shares, static_effects
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
@@ -35,27 +34,6 @@ def row(benchmark: str = "spmv", factor: int = 2, on: float = 1.0, gain: float =
 
 def effect(benchmark: str, on: int, interleaved: float = 0.0, copied: float = 0.0) -> StaticEffect:
     return StaticEffect(benchmark, 0, 100, on, 1 - interleaved - copied, interleaved, copied)
-
-
-def test_each_has_each_of_the_others_before_it() -> None:
-    order: list[str] = []
-
-    def recorded(name: str) -> Callable[[], int]:
-        def run() -> int:
-            order.append(name)
-            return len(order)
-
-        return run
-
-    samples = in_turns({name: recorded(name) for name in "abc"}, 3)
-    turns = ["".join(order[start : start + 3]) for start in range(0, len(order), 3)]
-    assert turns == ["bca", "cab", "abc", "bca", "cab"]
-    assert samples == {"a": [7, 12, 14], "b": [8, 10, 15], "c": [9, 11, 13]}
-
-
-def test_no_repetition_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="repetitions must be at least 1, not 0"):
-        in_turns({}, 0)
 
 
 @pytest.mark.compiled_devices

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from coarsen.variant.coarsening import Coarsening, configuration
+from coarsen.variant.variant import Variant
 
 POCL: dict[str, Any] = {
     "device": "pthread-skylake-avx512-AMD EPYC",
@@ -34,6 +38,7 @@ KERNELS = (
     *("binarySearch", "blackscholes", "convolution", "dwtHaar1D", "fastWalsh", "floydWarshall", "mriQ", "mt"),
     *("mtLocal", "mvCoal", "mvUncoal", "nbody", "reduce", "sgemm", "sobel", "spmv", "stencil"),
 )
+_COARSENINGS = ("factors", "dimension", "stride")
 _ANY_ROW: Mapping[str, Any] = {
     "kernel": "scale",
     "preset": "test",
@@ -76,9 +81,27 @@ def row(benchmark: str, factor: int = 1, speedup: float | None = 1.0, **columns:
         "high": gain * 1.02,
         **columns,
     }
+    entry = _words(entry) | entry
     entry.setdefault("tie", bool(entry["low"] <= 1 <= entry["high"]))
     entry.setdefault("key", str(zlib.crc32(repr(sorted(entry.items(), key=str)).encode())))
     return entry
+
+
+def _words(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts and numbers that follow from a configuration."""
+    extents = tuple(int(extent) for extent in entry["local_size"].split("×"))
+    definitions = tuple(
+        (name, value) for name, value in (each.split("=") for each in entry["definitions"].split())
+    )
+    numbers = [[int(number) for number in filter(None, entry[name].split(","))] for name in _COARSENINGS]
+    coarsenings = configuration(Coarsening(*each) for each in zip(*numbers, strict=True))
+    macros = "".join(f", -D {definition}" for definition in entry["definitions"].split())
+    return {
+        "configuration": str(Variant(extents, coarsenings, definitions)),
+        "launch": entry["local_size"] + macros,
+        "baseline": entry["baseline_local_size"],
+        "work_items": math.prod(extents),
+    }
 
 
 def frame_of(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from coarsen.opencl_bench.reporting.numbers.curves import curve_points
 from coarsen.opencl_bench.reporting.numbers.hinton import top_shares
 from coarsen.opencl_bench.reporting.numbers.portability import transfers
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
-from coarsen.opencl_bench.results.best import best_table, geometric_means
+from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.rows import NEEDED

@@ -95,15 +95,28 @@ def test_curves_by_dimension_are_of_one_device() -> None:
 def test_the_confirmed_best_stands_on_its_curve() -> None:
     rows = [
         *(row("mt", 1), row("mt", 2, 2.0), row("mt", 2, 1.8, stride="8"), row("mt", 4, 1.9)),
-        row("mt", 2, 1.01, role="confirmation"),
+        row("mt", 2, 1.5, role="confirmation"),
     ]
     points = curve_points(frame_of(rows))
-    assert points[["factor", "speedup", "best"]].to_numpy().tolist() == [
-        [1, 1.0, False],
-        [2, 1.01, True],
-        [4, 1.9, False],
+    assert points[["factor", "speedup", "best", "unsure"]].to_numpy().tolist() == [
+        [1, 1.0, False, False],
+        [2, 1.5, True, False],
+        [4, 1.9, False, True],
     ]
-    assert list(best_points(points)["speedup"]) == [1.01]
+    assert list(best_points(points)["speedup"]) == [1.5]
+    gain = "Coarsening makes mt 1.50 times as fast on AMD EPYC (Intel) at factor 2"
+    assert curves_finding(points, "device") == gain
+    (panel,) = draw_curves(frame_of(rows)).axes[:1]
+    (white,) = (line for line in panel.lines if line.get_gid() == "unsure AMD EPYC (Intel)")
+    assert white.get_markerfacecolor() == "white" and list(white.get_ydata()) == [1.9]
+
+
+@pytest.mark.parametrize("confirmed", [0.88, 1.01])
+def test_a_best_that_does_not_hold_is_not_marked(confirmed: float) -> None:
+    rows = [row("mt", 1), row("mt", 2, 1.04), row("mt", 2, confirmed, role="confirmation")]
+    points = curve_points(frame_of(rows))
+    assert list(points["best"]) == [True, False]
+    assert list(points["speedup"]) == [1.0, confirmed]
     assert curves_finding(points, "device") == "Coarsening does not help mt on AMD EPYC (Intel)"
 
 

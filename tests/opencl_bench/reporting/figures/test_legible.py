@@ -51,6 +51,16 @@ def test_no_type_is_too_small_for_print(
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
+def test_a_title_has_two_lines_at_most_and_nothing_of_it_is_lost(
+    draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
+) -> None:
+    figure = draw(four_devices)
+    title = next(text for text in texts(figure) if text.get_fontweight() == "bold" and text.axes is None)
+    assert title.get_text().count("\n") <= 1
+    assert figure.get_label() in written(figure)
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
 def test_devices_of_different_sizes_stand_side_by_side(
     draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
 ) -> None:

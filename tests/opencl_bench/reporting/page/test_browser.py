@@ -57,6 +57,21 @@ def test_it_fits_and_everything_is_there(file: Path, open_page: Open, viewport: 
     assert (right["y"] > left["y"]) == (viewport == PHONE)
 
 
+@SIZES
+def test_the_first_screen_has_the_gains(file: Path, open_page: Open, viewport: ViewportSize) -> None:
+    page = open_page(file, viewport).page
+    rows = page.locator(".gain-rows li")
+    assert rows.locator("> a").all_inner_texts() == ["spmv", "sobel"]
+    lowest = rows.last.bounding_box()
+    assert lowest is not None and lowest["y"] + lowest["height"] <= viewport["height"]
+    widths = page.locator(".gain-line > svg").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect().width)"
+    )
+    assert 150 < min(widths) == max(widths)
+    page.locator("#devices [data-all]").evaluate("box => box.click()")
+    assert page.locator(".gain-line:visible, .paste:visible").count() == 0
+
+
 def test_the_filter_by_mouse_and_a_link_that_keeps_it(file: Path, open_page: Open) -> None:
     page = open_page(file, DESKTOP).page
     assert shown(page, "best") == {
@@ -82,7 +97,7 @@ def test_the_filter_by_mouse_and_a_link_that_keeps_it(file: Path, open_page: Ope
 
 def test_a_link_to_a_kernel_keeps_the_filter(file: Path, open_page: Open) -> None:
     page = open_page(file, DESKTOP, f"#devices={POCL}").page
-    page.locator("#best tbody tr:visible a").last.click()
+    page.locator("#best tbody tr:visible a").first.click()
     assert page.evaluate("location.hash") == f"#devices={POCL}&at=k-spmv"
     assert page.evaluate("document.activeElement.id") == "k-spmv"
     assert shown(page, "best") == {("sobel", POCL), ("spmv", POCL)}

@@ -9,7 +9,8 @@ import pytest
 from coarsen.opencl_bench import find_benchmark
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED
-from coarsen.opencl_bench.reporting.page.own_launch import own_curves, relative_speedup
+from coarsen.opencl_bench.reporting.page.own_launch import own_curves
+from coarsen.opencl_bench.results.speedups import relative_speedup
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.sweeps import compared

@@ -15,7 +15,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.records.measurement import Oracle
+from coarsen.opencl_bench.records.measurement import Oracle, Role
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.opencl_bench.reporting.page.page import page_of
@@ -96,8 +96,49 @@ def test_landmarks_language_title_and_headings(html: str, seen: Seen) -> None:
 
 def test_the_numbers_can_be_read_by_programs(seen: Seen, report: Report) -> None:
     numbers = json.loads(next(text for tag, text in seen.raw if tag == "script"))
-    assert [kernel["name"] for kernel in numbers["kernels"]] == ["sobel", "spmv"]
+    assert [kernel["name"] for kernel in numbers["kernels"]] == ["spmv", "sobel"]
     assert numbers["devices"][0]["speedup"] == report.places[0].speedup
+
+
+def test_results_come_before_their_explanation_and_the_largest_gain_first(html: str, report: Report) -> None:
+    order = re.findall('<section id="([a-z]+)"', html)
+    assert order == ["gains", "paste", "overview", "choices", "measured", "how", "each"]
+    gains = [kernel.gain for kernel in report.kernels]
+    assert gains == sorted(gains, reverse=True)
+    assert [best.speedup.ratio for _, best in report.gains if best.speedup] == sorted(
+        (
+            best.speedup.ratio
+            for kernel in report.kernels
+            for best in kernel.best
+            if best.is_coarsened and best.speedup
+        ),
+        reverse=True,
+    )
+
+
+def test_what_to_paste_is_on_the_page(html: str, report: Report) -> None:
+    kernel, best = report.gains[0]
+    assert len(best.paste) == 3
+    assert best.paste[0].startswith("coarsen.Program(context, source, factor=")
+    assert best.paste[1].startswith(f"coarsen apply {kernel.name}.cl --kernel ")
+    assert all(html.count(line) >= 1 for line in best.paste)
+    assert not any(other.paste for section in report.kernels for other in section.best if not other.is_coarsened)
+
+
+def test_a_kernel_that_is_best_left_as_it_is() -> None:
+    text = page_of(report_of(Results((compared(1, 100), compared(2, 120)), "here")))
+    assert "Nothing is faster than its baseline: the kernels are best left as they are." in text
+    assert "nothing is faster; leave it as it is (uncoarsened, local size 64)" in text
+    assert "coarsen.Program" not in text and "geometric mean of" not in text
+
+
+def test_what_looked_faster_than_the_best_is_hollow() -> None:
+    again = compared(4, 60, role=Role.CONFIRMATION)
+    rows = (compared(1, 100), compared(2, 50), compared(4, 45), again)
+    text = page_of(report_of(Results(rows, "here")))
+    assert text.count('class="marker unsure"') == 2
+    assert "hollow: looked faster than the best, timed once" in text
+    assert "hollow: looked faster" not in page_of(report_of(Results(rows[:3], "here")))
 
 
 @pytest.fixture(scope="module")

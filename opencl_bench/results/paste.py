@@ -1,0 +1,83 @@
+"""The lines that make a result one's own: a best configuration as a program says it, and as the command line does.
+
+factor 4 along dimension 1, local size 16×16 ─▶ coarsen.Program(context, source, factor=4, dim=1)
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.variant.variant import Variant, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """How to use a configuration.
+
+    Attributes:
+        python: the call that makes the program; empty where the kernel is to be left as it is.
+        command: the command that writes the coarsened source; empty likewise.
+        launch: how it is launched, in words.
+    """
+
+    python: str
+    command: str
+    launch: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of it, a line each."""
+        return tuple(filter(None, (self.python, self.command, self.launch)))
+
+
+def paste_of(measurement: Measurement, file: str = "FILE.cl") -> Paste:
+    """Return what to paste for the configuration of a measurement.
+
+    Args:
+        measurement: any; whether it is worth pasting is for others to say.
+        file: the kernel's source, as the command is to name it.
+    """
+    candidate = measurement.candidate
+    if not candidate.coarsenings:
+        return Paste("", "", f"leave {measurement.subject.kernel} as it is, at local size {_sizes(candidate)}")
+    return Paste(_python(candidate), _command(measurement, file), _launch(candidate))
+
+
+def _python(candidate: Variant) -> str:
+    coarsenings = candidate.coarsenings
+    arguments = [
+        f"factor={_value([each.factor for each in coarsenings])}",
+        f"dim={_value([each.dimension for each in coarsenings])}",
+    ]
+    strides = [each.stride for each in coarsenings]
+    arguments += [f"stride={_value(strides)}"] if set(strides) != {1} else []
+    options = [f"-D{name}={value}" for name, value in candidate.definitions]
+    build = f".build({options!r})" if options else ""
+    return f"coarsen.Program(context, source, {', '.join(arguments)}){build}"
+
+
+def _value(numbers: Sequence[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else str(tuple(numbers))
+
+
+def _command(measurement: Measurement, file: str) -> str:
+    words = ["coarsen", "apply", file, "--kernel", measurement.subject.kernel]
+    coarsenings = measurement.candidate.coarsenings
+    strided = any(coarsening.stride != 1 for coarsening in coarsenings)
+    for coarsening in coarsenings:
+        words += ["--factor", str(coarsening.factor), "--dim", str(coarsening.dimension)]
+        words += ["--stride", str(coarsening.stride)] if strided else []
+    for name, value in measurement.candidate.definitions:
+        words += ["-D", f"{name}={value}"]
+    return shlex.join(words)
+
+
+def _launch(candidate: Variant) -> str:
+    return f"launch it with the original global size and local size {_sizes(candidate)}"
+
+
+def _sizes(candidate: Variant) -> str:
+    return shape(candidate.local_size)

@@ -1,0 +1,60 @@
+"""Speed-ups of measurements, and of one measurement over another that was timed against the same baseline."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from coarsen.opencl_bench.measure.speedup import Speedup, bootstrap_interval, median, resampled_ratios
+from coarsen.opencl_bench.records.measurement import Measurement
+
+
+def speedup_of(measurement: Measurement, interval: bool = True) -> Speedup | None:
+    """Return the speed-up of a measurement over its baseline, None where there is none.
+
+    A duration of 0 (a clock too coarse for the kernel) has no ratio.
+
+    Args:
+        measurement: of any role.
+        interval: whether to compute the interval, which takes some milliseconds; NaN without.
+    """
+    durations, baseline = measurement.nanoseconds, measurement.baseline_nanoseconds
+    if not durations or len(durations) != len(baseline) or min(durations + baseline) <= 0:
+        return None
+    ratio = median(baseline) / median(durations)
+    nowhere = (math.nan, math.nan)
+    low, high = bootstrap_interval(baseline, durations, measurement.method.level) if interval else nowhere
+    return Speedup(ratio, low, high)
+
+
+def relative_speedup(row: Measurement, origin: Measurement, interval: bool = True) -> Speedup:
+    """Return how many times as fast a configuration is as another one that was timed against the same baseline.
+
+    The interval is the percentile bootstrap of both ratios, resampled independently of each other.
+
+    Args:
+        row: a measurement with times.
+        origin: another one with times.
+        interval: whether to compute the interval, which takes some milliseconds; NaN without.
+    """
+    times, others = ((each.baseline_nanoseconds, each.nanoseconds) for each in (row, origin))
+    own, other = (median(baseline) / median(runs) for baseline, runs in (times, others))
+    if not interval:
+        return Speedup(own / other, math.nan, math.nan)
+    level = row.method.level
+    resampled = resampled_ratios(*times, seed=0) / resampled_ratios(*others, seed=1)
+    low, high = np.quantile(resampled, ((1 - level) / 2, (1 + level) / 2))
+    return Speedup(own / other, float(low), float(high))
+
+
+def quotient(gain: Speedup, over: Speedup) -> Speedup:
+    """Return the speed-up over another configuration, both being known over one baseline.
+
+    The two were timed apart, so the half-widths of their intervals, as logarithms, add up as squares. Where an
+    interval is not known, that of the quotient is not either.
+    """
+    ratio = gain.ratio / over.ratio
+    below = math.hypot(math.log(gain.ratio / gain.low), math.log(over.high / over.ratio))
+    above = math.hypot(math.log(gain.high / gain.ratio), math.log(over.ratio / over.low))
+    return Speedup(ratio, ratio * math.exp(-below), ratio * math.exp(above))
