@@ -6,10 +6,11 @@ factor 4 along dimension 1, local size 16×16 ─▶ coarsen.Program(context, so
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.variant.transforms import DEFAULT, Transforms, Use
 from coarsen.variant.variant import Variant, shape
 
 
@@ -47,6 +48,9 @@ def paste_of(measurement: Measurement, file: str = "FILE.cl") -> Paste:
 
 
 def _python(candidate: Variant) -> str:
+    """The call that makes the program; empty for wide accesses, which `coarsen.Program` does not make."""
+    if candidate.transforms.wide_accesses:
+        return ""
     coarsenings = candidate.coarsenings
     arguments = [
         f"factor={_value([each.factor for each in coarsenings])}",
@@ -54,25 +58,51 @@ def _python(candidate: Variant) -> str:
     ]
     strides = [each.stride for each in coarsenings]
     arguments += [f"stride={_value(strides)}"] if set(strides) != {1} else []
+    levels = [each.level.value for each in coarsenings]
+    arguments += [f"level={_value(levels)}"] if candidate.merges_groups else []
+    arguments += [f"{name}={value!r}" for name, value in _other_transforms(candidate.transforms)]
     options = [f"-D{name}={value}" for name, value in candidate.definitions]
     build = f".build({options!r})" if options else ""
     return f"coarsen.Program(context, source, {', '.join(arguments)}){build}"
 
 
-def _value(numbers: Sequence[int]) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else str(tuple(numbers))
+def _other_transforms(transforms: Transforms) -> Iterator[tuple[str, str | bool]]:
+    """The transforms that are not the default, and their values."""
+    for name in ("fast_path", "lock_step"):
+        use: Use = getattr(transforms, name)
+        if use is not getattr(DEFAULT, name):
+            yield name, use.value
+    if not transforms.clean_up:
+        yield "clean_up", False
+
+
+def _value(values: Sequence[int | str]) -> str:
+    return repr(values[0]) if len(values) == 1 else repr(tuple(values))
 
 
 def _command(measurement: Measurement, file: str) -> str:
     words = ["coarsen", "apply", file, "--kernel", measurement.subject.kernel]
-    coarsenings = measurement.candidate.coarsenings
+    candidate = measurement.candidate
+    coarsenings = candidate.coarsenings
     strided = any(coarsening.stride != 1 for coarsening in coarsenings)
     for coarsening in coarsenings:
         words += ["--factor", str(coarsening.factor), "--dim", str(coarsening.dimension)]
         words += ["--stride", str(coarsening.stride)] if strided else []
-    for name, value in measurement.candidate.definitions:
+        words += ["--level", coarsening.level.value] if candidate.merges_groups else []
+    words += _transform_words(candidate)
+    for name, value in candidate.definitions:
         words += ["-D", f"{name}={value}"]
     return shlex.join(words)
+
+
+def _transform_words(candidate: Variant) -> Iterator[str]:
+    for name, value in _other_transforms(candidate.transforms):
+        option = f"--{name.replace('_', '-')}"
+        yield from (option, value) if isinstance(value, str) else (f"--no-{name.replace('_', '-')}",)
+    if candidate.transforms.wide_accesses:
+        yield "--wide-accesses"
+    if candidate.any_size:
+        yield "--any-size"
 
 
 def _launch(candidate: Variant) -> str:

@@ -216,7 +216,7 @@ class Dataflow:
 
 
 def constant_index(value: Value) -> int | None:
-    """Return the number that an index is, if it is a constant; LLVM prints it with a sign, and takes it without."""
+    """Return the number that an index is, if it is a constant; LLVM prints it with a sign, takes it without."""
     number = constant_number(value)
     if number is None:
         return None

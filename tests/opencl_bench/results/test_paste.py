@@ -7,7 +7,8 @@ import shlex
 import pytest
 
 from coarsen.opencl_bench.results.paste import paste_of
-from coarsen.variant.coarsening import Coarsening, configuration, configuration_of
+from coarsen.variant.coarsening import Coarsening, Level, configuration, configuration_of
+from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
@@ -48,3 +49,23 @@ def test_macros_are_said() -> None:
 def test_nothing_to_paste_where_nothing_is_faster() -> None:
     paste = paste_of(some_measurement(candidate=Variant((64,))))
     assert paste.lines == ("leave mysgemmNT as it is, at local size 64",)
+
+
+def test_levels_and_transforms_are_said() -> None:
+    coarsenings = (Coarsening(2, 1, level=Level.GROUP), Coarsening(4))
+    paste = paste_of(some_measurement(candidate=Variant((8, 8), coarsenings, transforms=REPLICATION_ALONE)))
+    assert paste.python == (
+        "coarsen.Program(context, source, factor=(2, 4), dim=(1, 0), level=('group', 'item'), "
+        "fast_path='never', lock_step='never', clean_up=False)"
+    )
+    assert paste.command.endswith(
+        "--factor 2 --dim 1 --level group --factor 4 --dim 0 --level item "
+        "--fast-path never --lock-step never --no-clean-up"
+    )
+
+
+def test_what_a_program_can_not_do_is_left_to_the_command() -> None:
+    wide = Variant((64,), (Coarsening(2),), transforms=Transforms(wide_accesses=True), any_size=True)
+    paste = paste_of(some_measurement(candidate=wide))
+    assert paste.python == ""
+    assert paste.command.endswith("--factor 2 --dim 0 --wide-accesses --any-size")
