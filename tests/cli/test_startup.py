@@ -49,7 +49,7 @@ def test_importing_the_package_is_light() -> None:
 
 
 def test_the_loader_is_prepared_by_the_discovery_of_devices() -> None:
-    names = (
+    names = "import coarsen, pyopencl; coarsen.discover_devices(); print(pyopencl.get_platforms(), file=sys.stderr)"
         "import coarsen, pyopencl; coarsen.discover_devices(); print(pyopencl.get_platforms(), file=sys.stderr)"
     )
     done = subprocess.run(

@@ -40,10 +40,10 @@ def test_what_to_paste(coarsenings: tuple[Coarsening, ...], python: str, words: 
 
 
 def test_macros_are_said() -> None:
-    candidate = Variant((16,), (Coarsening(2),), (("TILE", "16"), ("NAME", "a b")))
+    candidate = Variant((16,), (Coarsening(2),), (("NAME", "a b"), ("TILE", "16")))
     paste = paste_of(some_measurement(candidate=candidate))
-    assert paste.python.endswith(".build(['-DTILE=16', '-DNAME=a b'])")
-    assert shlex.split(paste.command)[-4:] == ["-D", "TILE=16", "-D", "NAME=a b"]
+    assert paste.python.endswith(".build(['-DNAME=a b', '-DTILE=16'])")
+    assert shlex.split(paste.command)[-4:] == ["-D", "NAME=a b", "-D", "TILE=16"]
 
 
 def test_nothing_to_paste_where_nothing_is_faster() -> None:
