@@ -19,7 +19,7 @@ test: lint
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	rm -rf $(TYPED)
+	rm -rf $(TYPED) build/lib
 	$(BIN)/pip install --quiet --no-deps --target $(TYPED) .
 	cp -r opencl_bench/studies $(TYPED)/coarsen/opencl_bench
 	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p coarsen

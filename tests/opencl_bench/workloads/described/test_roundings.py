@@ -10,7 +10,9 @@ import pytest
 from coarsen.cli.bench_init import init
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.coarsened import coarsened_kernels, expected_outputs, verify
+from coarsen.opencl_bench.demo import coarsened_kernels
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import run_workload
 from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.described.roundings import rounding_steps, rounds_to_integers
@@ -105,5 +107,7 @@ def test_sums_coarsened_and_contracted_are_right(queue: cl.CommandQueue, tmp_pat
     read = read_benchmark(path.with_suffix(".toml"))
     made = read.workload("test")
     assert made.rounding_steps == 2 * terms
-    expected = expected_outputs(queue, made, coarsened_kernels(queue.context, read, 1, 0))
-    verify(queue, made, {"factor 8": coarsened_kernels(queue.context, read, 8, 0)}, expected)
+    expected = run_workload(queue, made, coarsened_kernels(queue.context, read, 1, 0)).outputs
+    result = run_workload(queue, made, coarsened_kernels(queue.context, read, 8, 0))
+    assert result.guards_intact
+    assert compare(result.outputs, expected, made) == []
