@@ -195,10 +195,10 @@ def _measure(job: Job, output_format: Format) -> list[SweepResult]:
 
 
 def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
-    from coarsen.opencl_bench.sweep.observer import Again
+    from coarsen.opencl_bench.sweep.observer import Remeasure
     from coarsen.opencl_bench.sweep.several import sweep_all
 
-    again = Again(job.again.value)
+    again = Remeasure(job.again.value)
     if job.cluster is None:
         return sweep_all(list(job.expected), store, tally, again)
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster

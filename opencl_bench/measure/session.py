@@ -18,7 +18,7 @@ from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.timing import Timed, interleaved, timed_run
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Method, Oracle
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
 
@@ -43,7 +43,7 @@ class Trial:
 
     nanoseconds: int
     wrong: tuple[str, ...]
-    oracle: Oracle
+    oracle: CheckedAgainst
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +235,10 @@ class Session:
                 kept[key] = placement
         self._placements = dict(reversed(kept.items()))
 
-    def _oracle(self, loaded: _Loaded) -> Oracle:
+    def _oracle(self, loaded: _Loaded) -> CheckedAgainst:
         if loaded.placement.workload.reference is not None:
-            return Oracle.REFERENCE
-        return Oracle.UNCOARSENED if loaded.candidate.coarsenings else Oracle.NOTHING
+            return CheckedAgainst.REFERENCE
+        return CheckedAgainst.UNCOARSENED if loaded.candidate.coarsenings else CheckedAgainst.NOTHING
 
 
 def _workload_key(candidate: Variant) -> tuple[LocalSize, Definitions]:

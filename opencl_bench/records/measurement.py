@@ -47,7 +47,7 @@ class Role(enum.StrEnum):
     CONFIRMATION = "confirmation"
 
 
-class Oracle(enum.StrEnum):
+class CheckedAgainst(enum.StrEnum):
     """What the results were compared with."""
 
     REFERENCE = "reference"
@@ -153,7 +153,7 @@ class Measurement:
     invalidity: Invalidity
     started_at: str
     reason: str = ""
-    oracle: Oracle = Oracle.NOTHING
+    oracle: CheckedAgainst = CheckedAgainst.NOTHING
     nanoseconds: tuple[int, ...] = ()
     baseline_nanoseconds: tuple[int, ...] = ()
     compile_seconds: float = 0.0

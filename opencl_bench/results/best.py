@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
 from coarsen.opencl_bench.results.choice import ITSELF, Compared, choose
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.variant.variant import Variant, shape
@@ -185,10 +185,10 @@ def best_words(gain: Speedup) -> str:
 def verified_against(oracle: str, *, coarsened: bool) -> str:
     """Return what the results of a configuration, coarsened or not, were compared with, for a reader."""
     words = {
-        Oracle.REFERENCE.value: "reference",
-        Oracle.UNCOARSENED.value: "uncoarsened kernel",
+        CheckedAgainst.REFERENCE.value: "reference",
+        CheckedAgainst.UNCOARSENED.value: "uncoarsened kernel",
         # Where there is no reference, the uncoarsened kernel itself is what others are compared with.
-        Oracle.NOTHING.value: "not verified" if coarsened else "is the original",
+        CheckedAgainst.NOTHING.value: "not verified" if coarsened else "is the original",
     }
     return words.get(oracle, "")
 

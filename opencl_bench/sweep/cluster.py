@@ -41,7 +41,7 @@ from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.results.store.location import STORE_VARIABLE, shown
 from coarsen.opencl_bench.results.store.location import store_url as parsed_url
 from coarsen.opencl_bench.sweep.cluster_connection import Scheduler, connected
-from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -69,7 +69,7 @@ def sweep_on_cluster(
     store_url: str | None,
     scheduler: Scheduler,
     observer: SweepsObserver,
-    again: Again = Again.NOTHING,
+    again: Remeasure = Remeasure.NOTHING,
 ) -> list[SweepResult]:
     """Sweep each plan on a worker that offers its device; what each came to, in the plans' order.
 
@@ -262,7 +262,7 @@ def _sweep_here(order: Order) -> dict[str, Any]:
     asked = plan_from_json(order.plan)
     try:
         with _same_store(order.url, order.identity) as store:
-            result = sweep_one(asked, store, _ObserverOnWorker(), Again(order.again))
+            result = sweep_one(asked, store, _ObserverOnWorker(), Remeasure(order.again))
     except CoarsenError as error:
         result = _failed(asked, str(error), error.exit_code)
     except _AbandonedError:

@@ -33,7 +33,7 @@ class Compiled:
     failure: str = ""
 
 
-class Crew:
+class CompilePool:
     """Processes that compile, started when they are needed; benchmarks one after the other can share them.
 
     Args:
@@ -52,7 +52,7 @@ class Crew:
         self._is_over = False
         self.numbers = itertools.count()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> CompilePool:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -88,18 +88,18 @@ class Compiler:
         form: what the device takes.
         machine: where the device's own compiler is tried; None where the device isn't here.
         method: says how long a compilation may take.
-        crew: who compiles; what has not begun when the context ends never does.
+        pool: who compiles; what has not begun when the context ends never does.
     """
 
     def __init__(
-        self, benchmark: str, form: Form, machine: Mapping[str, Any] | None, method: Method, crew: Crew
+        self, benchmark: str, form: Form, machine: Mapping[str, Any] | None, method: Method, pool: CompilePool
     ) -> None:
         self._benchmark = benchmark
         self._form = form
         self._machine = machine
         self._seconds = method.compile_seconds
-        self._crew = crew
-        self._number = next(crew.numbers)
+        self._shared = pool
+        self._number = next(pool.numbers)
         self._futures: dict[Variant, Future[Compiled]] = {}
         self._ir_hashes: dict[Definitions, str] = {}
 
@@ -119,7 +119,7 @@ class Compiler:
             "machine": self._machine,
         }
         try:
-            answer = self._crew.submit(lambda: self._ask(request)).result()
+            answer = self._shared.submit(lambda: self._ask(request)).result()
         except (ChildDiedError, ChildTimedOutError) as error:
             raise InvalidInputError(f"{self._benchmark} can't be compiled: {error}") from None
         if "failed" in answer:
@@ -130,7 +130,7 @@ class Compiler:
     def ahead(self, candidate: Variant) -> Future[Compiled]:
         """Begin to compile a candidate, unless that was begun before."""
         if candidate not in self._futures:
-            self._futures[candidate] = self._crew.submit(lambda: self._compile(candidate))
+            self._futures[candidate] = self._shared.submit(lambda: self._compile(candidate))
         return self._futures[candidate]
 
     def compiled(self, candidate: Variant) -> Compiled:
@@ -160,4 +160,4 @@ class Compiler:
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        return self._crew.ask({**request, "number": self._number}, self._seconds)
+        return self._shared.ask({**request, "number": self._number}, self._seconds)

@@ -19,14 +19,14 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
+from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
-from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of, points
-from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
+from coarsen.opencl_bench.sweep.rows import RowSweep, SweepContext
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
@@ -36,8 +36,8 @@ def sweep(
     plan: SweepPlan,
     store: Store,
     observer: SweepObserver | None = None,
-    again: Again = Again.NOTHING,
-    crew: Crew | None = None,
+    again: Remeasure = Remeasure.NOTHING,
+    pool: CompilePool | None = None,
 ) -> SweepSummary:
     """Measure every configuration of a benchmark that the store doesn't have yet.
 
@@ -46,7 +46,7 @@ def sweep(
         store: where the rows go, one committed transaction each.
         observer: sees rows as they come.
         again: which stored rows are measured once more.
-        crew: the processes that compile; some of its own if None.
+        pool: the processes that compile; some of its own if None.
 
     Returns:
         the sweep's rows and counts.
@@ -63,11 +63,11 @@ def sweep(
     space = points(benchmark, plan.preset, plan.space, limits_of(device), device_kind_of(device.device_types))
     collector = CollectingObserver(observer or SweepObserver())
     with (
-        Crew() if crew is None else nullcontext(crew) as compiling,
+        CompilePool() if pool is None else nullcontext(pool) as compiling,
         _compiler(plan, device, compiling) as compiler,
         _process(plan, device, benchmark.content_hash(plan.preset)) as process,
     ):
-        surroundings = Surroundings(
+        context = SweepContext(
             device=str(device),
             environment=environment_of(device, plan.form),
             method=plan.method,
@@ -81,7 +81,7 @@ def sweep(
             compile_first="cpu" in device.device_types,
             confirms=plan.confirms,
         )
-        problem = RowSweep(surroundings).run(space)
+        problem = RowSweep(context).run(space)
     if isinstance(plan.benchmark, Path):
         problem = explained(problem, benchmark, Path(_name(plan)), plan.preset, collector.rows)
     seconds = time.perf_counter() - start
@@ -93,9 +93,9 @@ def machine_to_json(device: DeviceDescription) -> dict[str, object]:
     return {"kind": "opencl", "device": asdict(device)}
 
 
-def _compiler(plan: SweepPlan, device: DeviceDescription, crew: Crew) -> Compiler:
+def _compiler(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> Compiler:
     machine = None if plan.form == "ptx" else machine_to_json(device)
-    return Compiler(_name(plan), plan.form, machine, plan.method, crew)
+    return Compiler(_name(plan), plan.form, machine, plan.method, pool)
 
 
 def _process(plan: SweepPlan, device: DeviceDescription, content_hash: str) -> MeasuringProcess:

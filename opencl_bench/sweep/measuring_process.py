@@ -13,7 +13,7 @@ from typing import Any
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Invalidity, Method, Oracle
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
@@ -64,7 +64,7 @@ class Outcome:
 
     invalidity: Invalidity
     reason: str = ""
-    oracle: Oracle = Oracle.NOTHING
+    oracle: CheckedAgainst = CheckedAgainst.NOTHING
     nanoseconds: tuple[int, ...] = ()
     baseline_nanoseconds: tuple[int, ...] = ()
     measure_seconds: float = 0.0
@@ -180,7 +180,7 @@ class MeasuringProcess:
         return Outcome(
             Invalidity.CORRECT,
             "",
-            Oracle(tried["oracle"]),
+            CheckedAgainst(tried["oracle"]),
             tuple(timed["candidate"]),
             tuple(timed["baseline"]),
         )

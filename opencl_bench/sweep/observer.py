@@ -11,7 +11,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.variant.variant import Variant
 
 
-class Again(enum.StrEnum):
+class Remeasure(enum.StrEnum):
     """Which stored rows are measured again: none, those that failed (not by constraints), all."""
 
     NOTHING = "nothing"

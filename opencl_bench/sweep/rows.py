@@ -30,7 +30,7 @@ from coarsen.opencl_bench.records.measurement import (
 )
 from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
-from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.points import Point
 from coarsen.variant.variant import Definitions, Variant
 
@@ -72,7 +72,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SweepContext:
     """All that a sweep works with.
 
     `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
@@ -88,7 +88,7 @@ class Surroundings:
     rows: Rows
     lock: Callable[[], AbstractContextManager[None]]
     observer: SweepObserver = field(default_factory=SweepObserver)
-    again: Again = Again.NOTHING
+    again: Remeasure = Remeasure.NOTHING
     compile_first: bool = False
     confirms: bool = True
 
@@ -107,8 +107,8 @@ class _Pair:
 class RowSweep:
     """One run over a space."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._with = surroundings
+    def __init__(self, context: SweepContext) -> None:
+        self._context = context
         self._limits = Limits()
 
     def run(self, space: Sequence[Point]) -> str:
@@ -121,14 +121,16 @@ class RowSweep:
         if not space:
             raise InvalidInputError("there is no configuration to measure")
         uncoarsened = [p.candidate for p in space if not p.candidate.coarsenings and p.violation is None]
-        name = self._with.subjects.of(space[0].candidate.definitions).benchmark
-        self._with.observer.planned(name, self._with.device, len(uncoarsened) + len(space) + self._with.confirms)
+        name = self._context.subjects.of(space[0].candidate.definitions).benchmark
+        self._context.observer.planned(
+            name, self._context.device, len(uncoarsened) + len(space) + self._context.confirms
+        )
         baseline, problem = self._best_uncoarsened(uncoarsened)
         if baseline is None:
             return problem
         self._compile_ahead(space, baseline)
         rows = [self._compared(point, baseline) for point in space]
-        if self._with.confirms:
+        if self._context.confirms:
             self._confirm_best(rows, baseline)
         return ""
 
@@ -143,8 +145,8 @@ class RowSweep:
         if not correct:
             return
         best = max(correct, key=_speedup).candidate
-        if self._kept(Role.CONFIRMATION, best, baseline) is None:
-            self._with.process.start_afresh()
+        if self._cached(Role.CONFIRMATION, best, baseline) is None:
+            self._context.process.start_afresh()
         self._row(Role.CONFIRMATION, best, baseline)
 
     def _best_uncoarsened(self, candidates: list[Variant]) -> tuple[Variant | None, str]:
@@ -169,48 +171,48 @@ class RowSweep:
         wanted = [
             point.candidate
             for point in space
-            if point.violation is None and self._kept(Role.COMPARISON, point.candidate, baseline) is None
+            if point.violation is None and self._cached(Role.COMPARISON, point.candidate, baseline) is None
         ]
-        if not wanted or not self._with.compile_first:
+        if not wanted or not self._context.compile_first:
             for candidate in wanted:
-                self._with.codes.ahead(candidate)
+                self._context.codes.ahead(candidate)
             return
         # Nor must it disturb what another sweep measures.
-        with self._with.lock():
-            self._with.observer.compiling(len(wanted))
-            for future in [self._with.codes.ahead(candidate) for candidate in wanted]:
+        with self._context.lock():
+            self._context.observer.compiling(len(wanted))
+            for future in [self._context.codes.ahead(candidate) for candidate in wanted]:
                 future.result()
 
     def _row(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement:
         """The row of a configuration, from the store or measured now."""
-        kept = self._kept(role, candidate, baseline)
+        kept = self._cached(role, candidate, baseline)
         if kept is not None:
-            return self._told(kept, measured=False)
-        subject = self._with.subjects.of(candidate.definitions)
-        self._with.observer.measuring(subject.benchmark, candidate)
+            return self._reported(kept, measured=False)
+        subject = self._context.subjects.of(candidate.definitions)
+        self._context.observer.measuring(subject.benchmark, candidate)
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
         pair = self._pair(candidate, baseline)
-        with self._with.lock():
+        with self._context.lock():
             # Another sweep may have measured it while this one waited.
-            kept = self._kept(role, candidate, baseline)
+            kept = self._cached(role, candidate, baseline)
             if kept is not None:
-                return self._told(kept, measured=False)
+                return self._reported(kept, measured=False)
             return self._store_new(self._measured(subject, role, pair, started_at))
 
     def _pair(self, candidate: Variant, baseline: Variant) -> _Pair:
         """The codes of both; where compiling would disturb what another sweep measures, not while it does."""
-        with self._with.lock() if self._with.compile_first else nullcontext():
-            compiled = self._with.codes.compiled(candidate)
+        with self._context.lock() if self._context.compile_first else nullcontext():
+            compiled = self._context.codes.compiled(candidate)
             ready = self._ready(candidate, compiled)
-            ready_baseline = self._ready(baseline, self._with.codes.compiled(baseline))
+            ready_baseline = self._ready(baseline, self._context.codes.compiled(baseline))
         return _Pair(candidate, baseline, compiled, ready, ready_baseline)
 
     def _measured(self, subject: Subject, role: Role, pair: _Pair, started_at: str) -> Measurement:
         outcome = self._outcome(pair)
         return Measurement(
             subject=subject,
-            environment=self._with.environment,
-            method=self._with.method,
+            environment=self._context.environment,
+            method=self._context.method,
             role=role,
             candidate=pair.candidate,
             baseline=pair.baseline,
@@ -231,24 +233,24 @@ class RowSweep:
             if isinstance(ready, Outcome):
                 return ready
         assert isinstance(pair.ready, Ready) and isinstance(pair.ready_baseline, Ready)
-        return self._with.process.measure(pair.ready, pair.ready_baseline, self._limits)
+        return self._context.process.measure(pair.ready, pair.ready_baseline, self._limits)
 
     def _ready(self, candidate: Variant, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
             return Outcome(compiled.invalidity, compiled.failure)
-        original = self._with.codes.compiled(replace(candidate, coarsenings=()))
+        original = self._context.codes.compiled(replace(candidate, coarsenings=()))
         if original.code is None:
             return Outcome(original.invalidity, f"the uncoarsened kernel: {original.failure}")
         return Ready(candidate, compiled.code, compiled.binary, original.code)
 
     def _violation(self, candidate: Variant, baseline: Variant, violation: str) -> Measurement:
-        kept = self._kept(Role.COMPARISON, candidate, baseline)
+        kept = self._cached(Role.COMPARISON, candidate, baseline)
         if kept is not None:
-            return self._told(kept, measured=False)
+            return self._reported(kept, measured=False)
         row = Measurement(
-            subject=self._with.subjects.of(candidate.definitions),
-            environment=self._with.environment,
-            method=self._with.method,
+            subject=self._context.subjects.of(candidate.definitions),
+            environment=self._context.environment,
+            method=self._context.method,
             role=Role.COMPARISON,
             candidate=candidate,
             baseline=baseline,
@@ -258,32 +260,32 @@ class RowSweep:
         )
         return self._store_new(row)
 
-    def _kept(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement | None:
+    def _cached(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement | None:
         """The stored row, if there is one that need not be measured again."""
-        if self._with.again is Again.EVERYTHING:
+        if self._context.again is Remeasure.EVERYTHING:
             return None
-        subject = self._with.subjects.of(candidate.definitions)
-        key = content_key(subject, self._with.environment, self._with.method, role, candidate, baseline)
-        kept = self._with.rows.find(key)
+        subject = self._context.subjects.of(candidate.definitions)
+        key = content_key(subject, self._context.environment, self._context.method, role, candidate, baseline)
+        kept = self._context.rows.find(key)
         fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
-        if kept is not None and self._with.again is Again.FAILED and kept.invalidity not in fine:
+        if kept is not None and self._context.again is Remeasure.FAILED and kept.invalidity not in fine:
             return None
         return kept
 
     def _store_new(self, row: Measurement) -> Measurement:
         """Store a row; where one of its key has come from elsewhere meanwhile, that one counts."""
-        if self._with.again is not Again.NOTHING:
-            self._with.rows.replace(row)
-        elif not self._with.rows.add(row):
-            return self._told(self._with.rows.find(row.key) or row, measured=False)
-        return self._told(row, measured=True)
+        if self._context.again is not Remeasure.NOTHING:
+            self._context.rows.replace(row)
+        elif not self._context.rows.add(row):
+            return self._reported(self._context.rows.find(row.key) or row, measured=False)
+        return self._reported(row, measured=True)
 
-    def _told(self, row: Measurement, *, measured: bool) -> Measurement:
-        self._learn(row)
-        self._with.observer.stored(row, measured)
+    def _reported(self, row: Measurement, *, measured: bool) -> Measurement:
+        self._update_limits(row)
+        self._context.observer.stored(row, measured)
         return row
 
-    def _learn(self, row: Measurement) -> None:
+    def _update_limits(self, row: Measurement) -> None:
         """Keep the best duration so far, which says how long others may take."""
         if row.invalidity is not Invalidity.CORRECT:
             return

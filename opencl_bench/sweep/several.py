@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.compiler import Crew
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.observer import Again, CollectingObserver, SweepObserver
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -84,7 +84,7 @@ class _Recorder(CollectingObserver):
 
 
 def sweep_all(
-    plans: Iterable[SweepPlan], store: Store, observer: SweepsObserver, again: Again = Again.NOTHING
+    plans: Iterable[SweepPlan], store: Store, observer: SweepsObserver, again: Remeasure = Remeasure.NOTHING
 ) -> list[SweepResult]:
     """Sweep each plan; what each came to, in their order.
 
@@ -92,9 +92,9 @@ def sweep_all(
         InvalidInputError: the store has failed, so nothing would be kept.
     """
     results = []
-    with Crew() as crew:
+    with CompilePool() as pool:
         for plan in plans:
-            result = sweep_one(plan, store, observer, again, crew)
+            result = sweep_one(plan, store, observer, again, pool)
             observer.finished(result)
             results.append(result)
     return results
@@ -104,8 +104,8 @@ def sweep_one(
     plan: SweepPlan,
     store: Store,
     observer: SweepObserver,
-    again: Again = Again.NOTHING,
-    crew: Crew | None = None,
+    again: Remeasure = Remeasure.NOTHING,
+    pool: CompilePool | None = None,
 ) -> SweepResult:
     """Sweep a plan, with processes that compile or some of its own; whatever goes wrong is the result's problem.
 
@@ -116,7 +116,7 @@ def sweep_one(
     recorder = _Recorder(observer, plan)
     problem, exit_code = "", 0
     try:
-        problem = sweep(plan, store, recorder, again, crew).problem
+        problem = sweep(plan, store, recorder, again, pool).problem
         exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them

@@ -13,8 +13,8 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.compiler import Crew
-from coarsen.opencl_bench.sweep.observer import Again, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -152,7 +152,7 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
 
     def arrange(endings: dict[str, Any]) -> None:
         def sweep(
-            plan: SweepPlan, store: Store, observer: SweepObserver, _again: Again, _crew: Crew
+            plan: SweepPlan, store: Store, observer: SweepObserver, _again: Remeasure, _pool: CompilePool
         ) -> SweepSummary:
             observer.planned(str(plan.benchmark), "0:0 Some device", 10)
             for ending in endings[str(plan.benchmark)]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.cli.bench_report import print_report
-from coarsen.opencl_bench.records.measurement import Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
@@ -21,7 +21,7 @@ FASTER = some_measurement(baseline=BASELINE)
 TIE = some_measurement(
     candidate=BASELINE,
     baseline=BASELINE,
-    oracle=Oracle.NOTHING,
+    oracle=CheckedAgainst.NOTHING,
     nanoseconds=TIMES,
     baseline_nanoseconds=TIMES[::-1],
 )

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from coarsen.opencl_bench.records.code import FORMS
 from coarsen.opencl_bench.records.measurement import (
+    CheckedAgainst,
     Environment,
     Invalidity,
     Measurement,
     Method,
-    Oracle,
     Role,
     Subject,
 )
@@ -51,7 +51,7 @@ MEASUREMENT = Measurement(
     baseline=Variant((32, 8), (), (("TILE", "16"),)),
     invalidity=Invalidity.CORRECT,
     started_at="2026-11-20T12:00:00.123456+00:00",
-    oracle=Oracle.REFERENCE,
+    oracle=CheckedAgainst.REFERENCE,
     nanoseconds=(1_000_100, 1_000_300, 1_000_200, 1_000_000, 1_000_400),
     baseline_nanoseconds=(2_000_200, 2_000_600, 2_000_400, 2_000_000, 2_000_800),
     compile_seconds=0.25,
@@ -150,7 +150,7 @@ def measurements(draw: st.DrawFn) -> Measurement:
         invalidity=invalidity,
         started_at=draw(st.datetimes(timezones=st.just(UTC))).isoformat(),
         reason=draw(TEXTS),
-        oracle=draw(st.sampled_from(Oracle)),
+        oracle=draw(st.sampled_from(CheckedAgainst)),
         nanoseconds=tuple(own for own, _ in pairs),
         baseline_nanoseconds=tuple(baseline for _, baseline in pairs),
         compile_seconds=draw(SECONDS),

@@ -14,7 +14,7 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.rows import NEEDED
 from coarsen.variant.coarsening import Coarsening, configuration
@@ -27,7 +27,7 @@ _UNKNOWN: Mapping[str, object] = {
     **dict.fromkeys(("low", "high"), float("nan")),
     "started_at": "",
     "role": Role.COMPARISON.value,
-    "oracle": Oracle.NOTHING.value,
+    "oracle": CheckedAgainst.NOTHING.value,
     "tie": False,
     "cold_cache": False,
 }

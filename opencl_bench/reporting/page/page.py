@@ -14,7 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from coarsen.distribution import __version__
-from coarsen.opencl_bench.records.measurement import Oracle
+from coarsen.opencl_bench.records.measurement import CheckedAgainst
 from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Report
 from coarsen.opencl_bench.reporting.page.drawing import drawn
 from coarsen.opencl_bench.reporting.page.failures import ENDINGS
@@ -185,10 +185,10 @@ def _short(text: str) -> str:
 
 def _verified(best: Best) -> str:
     """What is to be known of a best configuration's verification; nothing where it was against the reference."""
-    if best.oracle == Oracle.REFERENCE.value:
+    if best.oracle == CheckedAgainst.REFERENCE.value:
         return ""
     words = verified_against(best.oracle, coarsened=best.is_coarsened)
-    return f"verified against the {words}" if best.oracle == Oracle.UNCOARSENED.value else words
+    return f"verified against the {words}" if best.oracle == CheckedAgainst.UNCOARSENED.value else words
 
 
 def _configurations(groups: Sequence[FailureGroup]) -> int:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from coarsen.opencl_bench.records.measurement import TRANSFORM, Invalidity, Measurement, Oracle
+from coarsen.opencl_bench.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import Place
 from coarsen.opencl_bench.reporting.page.slugs import slugs
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep
@@ -103,8 +103,8 @@ def _on_transforms(rows: Sequence[Measurement]) -> Iterator[str]:
 
 def _on_oracles(sweep: Sweep) -> Iterator[str]:
     words = {
-        Oracle.UNCOARSENED: "Verified against the uncoarsened kernel, not an independent reference",
-        Oracle.NOTHING: "Not verified",
+        CheckedAgainst.UNCOARSENED: "Verified against the uncoarsened kernel, not an independent reference",
+        CheckedAgainst.NOTHING: "Not verified",
     }
     for oracle, sentence in words.items():
         of_it = {

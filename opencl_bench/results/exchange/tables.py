@@ -37,7 +37,7 @@ Row = dict[str, Any]
 TEXT, WHOLE = pa.string(), pa.int64()
 # The fields' types, as they are annotated.
 TYPES = {
-    **dict.fromkeys(("str", "Form", "Role", "Invalidity", "Oracle"), TEXT),
+    **dict.fromkeys(("str", "Form", "Role", "Invalidity", "CheckedAgainst"), TEXT),
     "int": WHOLE,
     "float": pa.float64(),
     "bool": pa.bool_(),

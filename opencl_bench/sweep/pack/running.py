@@ -22,7 +22,7 @@ from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
 from coarsen.opencl_bench.sweep.pack.target import Target
 from coarsen.opencl_bench.sweep.points import Point, variant_space
-from coarsen.opencl_bench.sweep.rows import RowSweep, Surroundings
+from coarsen.opencl_bench.sweep.rows import RowSweep, SweepContext
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.printable import printable_in_line
 
@@ -131,7 +131,7 @@ def _run_sweep(
     space = variant_space(found, sweep.preset, sweep.space, target.limits())
     packed = [Point(each.candidate, space.violation(each.candidate)) for each in sweep.candidates]
     with MeasuringProcess(benchmark, sweep.preset, sweep.seed, machine, method, content_hash) as process:
-        surroundings = Surroundings(
+        context = SweepContext(
             device=str(target),
             environment=target.environment(pack.plan.versions),
             method=method,
@@ -145,7 +145,7 @@ def _run_sweep(
         )
         exit_code = 0
         try:
-            problem = RowSweep(surroundings).run([codes.with_limits_of_pack(point) for point in packed])
+            problem = RowSweep(context).run([codes.with_limits_of_pack(point) for point in packed])
             exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"

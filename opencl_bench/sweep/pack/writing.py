@@ -18,7 +18,7 @@ from coarsen.opencl_bench.measure.environment import installed_versions
 from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.compile_service import has_includes
-from coarsen.opencl_bench.sweep.compiler import Compiled, Compiler, Crew
+from coarsen.opencl_bench.sweep.compiler import Compiled, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,
     PLAN_FILE,
@@ -93,12 +93,12 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
         benchmark.preset(request.preset)
     writer = _Writer(folder)
     sweeps, left_out = [], []
-    with Crew() as crew:
+    with CompilePool() as pool:
         for number, (name, benchmark) in enumerate(zip(request.benchmarks, benchmarks, strict=True)):
             for form in request.forms:
                 progress(f"{benchmark.name}, {form}")
                 try:
-                    sweep = _packed_sweep(request, name, benchmark, form, writer, crew)
+                    sweep = _packed_sweep(request, name, benchmark, form, writer, pool)
                 except InvalidInputError as error:
                     left_out.append(f"{benchmark.name} as {form}: {error}")
                     continue
@@ -110,13 +110,13 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
 
 
 def _packed_sweep(
-    request: PackRequest, name: str | Path, benchmark: Benchmark, form: Form, writer: _Writer, crew: Crew
+    request: PackRequest, name: str | Path, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
 ) -> PackedSweep:
     wanted = request.benchmarks[name]
     space = points(benchmark, request.preset, wanted, request.limits)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
-    with Compiler(str(name), form, None, request.method, crew) as compiler:
+    with Compiler(str(name), form, None, request.method, pool) as compiler:
         subjects = _subjects(request, benchmark, space, compiler)
         futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
         candidates = tuple(

@@ -11,7 +11,7 @@ import pytest
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.session import Session, Slot, Trial
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Method, Oracle
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, Workload
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.variant.coarsening import Coarsening
@@ -87,19 +87,19 @@ def tried(candidate: Variant, code: Code, original: Code = ORIGINAL, *, feasible
 
 def test_the_reference_is_the_oracle_where_it_is_feasible() -> None:
     trial = tried(COARSENED, ORIGINAL)
-    assert (trial.wrong, trial.oracle, trial.nanoseconds) == ((), Oracle.REFERENCE, 7)
+    assert (trial.wrong, trial.oracle, trial.nanoseconds) == ((), CheckedAgainst.REFERENCE, 7)
 
 
 def test_the_uncoarsened_kernel_is_the_oracle_elsewhere() -> None:
     trial = tried(COARSENED, ORIGINAL, feasible=False)
-    assert (trial.wrong, trial.oracle) == ((), Oracle.UNCOARSENED)
+    assert (trial.wrong, trial.oracle) == ((), CheckedAgainst.UNCOARSENED)
     wrong = tried(COARSENED, replace(ORIGINAL, content="wrong everywhere"), feasible=False)
     assert "elements wrong" in wrong.wrong[0]
 
 
 def test_nothing_vouches_for_the_uncoarsened_kernel_itself() -> None:
     trial = tried(UNCOARSENED, ORIGINAL, feasible=False)
-    assert trial.oracle is Oracle.NOTHING
+    assert trial.oracle is CheckedAgainst.NOTHING
 
 
 def test_an_oracle_that_is_wrong_at_the_small_preset_is_none() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import best_row, best_rows, best_words, geometric_mean, verified_against
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.speedups import quotient
@@ -35,7 +35,7 @@ def timed(
         baseline=Variant(over),
         nanoseconds=(1000, 1001, 1002),
         baseline_nanoseconds=tuple(round(ratio * each) for each in (1000, 1001, 1002)),
-        **{"started_at": EARLY, "oracle": Oracle.REFERENCE, **changes},
+        **{"started_at": EARLY, "oracle": CheckedAgainst.REFERENCE, **changes},
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import CurveData
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.measured_curves import curves_of_results
@@ -63,7 +63,9 @@ def test_no_result_was_wrong_and_every_kernel_was_timed(sweep: str) -> None:
     assert len({row.key for row in rows}) == len(rows)
     assert {row.invalidity for row in rows} <= {Invalidity.CORRECT, Invalidity.CONSTRAINTS, Invalidity.TIMEOUT}
     assert all(bool(row.reason) != bool(row.nanoseconds) for row in rows)
-    assert {row.oracle for row in rows if row.candidate.coarsenings and row.nanoseconds} == {Oracle.UNCOARSENED}
+    assert {row.oracle for row in rows if row.candidate.coarsenings and row.nanoseconds} == {
+        CheckedAgainst.UNCOARSENED
+    }
     assert sorted(row.subject.benchmark for row in same_of(sweep)) == sorted(KERNELS)
 
 

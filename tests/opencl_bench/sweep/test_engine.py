@@ -17,12 +17,12 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
-from coarsen.opencl_bench.sweep.observer import Again, SweepObserver
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
@@ -72,7 +72,7 @@ def test_every_configuration_is_a_row(store: Store) -> None:
     assert failures == {Invalidity.CORRECT: 8, Invalidity.CONSTRAINTS: 6}
     for row in compared:
         if row.invalidity is Invalidity.CORRECT:
-            assert row.oracle is Oracle.REFERENCE
+            assert row.oracle is CheckedAgainst.REFERENCE
             assert METHOD.minimum_repetitions <= len(row.nanoseconds) == len(row.baseline_nanoseconds)
             assert row.timed_seconds <= row.measure_seconds
         else:
@@ -132,7 +132,7 @@ def test_a_second_sweep_measures_nothing(store: Store) -> None:
 def test_everything_can_be_measured_again(store: Store) -> None:
     space = Space(factors=(1, 2), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
     first = sweep(small_plan(DEVICE, space=space), store)
-    second = sweep(small_plan(DEVICE, space=space), store, again=Again.EVERYTHING)
+    second = sweep(small_plan(DEVICE, space=space), store, again=Remeasure.EVERYTHING)
     assert second.measured == len(first.rows)
     # Another configuration may be the best this time, whose confirmation is a new row.
     assert len(first.rows) <= store.count() <= len(first.rows) + 1
@@ -179,7 +179,7 @@ def test_failures_can_be_measured_again(store: Store, monkeypatch: pytest.Monkey
         first = sweep(small_plan(DEVICE, space=space), store)
     assert first.failures() == {Invalidity.COMPILE: 1}
     assert sweep(small_plan(DEVICE, space=space), store).measured == 0
-    mended = sweep(small_plan(DEVICE, space=space), store, again=Again.FAILED)
+    mended = sweep(small_plan(DEVICE, space=space), store, again=Remeasure.FAILED)
     assert not mended.failures()
     # What had failed may be the best, whose confirmation is then a new row.
     confirmed = {rows[-1].candidate for rows in (first.rows, mended.rows)}

@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Invalidity, Method, Oracle
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.engine import machine_to_json
 from coarsen.opencl_bench.sweep.measuring_process import SHORT_RUN, Limits, MeasuringProcess, Ready
 from coarsen.opencl_bench.workloads.lookup import benchmark
@@ -53,7 +53,7 @@ def assert_next_one_is_measured(process: MeasuringProcess) -> None:
 def test_a_right_kernel_is_timed_as_often_as_its_baseline(process: MeasuringProcess) -> None:
     outcome = process.measure(GOOD, GOOD, Limits())
     assert outcome.invalidity is Invalidity.CORRECT, outcome.reason
-    assert outcome.oracle is Oracle.REFERENCE
+    assert outcome.oracle is CheckedAgainst.REFERENCE
     assert len(outcome.nanoseconds) == len(outcome.baseline_nanoseconds) == METHOD.repetitions
     assert min(outcome.nanoseconds) > 0
     assert outcome.measure_seconds > 0

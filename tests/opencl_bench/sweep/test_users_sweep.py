@@ -12,7 +12,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.printer import module_text
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle, Role, Subject
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role, Subject
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.engine import sweep
@@ -113,7 +113,7 @@ def test_all_configurations_in_two_dimensions_are_right(file: Path, store: Store
     assert not first.problem
     assert {row.invalidity for row in first.rows} == {Invalidity.CORRECT}, [row.reason for row in first.rows]
     coarsened = [row for row in first.rows if row.candidate.coarsenings]
-    assert {row.oracle for row in coarsened} == {Oracle.UNCOARSENED}
+    assert {row.oracle for row in coarsened} == {CheckedAgainst.UNCOARSENED}
     changed(file, "TILE = [4]", "TILE = [4, 8]\n# another value leaves the rows of the first as they are")
     second = sweep(plan(file), store)
     assert selected(first.rows) < selected(second.rows)

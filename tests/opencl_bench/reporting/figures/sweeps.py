@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Oracle
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -35,4 +35,4 @@ def two_devices() -> Iterator[Measurement]:
             percent = 100 if factor == 1 else (50 if factor == best else 80)
             yield compared(factor, percent, benchmark="sgemm", **place)
             slower = 0 if (place is POCL and factor == 4) else 100 + 25 * (factor - 1)
-            yield compared(factor, slower, benchmark="nbody", oracle=Oracle.UNCOARSENED, **place)
+            yield compared(factor, slower, benchmark="nbody", oracle=CheckedAgainst.UNCOARSENED, **place)

@@ -11,7 +11,7 @@ import pytest
 import coarsen
 from coarsen import processes
 from coarsen.opencl_bench import Results, find_benchmark
-from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.reporting.page.answers import CHANGED
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Report
 from coarsen.opencl_bench.reporting.page.extract import LEARNED, report_of
@@ -215,7 +215,7 @@ def test_kernels_are_in_the_order_of_their_numbers() -> None:
 
 
 def test_nothing_compared_yet() -> None:
-    rows = [compared(1, 100, role=Role.SELECTION, oracle=Oracle.NOTHING)]
+    rows = [compared(1, 100, role=Role.SELECTION, oracle=CheckedAgainst.NOTHING)]
     report = report_of(Results(tuple(rows), "here"))
     assert (report.kernels[0].charts, report.kernels[0].choices) == ((), ())
     assert report.places[0].speedup is None

@@ -15,7 +15,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.records.measurement import Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Role
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.opencl_bench.reporting.page.page import page_of
@@ -165,13 +165,13 @@ def test_names_and_reasons_are_text(nasty: str, seen: Seen) -> None:
 @pytest.mark.parametrize(
     ("percent", "oracle", "tag"),
     [
-        (150, Oracle.NOTHING, "is the original"),
-        (50, Oracle.NOTHING, "not verified"),
-        (50, Oracle.UNCOARSENED, "verified against the uncoarsened kernel"),
-        (50, Oracle.REFERENCE, None),
+        (150, CheckedAgainst.NOTHING, "is the original"),
+        (50, CheckedAgainst.NOTHING, "not verified"),
+        (50, CheckedAgainst.UNCOARSENED, "verified against the uncoarsened kernel"),
+        (50, CheckedAgainst.REFERENCE, None),
     ],
 )
-def test_what_the_best_was_verified_against(percent: int, oracle: Oracle, tag: str | None) -> None:
+def test_what_the_best_was_verified_against(percent: int, oracle: CheckedAgainst, tag: str | None) -> None:
     rows = [compared(1, 100, oracle=oracle), compared(2, percent, oracle=oracle)]
     table = page_of(report_of(Results(tuple(rows), "here"))).partition('id="best"')[2].partition("</table>")[0]
     tags = {"is the original", "not verified", "verified against the uncoarsened kernel", "reference"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import Invalidity, Oracle, Role
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
 from coarsen.opencl_bench.sweep.plan import Space
@@ -63,7 +63,7 @@ def test_rows_of_a_run_without_any_heavy_package(small_pack: Path, tmp_path: Pat
     assert {row.subject.benchmark for row in rows} == {"reduce", "mvCoal"}
     endings = Counter(row.invalidity for row in rows)
     assert set(endings) <= {Invalidity.CORRECT, Invalidity.CONSTRAINTS} and endings[Invalidity.CONSTRAINTS]
-    assert {row.oracle for row in rows if row.invalidity is Invalidity.CORRECT} == {Oracle.REFERENCE}
+    assert {row.oracle for row in rows if row.invalidity is Invalidity.CORRECT} == {CheckedAgainst.REFERENCE}
     assert [row.role for row in rows[:2]] == [Role.SELECTION] * 2
     assert rows[-1].role is Role.CONFIRMATION
     names = [name for name, _ in rows[0].environment.versions]
@@ -89,7 +89,7 @@ def test_a_synthetic_kernel_whose_best_is_not_confirmed(tmp_path: Path) -> None:
     assert [row.role for row in rows] == [Role.SELECTION, Role.COMPARISON, Role.COMPARISON]
     assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
     assert {row.subject.benchmark for row in rows} == {"synthetic-0-118"}
-    assert [row.oracle for row in rows if row.candidate.coarsenings] == [Oracle.UNCOARSENED]
+    assert [row.oracle for row in rows if row.candidate.coarsenings] == [CheckedAgainst.UNCOARSENED]
     assert run(tmp_path / "pack", output).returncode == 0
     assert [row.role for row in read_lines(output)[3:]] == [Role.CONFIRMATION]
 
@@ -160,7 +160,9 @@ def test_a_benchmark_of_ones_own(tmp_path: Path) -> None:
     finished = run(tmp_path / "pack", tmp_path / "results.jsonl", environment=blocking(tmp_path / "site", *ABSENT))
     assert finished.returncode == 0, finished.stderr
     rows = read_lines(tmp_path / "results.jsonl")
-    assert {row.oracle for row in rows if row.candidate.coarsenings and row.nanoseconds} == {Oracle.UNCOARSENED}
+    assert {row.oracle for row in rows if row.candidate.coarsenings and row.nanoseconds} == {
+        CheckedAgainst.UNCOARSENED
+    }
 
 
 def test_no_time_at_all(small_pack: Path, tmp_path: Path) -> None:

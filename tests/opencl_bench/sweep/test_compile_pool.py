@@ -12,7 +12,7 @@ import pytest
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.child_process import ChildProcess
-from coarsen.opencl_bench.sweep.compiler import Compiler, Crew
+from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.small_sweep import METHOD
@@ -37,9 +37,9 @@ values = "uniform(-1, 1)"
 
 
 @pytest.fixture
-def crew() -> Iterator[Crew]:
+def pool() -> Iterator[CompilePool]:
     """One that compiles one after the other."""
-    with Crew(1) as working:
+    with CompilePool(1) as working:
         yield working
 
 
@@ -63,33 +63,33 @@ def _crashing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "SERVICE", "tests.opencl_bench.sweep.crashing_compile_service")
 
 
-def compiling(crew: Crew, benchmark: str) -> Compiler:
-    return Compiler(benchmark, "opencl_c", None, METHOD, crew)
+def compiling(pool: CompilePool, benchmark: str) -> Compiler:
+    return Compiler(benchmark, "opencl_c", None, METHOD, pool)
 
 
 def along_0(factor: int) -> Variant:
     return Variant((8, 8), (Coarsening(factor, 0),))
 
 
-def test_benchmarks_share_a_process(crew: Crew, started: list[str]) -> None:
+def test_benchmarks_share_a_process(pool: CompilePool, started: list[str]) -> None:
     hashes = set()
     for name in ("mt", "synthetic-0-3", "reduce"):
-        with compiling(crew, name) as one:
+        with compiling(pool, name) as one:
             hashes.add(one.ir_hash(()))
             assert one.compiled(along_0(2)).code is not None
     assert len(hashes) == 3
     assert started == [compiler.SERVICE]
 
 
-def test_a_kernel_is_read_anew_for_every_benchmark(crew: Crew, tmp_path: Path) -> None:
+def test_a_kernel_is_read_anew_for_every_benchmark(pool: CompilePool, tmp_path: Path) -> None:
     (tmp_path / "twice.cl").write_text(SOURCE)
     (tmp_path / "twice.toml").write_text(FILE)
     name = str(tmp_path / "twice.toml")
-    with compiling(crew, name) as one:
+    with compiling(pool, name) as one:
         first = one.ir_hash(())
         (tmp_path / "twice.cl").write_text(SOURCE.replace("2", "3"))
         assert one.ir_hash(()) == first
-    with compiling(crew, name) as another:
+    with compiling(pool, name) as another:
         assert another.ir_hash(()) != first
         code = another.compiled(Variant((8,))).code
     assert code is not None
@@ -97,27 +97,27 @@ def test_a_kernel_is_read_anew_for_every_benchmark(crew: Crew, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("_crashing")
-def test_a_process_that_died_is_replaced_for_the_next_benchmark(crew: Crew) -> None:
-    with compiling(crew, "mt") as one:
+def test_a_process_that_died_is_replaced_for_the_next_benchmark(pool: CompilePool) -> None:
+    with compiling(pool, "mt") as one:
         assert one.compiled(along_0(2)).invalidity is Invalidity.COMPILE
-    with compiling(crew, "mtLocal") as another:
+    with compiling(pool, "mtLocal") as another:
         assert another.compiled(along_0(8)).code is not None
 
 
-def test_what_has_not_begun_is_given_up_with_its_benchmark(crew: Crew, started: list[str]) -> None:
+def test_what_has_not_begun_is_given_up_with_its_benchmark(pool: CompilePool, started: list[str]) -> None:
     go_on = threading.Event()
-    crew.submit(go_on.wait)
-    with compiling(crew, "mt") as one:
+    pool.submit(go_on.wait)
+    with compiling(pool, "mt") as one:
         waiting = [one.ahead(along_0(factor)) for factor in (2, 4)]
     go_on.set()
     assert [future.cancelled() for future in waiting] == [True, True]
-    assert crew.submit(lambda: "still at work").result() == "still at work"
+    assert pool.submit(lambda: "still at work").result() == "still at work"
     assert started == []
 
 
 @pytest.mark.usefixtures("_crashing")
 def test_the_end_of_a_crew_waits_for_no_compiler() -> None:
-    with Crew(1) as crew, compiling(crew, "mt") as one:
+    with CompilePool(1) as pool, compiling(pool, "mt") as one:
         one.ir_hash(())
         hanging = one.ahead(along_0(4))
         while not hanging.running():
