@@ -72,15 +72,16 @@ def test_the_neighbours_of_a_variant() -> None:
 
 
 def big_space() -> VariantSpace:
-    """About 10¹² choices."""
-    many = tuple(2**exponent for exponent in range(1, 12))
+    """More than 10⁹ choices, whose factors make at most 4096."""
+    strides = tuple(2**exponent for exponent in range(1, 12))
     dimensions = [
         entry
         for level in Level
         for dimension in range(3)
-        for entry in coarsening_dimensions(level, dimension, many, many)
+        for entry in coarsening_dimensions(level, dimension, (2, 3, 4), strides)
     ]
-    return VariantSpace((Dimension("fast_path", tuple(Use)), *dimensions))
+    macro = Dimension("-D TILE", tuple(map(str, range(100))))
+    return VariantSpace((macro, *dimensions, Dimension("fast_path", tuple(Use))))
 
 
 def test_a_space_too_large_to_enumerate_is_sampled() -> None:

@@ -14,7 +14,7 @@ from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, T
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
-extents = st.integers(1, 2**20)
+extents = st.integers(1, 2**10)
 coarsenings = st.builds(
     lambda factor, dimension, stride, level: Coarsening(
         factor, dimension, stride if level is Level.ITEM else 1, level

@@ -143,6 +143,7 @@ def test_what_comes_with_the_package() -> None:
     assert len(found.benchmarks) == 17
     assert len(shipped_results("pocl", "h200").devices) == 2
     with pytest.raises(
-        InvalidInputError, match=r"no sweep 'poccl' comes with the package; there are h200, intel, "
+        InvalidInputError,
+        match=r"no sweep 'poccl' comes with the package \(did you mean pocl\?\); there are h200, intel, ",
     ):
         shipped_results("poccl")

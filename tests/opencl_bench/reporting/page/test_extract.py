@@ -111,7 +111,7 @@ def test_code_is_that_which_was_measured(report: Report) -> None:
     best = next(pair for pair in pairs if POCL_SLUG in pair.places)
     assert SAME in best.remarks
     assert OTHER not in {remark for pair in pairs for remark in pair.remarks}
-    assert best.configuration == str(Coarsening(8, 0, 32))
+    assert best.configuration == f"{Coarsening(8, 0, 32)}, replication alone"
     assert best.before is not None
     marked = coarsen.explain(find_benchmark("spmv").kernel_file, dim=0)
     assert [(line.number, line.text, line.gutter) for line in best.before.lines] == [
