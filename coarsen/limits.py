@@ -16,6 +16,8 @@ MEBIBYTE = 2**20
 MOST_INPUT_BYTES = 64 * MEBIBYTE
 # Of a kernel as the front end writes it, helpers inlined: some 30,000 plain lines, which take half a minute.
 MOST_INSTRUCTIONS = 400_000
+# Of a benchmark, a kernel or a preset, in letters: a line of a table holds a tenth.
+LONGEST_NAME = 1000
 # Of the coarsened kernel, estimated before anything is copied: 1.3 GiB and minutes.
 MOST_COPIED_INSTRUCTIONS = 600_000
 

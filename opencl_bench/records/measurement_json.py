@@ -9,12 +9,13 @@ whose key isn't that of its content.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
+from coarsen.limits import LONGEST_NAME
 from coarsen.opencl_bench.records.measurement import (
     Environment,
     Invalidity,
@@ -26,7 +27,6 @@ from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 _WHERE = "the measurement"
-LONGEST_NAME = 1000  # in letters
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -55,8 +55,13 @@ def measurement_from_json(value: object) -> Measurement:
         if name not in value:
             raise InvalidInputError(f"{_WHERE} has no field {name!r}")
     content = {name: entry for name, entry in value.items() if name != "key"}
-    implied = implied_transforms(decoded(Environment, value["environment"], f"{_WHERE}'s environment"))
-    decoders = {Variant: lambda variant: variant_from_json(variant, implied)}
+    # Read first, and once: what a variant leaves out, the environment implies.
+    environment = decoded(Environment, value["environment"], f"{_WHERE}'s environment")
+    implied = implied_transforms(environment)
+    decoders: dict[type, Callable[[Any], Any]] = {
+        Variant: lambda variant: variant_from_json(variant, implied),
+        Environment: lambda _value: environment,
+    }
     measurement = decoded(Measurement, content, _WHERE, decoders)
     _check_names(measurement.subject)
     _check_launches(measurement)

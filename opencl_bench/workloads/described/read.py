@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
+from coarsen.limits import LONGEST_NAME
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Preset
 from coarsen.opencl_bench.workloads.described.arguments import read_argument
 from coarsen.opencl_bench.workloads.described.check_names import check_names
@@ -28,7 +29,6 @@ from coarsen.variant.coarsening import DIMENSIONS
 T = TypeVar("T")
 
 LARGEST_DESCRIPTION = MEBIBYTE
-LONGEST_NAME = 1000
 LOCAL_SIZE_PREFIX = "local_size_"
 
 
