@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--benchmark", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
     add("--quick", action="store_true", help="few repetitions, for a first look")
     add("--repetitions", type=_positive, metavar="N", help="at most so many timed runs of a configuration")
-    add("--no-confirmation", action="store_true", help="don't time the best once more in a new process")
+    add("--no-confirmation", action="store_true", help="don't time the best once more in new processes")
     add("--keep", type=float, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
     add("--minutes", type=float, metavar="M", help="stop after so long; benchmarks share the time evenly")
     return parser

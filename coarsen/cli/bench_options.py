@@ -81,7 +81,7 @@ SyntheticSeed = Annotated[
 ]
 NoConfirmation = Annotated[
     bool,
-    typer.Option("--no-confirmation", help="Don't time the best configuration once more in a new process."),
+    typer.Option("--no-confirmation", help="Don't time the best configurations once more in new processes."),
 ]
 ColdCache = Annotated[bool, typer.Option("--cold-cache", help="Flush the caches before every timed run.")]
 TimeoutMultiple = Annotated[

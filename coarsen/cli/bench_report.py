@@ -199,6 +199,7 @@ def _best_as_data(best: BestRow, paste: Paste) -> dict[str, Any]:
         "interval": [best.speedup.low, best.speedup.high],
         "significant": best.is_coarsened,
         "confirmed": best.is_confirmed,
+        "processes": best.processes,
         "verified_against": best.row.oracle.value if best.row else None,
         "notes": list(best.notes),
         "python": paste.python,

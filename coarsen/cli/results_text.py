@@ -115,6 +115,7 @@ def _best_as_data(best: BestRow) -> dict[str, Any]:
         "interval": [best.speedup.low, best.speedup.high],
         "significant": best.is_coarsened,
         "confirmed": best.is_confirmed,
+        "processes": best.processes,
         "notes": list(best.notes),
     }
 

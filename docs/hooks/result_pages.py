@@ -38,6 +38,7 @@ _COMMON: Mapping[str, str] = MappingProxyType(
         "measure_seconds": "seconds of wall-clock time spent on verifying and timing",
         "timed_seconds": "seconds thereof in which the device ran the timed kernels",
         "started_at": "when it was started: UTC, ISO 8601",
+        "invocation": "of a confirmation, in which of its new processes it was measured, from 0; 0 of other rows",
     }
 )
 _FRAME: Mapping[str, str] = MappingProxyType(

@@ -39,7 +39,8 @@ class Role(enum.StrEnum):
 
     `selection`: an uncoarsened configuration against the first one, to find the best of them.
     `comparison`: any configuration against the best uncoarsened one, the baseline of every speed-up.
-    `confirmation`: the best of the comparisons once more, since the largest of many noisy numbers is too large.
+    `confirmation`: a configuration that may be the best once more, in a process started for it, since the largest
+    of many noisy numbers is too large.
     """
 
     SELECTION = "selection"
@@ -141,7 +142,8 @@ class Measurement:
     says why it isn't, in one line: a compiler's log is made one. `compile_seconds` and `measure_seconds` are
     wall-clock times spent on it; `timed_seconds` is the part of the latter in which the device ran the timed
     kernels. `started_at` is UTC in ISO 8601. `code_hash` is the SHA-256 of what the device was given, empty where
-    nothing was.
+    nothing was. `invocation` counts the fresh processes that a configuration is confirmed in, from 0; it is 0 for
+    the other roles (the term is that of Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, 2013).
     """
 
     subject: Subject
@@ -160,6 +162,7 @@ class Measurement:
     measure_seconds: float = 0.0
     timed_seconds: float = 0.0
     code_hash: str = ""
+    invocation: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", one_line(self.reason))
@@ -167,7 +170,15 @@ class Measurement:
     @cached_property
     def key(self) -> str:
         """SHA-256, in hexadecimal digits, of everything that was decided before the measurement."""
-        return content_key(self.subject, self.environment, self.method, self.role, self.candidate, self.baseline)
+        return content_key(
+            self.subject,
+            self.environment,
+            self.method,
+            self.role,
+            self.candidate,
+            self.baseline,
+            self.invocation,
+        )
 
 
 def content_key(
@@ -177,11 +188,12 @@ def content_key(
     role: Role,
     candidate: Variant,
     baseline: Variant | None,
+    invocation: int = 0,
 ) -> str:
     """Return the key that a measurement of this will have.
 
-    Transforms that the environment's versions imply are left out: rows that were stored before transforms were
-    part of a variant keep their keys.
+    Transforms that the environment's versions imply are left out, and so is the first invocation: rows that were
+    stored before there were either keep their keys.
     """
     implied = implied_transforms(environment)
     content: Mapping[str, Any] = {
@@ -191,6 +203,7 @@ def content_key(
         "role": role.value,
         "candidate": variant_to_json(candidate, implied),
         "baseline": variant_to_json(baseline, implied) if baseline else None,
+        **({"invocation": invocation} if invocation else {}),
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -20,6 +20,7 @@ from coarsen.opencl_bench.records.measurement import (
     Environment,
     Invalidity,
     Measurement,
+    Role,
     Subject,
     implied_transforms,
 )
@@ -45,6 +46,8 @@ def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
 def measurement_from_json(value: object) -> Measurement:
     """Return the measurement that `measurement_to_json` wrote.
 
+    What was written before there were several confirmations has no `invocation`: it is of the first.
+
     Raises:
         InvalidInputError: a field is missing, unknown or malformed; the times contradict the rest; the key is not
             that of the content.
@@ -54,7 +57,7 @@ def measurement_from_json(value: object) -> Measurement:
     for name in ("key", "environment"):
         if name not in value:
             raise InvalidInputError(f"{_WHERE} has no field {name!r}")
-    content = {name: entry for name, entry in value.items() if name != "key"}
+    content = {"invocation": 0, **{name: entry for name, entry in value.items() if name != "key"}}
     # Read first, and once: what a variant leaves out, the environment implies.
     environment = decoded(Environment, value["environment"], f"{_WHERE}'s environment")
     implied = implied_transforms(environment)
@@ -96,6 +99,8 @@ def _check(measurement: Measurement, key: str) -> None:
         raise InvalidInputError(f"{name} has different numbers of baseline and candidate timings")
     if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
         raise InvalidInputError(f"{name} has a negative time")
+    if measurement.invocation and (measurement.invocation < 0 or measurement.role is not Role.CONFIRMATION):
+        raise InvalidInputError(f"{name} is a {measurement.role} of invocation {measurement.invocation}")
     if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):
         raise InvalidInputError(f"{name} has a code hash that isn't 64 hexadecimal digits")
     if not _is_utc(measurement.started_at):

@@ -13,7 +13,8 @@ from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
-from coarsen.opencl_bench.results.choice import ITSELF, Compared, choose
+from coarsen.opencl_bench.results.choice import choose
+from coarsen.opencl_bench.results.compared import ITSELF, Compared
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.variant.variant import Variant, shape
 
@@ -44,7 +45,9 @@ class BestRow:
         baseline: the uncoarsened launch that the speed-up is over.
         speedup: with its 95 % interval; 1 where the baseline is the best.
         row: the measurement that the number is from, or that of the baseline itself; None where it has none.
-        is_confirmed: whether it was timed once more, in a new process, and this is that number.
+        processes: how many new processes it was timed in, 0 if the number is that of the comparison.
+        itself: what the launch that all was timed against has against itself in several new processes; None where
+            that was not measured.
         challenger: the fastest coarsened measurement, with `challenger_speedup`; the same as `row` unless it is
             not faster than the baseline.
         timed_over: the launch that all was timed against: another one than the baseline where an uncoarsened one
@@ -57,7 +60,8 @@ class BestRow:
     baseline: Variant
     speedup: Speedup
     row: Measurement | None
-    is_confirmed: bool
+    processes: int
+    itself: Speedup | None
     challenger: Measurement | None
     challenger_speedup: Speedup | None
     timed_over: Variant
@@ -67,6 +71,11 @@ class BestRow:
     def is_coarsened(self) -> bool:
         """Whether coarsening helps; if not, the kernel is to be left as it is."""
         return bool(self.candidate.coarsenings)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the best was timed once more, in new processes, and this is that number."""
+        return self.processes > 0
 
     @property
     def key(self) -> str:
@@ -86,12 +95,12 @@ class BestRow:
     @property
     def baseline_notes(self) -> tuple[str, ...]:
         """What a reader has to know of the baseline, a sentence each."""
-        return tuple(filter(None, (self._on_the_baseline(), self._on_others())))
+        return tuple(filter(None, (self._on_the_baseline(), self._on_itself(), self._on_others())))
 
     def _on_the_challenger(self) -> str:
         if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:
             return ""
-        again = ", timed again," if self.challenger.role is Role.CONFIRMATION else ""
+        again = ", confirmed," if self.challenger.role is Role.CONFIRMATION else ""
         numbers = _numbers(self.challenger_speedup)
         return f"nothing beats the baseline: {self.challenger.candidate}{again} has {numbers}"
 
@@ -102,6 +111,14 @@ class BestRow:
         return (
             f"uncoarsened, local size {faster} is faster than {slower}, which all was timed against, "
             "so speed-ups are ratios of two ratios"
+        )
+
+    def _on_itself(self) -> str:
+        if self.itself is None or not self.itself.significant:
+            return ""
+        return (
+            f"timed against itself, where the truth is 1, the baseline has {_numbers(self.itself)}: "
+            "that far the clock is biased"
         )
 
     def _on_others(self) -> str:
@@ -140,7 +157,8 @@ def best_row(measurements: Sequence[Measurement]) -> BestRow | None:
         baseline=baseline,
         speedup=choice.speedup,
         row=row,
-        is_confirmed=choice.is_confirmed,
+        processes=choice.processes,
+        itself=choice.itself,
         challenger=by_key[choice.challenger.key] if choice.challenger else None,
         challenger_speedup=choice.challenger.gain if choice.challenger else None,
         timed_over=timed_over,
@@ -209,6 +227,7 @@ def _compared(measurement: Measurement) -> Compared:
         measurement.role,
         seconds_of(measurement.started_at),
         speedup_of(measurement, interval=False),
+        measurement.invocation,
     )
 
 

@@ -24,7 +24,7 @@ COLUMNS = (
     *("role", "factor", "factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"),
     *("configuration", "launch", "baseline", "work_items"),
     *("invalidity", "reason", "oracle", *_NUMBERS, "tie", "repetitions", "cold_cache"),
-    *("compile_seconds", "measure_seconds", "timed_seconds", "started_at"),
+    *("compile_seconds", "measure_seconds", "timed_seconds", "started_at", "invocation"),
 )
 
 
@@ -36,7 +36,8 @@ def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.Dat
     `configuration` is all of it in words, `launch` the same uncoarsened ("16×16, -D A=1"), `baseline` the launch
     that it was timed against, and `work_items` the number that the local size has.
     `median_ns`, `baseline_median_ns`, `speedup`, `low` and `high` are NaN where the configuration failed, and
-    `tie` is False there. `started_at` is UTC as ISO 8601 text.
+    `tie` is False there. `started_at` is UTC as ISO 8601 text. `invocation` counts the fresh processes of a
+    confirmation from 0.
 
     Args:
         measurements: of any devices, benchmarks and roles.
@@ -67,6 +68,7 @@ def _row(measurement: Measurement, intervals: bool) -> dict[str, Any]:
         "measure_seconds": measurement.measure_seconds,
         "timed_seconds": measurement.timed_seconds,
         "started_at": measurement.started_at,
+        "invocation": measurement.invocation,
     }
 
 
@@ -114,7 +116,7 @@ def _numbers(measurement: Measurement, intervals: bool) -> dict[str, Any]:
 
 def _types() -> dict[str, str]:
     seconds = ("compile_seconds", "measure_seconds", "timed_seconds")
-    whole = ("seed", "compute_units", "factor", "work_items", "repetitions")
+    whole = ("seed", "compute_units", "factor", "work_items", "repetitions", "invocation")
     numbers = {**dict.fromkeys((*_NUMBERS, *seconds), "float64"), **dict.fromkeys(whole, "int64")}
     texts = dict.fromkeys(COLUMNS, "str")
     return {**texts, **numbers, "tie": "bool", "cold_cache": "bool"}

@@ -12,7 +12,8 @@ from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN as CLEAR_GAIN
-from coarsen.opencl_bench.results.choice import Choice, Compared, choose
+from coarsen.opencl_bench.results.choice import Choice, choose
+from coarsen.opencl_bench.results.compared import Compared
 from coarsen.opencl_bench.results.labels import device_labels
 from coarsen.opencl_bench.results.presets import At, shown_presets
 
@@ -20,7 +21,7 @@ NEEDED = (
     *("key", "benchmark", "preset", "device", "platform", "platform_version", "driver_version", "form", "role"),
     *("factor", "dimension", "stride", "local_size", "baseline_local_size", "work_items"),
     *("configuration", "launch", "baseline", "invalidity", "oracle"),
-    *("speedup", "low", "high", "tie", "cold_cache", "started_at"),
+    *("speedup", "low", "high", "tie", "cold_cache", "started_at", "invocation"),
 )
 # What is compared with what: a kernel on a device.
 CASE = ["label", "benchmark"]
@@ -56,9 +57,10 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the labelled rows in which a configuration was compared with the baseline of its kernel and device.
 
     Failed ones are among them. Where a configuration was measured more than once, the latest counts, and where it
-    was confirmed, the confirmation; rows over another baseline are left out (see `choose`, which decides all
+    was confirmed, all of its confirmations as one; rows over another baseline are left out (see `choose`, which decides all
     this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best configuration,
-    which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once more;
+    which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once more, in new
+    processes;
     `other_presets` and `other_baselines`, what else was measured of the kernel and is left out. A kernel of which
     no uncoarsened configuration ran on a device was never compared there; its failed uncoarsened rows stand for
     it. Rows are in the order of label, benchmark, factor and configuration.
@@ -183,6 +185,7 @@ def _compared(row: Any) -> Compared:  # noqa: ANN401 (a row of a frame has no ty
         role=Role(row.role),
         started=seconds_of(row.started_at),
         gain=gain,
+        invocation=int(row.invocation),
     )
 
 

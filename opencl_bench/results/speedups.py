@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Iterable
 
 import numpy as np
 
 from coarsen.opencl_bench.measure.speedup import Speedup, bootstrap_interval, median, resampled_ratios
 from coarsen.opencl_bench.records.measurement import Measurement
+
+# The 97.5 % quantiles of Student's distribution for 1, 2, … degrees of freedom; for more, the last is too wide.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
 def speedup_of(measurement: Measurement, interval: bool = True) -> Speedup | None:
@@ -46,6 +51,28 @@ def relative_speedup(row: Measurement, origin: Measurement, interval: bool = Tru
     resampled = resampled_ratios(*times, seed=0) / resampled_ratios(*others, seed=1)
     low, high = np.quantile(resampled, ((1 - level) / 2, (1 + level) / 2))
     return Speedup(own / other, float(low), float(high))
+
+
+def across_processes(gains: Iterable[Speedup]) -> Speedup:
+    """Return the speed-up of a configuration that was confirmed in several processes.
+
+    It is the geometric mean of theirs. Its 95 % interval is Student's over the processes' logarithms: their own
+    intervals know nothing of how much a ratio changes from one process to the next. Of a single process, it is that
+    one's.
+
+    Args:
+        gains: one for each process, at least one.
+
+    Source: Georges, Buytaert and Eeckhout, Statistically Rigorous Java Performance Evaluation, OOPSLA 2007, 3.2.
+    """
+    known = tuple(gains)
+    if len(known) == 1:
+        return known[0]
+    logarithms = [math.log(gain.ratio) for gain in known]
+    mean = math.fsum(logarithms) / len(known)
+    quantile = STUDENT[min(len(known) - 1, len(STUDENT)) - 1]
+    half = quantile * statistics.stdev(logarithms) / math.sqrt(len(known))
+    return Speedup(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
 def quotient(gain: Speedup, over: Speedup) -> Speedup:

@@ -2,7 +2,7 @@
 
     uncoarsened configurations ──▶ the best of them is the baseline
     every configuration        ──▶ verified, timed against the baseline ──▶ store
-    the best of all            ──▶ timed once more, in a new process: the number that is reported
+    the best of these          ──▶ confirmed in several new processes: the numbers that are reported
 
 A row that the store has already is not measured again, so a sweep that was killed goes on where it was.
 """

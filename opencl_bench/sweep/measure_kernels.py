@@ -50,7 +50,7 @@ def measure_kernels(
         method: how to time; as `coarsen bench` does if None.
         store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: the
             rows are kept in what is returned alone.
-        confirms: whether the best configuration is timed once more, in a new process.
+        confirms: whether the best configurations are timed once more, in several new processes.
         own_local_sizes: whether each kernel is measured at its own local size alone, that of the preset, which is
             all that `Results.curves` looks at; the space's local sizes have no say then.
         observer: is told of the progress.

@@ -49,8 +49,8 @@ class SweepPlan:
     """The sweep of one benchmark on one device.
 
     `benchmark` is a name of the suite, or the path of a TOML file that describes a user's kernel. `device` is what
-    a person calls it (see `coarsen.devices.selection.find_device`). `confirms`: the best configuration is timed
-    once more, in a new process.
+    a person calls it (see `coarsen.devices.selection.find_device`). `confirms`: the best configurations are timed
+    once more, in several new processes each (see `confirmation`).
     """
 
     benchmark: str | Path

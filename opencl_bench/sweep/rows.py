@@ -2,7 +2,7 @@
 
     uncoarsened configurations ──▶ the best of them is the baseline
     every configuration        ──▶ verified, timed against the baseline ──▶ store
-    the best of all            ──▶ timed once more, in a new process: the number that is reported
+    the best of these          ──▶ confirmed in several new processes (see `confirmation`)
 
 Where the code comes from and where the rows go is left open: a sweep compiles and has a database, a pack brings
 its code along and writes a file. Needs nothing but Python, NumPy and the device's own package.
@@ -29,6 +29,7 @@ from coarsen.opencl_bench.records.measurement import (
     content_key,
 )
 from coarsen.opencl_bench.sweep.compiler import Compiled
+from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn, most_rows, speedup, to_confirm
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.points import Point
@@ -76,7 +77,7 @@ class SweepContext:
     """All that a sweep works with.
 
     `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
-    compiling would disturb measuring; `confirms` that the best is timed once more.
+    compiling would disturb measuring; `confirms` that the best ones are confirmed in new processes.
     """
 
     device: str
@@ -122,8 +123,10 @@ class RowSweep:
             raise InvalidInputError("there is no configuration to measure")
         uncoarsened = [p.candidate for p in space if not p.candidate.coarsenings and p.violation is None]
         name = self._context.subjects.of(space[0].candidate.definitions).benchmark
+        coarsened = sum(bool(p.candidate.coarsenings) and p.violation is None for p in space)
+        confirmed = most_rows(coarsened, len(uncoarsened)) if self._context.confirms else 0
         self._context.observer.planned(
-            name, self._context.device, len(uncoarsened) + len(space) + self._context.confirms
+            name, self._context.device, len(uncoarsened) + len(space) + confirmed
         )
         baseline, problem = self._best_uncoarsened(uncoarsened)
         if baseline is None:
@@ -131,7 +134,7 @@ class RowSweep:
         self._compile_ahead(space, baseline)
         rows = [self._compared(point, baseline) for point in space]
         if self._context.confirms:
-            self._confirm_best(rows, baseline)
+            self._confirm(to_confirm(rows, baseline), baseline)
         return ""
 
     def _compared(self, point: Point, baseline: Variant) -> Measurement:
@@ -139,15 +142,18 @@ class RowSweep:
             return self._violation(point.candidate, baseline, point.violation)
         return self._row(Role.COMPARISON, point.candidate, baseline)
 
-    def _confirm_best(self, rows: list[Measurement], baseline: Variant) -> None:
-        """Time the best once more. A new process shares no memory layout with the one that it was chosen in."""
-        correct = [row for row in rows if row.invalidity is Invalidity.CORRECT]
-        if not correct:
-            return
-        best = max(correct, key=_speedup).candidate
-        if self._cached(Role.CONFIRMATION, best, baseline) is None:
-            self._context.process.start_afresh()
-        self._row(Role.CONFIRMATION, best, baseline)
+    def _confirm(self, candidates: Sequence[Variant], baseline: Variant) -> None:
+        """Time these once more in each of several new processes; what fails in one is not timed in the next."""
+        for invocation in range(PROCESSES):
+            known = [self._cached(Role.CONFIRMATION, each, baseline, invocation) for each in candidates]
+            if None in known:
+                self._context.process.start_afresh()
+            rows = [
+                self._row(Role.CONFIRMATION, candidate, baseline, invocation)
+                for candidate in in_turn(candidates, invocation)
+            ]
+            failed = {row.candidate for row in rows if row.invalidity is not Invalidity.CORRECT}
+            candidates = [candidate for candidate in candidates if candidate not in failed]
 
     def _best_uncoarsened(self, candidates: list[Variant]) -> tuple[Variant | None, str]:
         """The fastest uncoarsened configuration; None, and why, where none runs correctly.
@@ -164,7 +170,7 @@ class RowSweep:
         correct = [row for row in rows if row.invalidity is Invalidity.CORRECT]
         if not correct:
             return None, rows[0].reason if rows else "no uncoarsened configuration fits the device"
-        return max(correct, key=_speedup).candidate, ""
+        return max(correct, key=speedup).candidate, ""
 
     def _compile_ahead(self, space: Sequence[Point], baseline: Variant) -> None:
         """Begin to compile what will be measured; where compiling would disturb that, wait for it."""
@@ -183,9 +189,9 @@ class RowSweep:
             for future in [self._context.codes.ahead(candidate) for candidate in wanted]:
                 future.result()
 
-    def _row(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement:
+    def _row(self, role: Role, candidate: Variant, baseline: Variant, invocation: int = 0) -> Measurement:
         """The row of a configuration, from the store or measured now."""
-        kept = self._cached(role, candidate, baseline)
+        kept = self._cached(role, candidate, baseline, invocation)
         if kept is not None:
             return self._reported(kept, measured=False)
         subject = self._context.subjects.of(candidate.definitions)
@@ -194,10 +200,11 @@ class RowSweep:
         pair = self._pair(candidate, baseline)
         with self._context.lock():
             # Another sweep may have measured it while this one waited.
-            kept = self._cached(role, candidate, baseline)
+            kept = self._cached(role, candidate, baseline, invocation)
             if kept is not None:
                 return self._reported(kept, measured=False)
-            return self._store_new(self._measured(subject, role, pair, started_at))
+            measured = self._measured(subject, role, pair, started_at)
+            return self._store_new(replace(measured, invocation=invocation))
 
     def _pair(self, candidate: Variant, baseline: Variant) -> _Pair:
         """The codes of both; where compiling would disturb what another sweep measures, not while it does."""
@@ -260,12 +267,15 @@ class RowSweep:
         )
         return self._store_new(row)
 
-    def _cached(self, role: Role, candidate: Variant, baseline: Variant) -> Measurement | None:
+    def _cached(
+        self, role: Role, candidate: Variant, baseline: Variant, invocation: int = 0
+    ) -> Measurement | None:
         """The stored row, if there is one that need not be measured again."""
         if self._context.again is Remeasure.EVERYTHING:
             return None
         subject = self._context.subjects.of(candidate.definitions)
-        key = content_key(subject, self._context.environment, self._context.method, role, candidate, baseline)
+        environment, method = self._context.environment, self._context.method
+        key = content_key(subject, environment, method, role, candidate, baseline, invocation)
         kept = self._context.rows.find(key)
         fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
         if kept is not None and self._context.again is Remeasure.FAILED and kept.invalidity not in fine:
@@ -291,7 +301,3 @@ class RowSweep:
             return
         best = min(median(row.nanoseconds), median(row.baseline_nanoseconds), self._limits.best or float("inf"))
         self._limits = Limits(best, median(row.baseline_nanoseconds))
-
-
-def _speedup(row: Measurement) -> float:
-    return median(row.baseline_nanoseconds) / max(median(row.nanoseconds), 1.0)

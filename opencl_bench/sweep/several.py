@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.confirmation import most_rows
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
@@ -135,9 +136,13 @@ def sweep_one(
 
 
 def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:
-    """How many feasible rows a sweep will have. Raises InvalidInputError as `points` does."""
+    """Return how many feasible rows a sweep will have at most: what fails is not confirmed.
+
+    Raises:
+        InvalidInputError: as `points` does.
+    """
     space = points(benchmark, plan.preset, plan.space, limits)
     feasible = [point for point in space if point.violation is None]
     selected = [point for point in feasible if not point.candidate.coarsenings]
-    confirmed = 1 if feasible and plan.confirms else 0
+    confirmed = most_rows(len(feasible) - len(selected), len(selected)) if plan.confirms else 0
     return len(selected) + len(feasible) + confirmed

@@ -2,8 +2,9 @@
 
 factors ─▶ a sweep with stride 1 at one local size ─▶ speed-ups over factor 1 ─▶ the best
 
-What the sweep has confirmed in a new process counts in place of the first measurement. A smaller factor wins where
-its speed-up lies within the interval of the best one's: the clock can't tell the two apart.
+What the sweep has confirmed in new processes counts in place of the first measurement, and where it has confirmed any,
+only that competes. A smaller factor wins where its speed-up lies within the interval of the best one's, and within 5 %:
+the clock can't tell the two apart.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method, Role
-from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.speedups import across_processes, speedup_of
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import SweepObserver
@@ -27,12 +29,16 @@ _UNCOARSENED = Speedup(1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFactor:
-    """How a factor did: its speed-up over factor 1 of the same launch, or how it failed and why."""
+    """How a factor did: its speed-up over factor 1 of the same launch, or how it failed and why.
+
+    `processes`: how many new processes it was confirmed in, 0 where it was timed once; of factor 1 too.
+    """
 
     factor: int
     speedup: Speedup | None
     invalidity: Invalidity = Invalidity.CORRECT
     reason: str = ""
+    processes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +55,12 @@ class MeasuredFactors:
     @property
     def best(self) -> MeasuredFactor:
         """The fastest of those that ran correctly; the smallest of those that the clock can't tell from it."""
-        correct = [(each, each.speedup) for each in self.factors if each.speedup is not None]
+        most = max(each.processes for each in self.factors)
+        eligible = [each for each in self.factors if each.factor == 1 or each.processes == most]
+        correct = [(each, each.speedup) for each in eligible if each.speedup is not None]
         _, fastest = max(correct, key=lambda entry: entry[1].ratio)
-        return next(each for each, gain in correct if gain.ratio >= min(fastest.low, fastest.ratio))
+        least = min(fastest.ratio, max(fastest.low, fastest.ratio / CLEAR_GAIN))
+        return next(each for each, gain in correct if gain.ratio >= least)
 
     @property
     def wrong(self) -> tuple[MeasuredFactor, ...]:
@@ -116,8 +125,13 @@ def _measured(factor: int, rows: Sequence[Measurement]) -> MeasuredFactor:
         return MeasuredFactor(1, _UNCOARSENED)
     own = [row for row in rows if row.candidate.factor == factor]
     compared = next(row for row in own if row.role is Role.COMPARISON)
-    row = next((row for row in own if row.role is Role.CONFIRMATION), compared)
-    return MeasuredFactor(factor, speedup_of(row), row.invalidity, row.reason)
+    confirmed = [row for row in own if row.role is Role.CONFIRMATION] or [compared]
+    failed = next((row for row in confirmed if row.invalidity is not Invalidity.CORRECT), None)
+    if failed is not None:
+        return MeasuredFactor(factor, None, failed.invalidity, failed.reason)
+    gains = [gain for gain in map(speedup_of, confirmed) if gain]
+    processes = sum(row.role is Role.CONFIRMATION for row in confirmed)
+    return MeasuredFactor(factor, across_processes(gains) if gains else None, processes=processes)
 
 
 def _problem(rows: Sequence[Measurement]) -> type[CoarsenError]:

@@ -26,6 +26,7 @@ _UNKNOWN: Mapping[str, object] = {
     **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form"), ""),
     **dict.fromkeys(("low", "high"), float("nan")),
     "started_at": "",
+    "invocation": 0,
     "role": Role.COMPARISON.value,
     "oracle": CheckedAgainst.NOTHING.value,
     "tie": False,

@@ -48,7 +48,7 @@ class Best:
     best one's own, none where the kernel is to be left as it is.
 
     `oracle` is what its results were compared with: "nothing" where it is not coarsened, and others were compared
-    with it. `is_confirmed` says that it was timed once more, in a new process, and that this is that number.
+    with it. `is_confirmed` says that it was timed once more, in new processes, and that this is that number.
     """
 
     place: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Point
-from coarsen.opencl_bench.results.choice import ITSELF
+from coarsen.opencl_bench.results.compared import ITSELF
 from coarsen.opencl_bench.results.own_launch import OwnLaunch, OwnRows, own_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 

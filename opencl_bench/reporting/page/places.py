@@ -87,7 +87,7 @@ def _remarks(sweep: Sweep) -> Iterator[str]:
     yield from _on_baselines(sweep)
     unconfirmed = _unconfirmed(sweep)
     if unconfirmed:
-        yield f"Picked and not timed again in a new process, so somewhat too large: the best of {unconfirmed}"
+        yield f"Picked and not timed again in new processes, so somewhat too large: the best of {unconfirmed}"
     ties = sorted(sweep.best.loc[sweep.best["tie"].astype(bool), "benchmark"], key=str.casefold)
     if ties:
         yield f"Nothing beats the baseline, so they are best left as they are: {_listed(ties)}"

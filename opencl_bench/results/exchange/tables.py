@@ -56,8 +56,8 @@ CANDIDATE_TYPES = {
 }
 # The maps that are JSON objects; the others are lists of pairs, whose order counts.
 MAPS = ("definitions", "transforms")
-# What tables of old do not have, and null stands for there: rows from before these were part of a variant.
-ADDED_LATER = ("levels", "transforms", "any_size")
+# What tables of old do not have, and null stands for there: rows from before these were part of a measurement.
+ADDED_LATER = ("levels", "transforms", "any_size", "invocation")
 # The fields that have fields of their own, and what those columns' names begin with.
 PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
     {"subject": (Subject, ""), "environment": (Environment, ""), "method": (Method, "method_")}
@@ -148,7 +148,8 @@ def _measurement(row: Row, number: int) -> Measurement:
     value: dict[str, Any] = {}
     for column in COLUMNS:
         owner = value.setdefault(column.part, {}) if column.part else value
-        owner[column.source] = row[column.name]
+        if row[column.name] is not None or column.part:
+            owner[column.source] = row[column.name]
     for part in NULLABLE:
         if all(entry is None for entry in value[part].values()):
             value[part] = None

@@ -108,6 +108,7 @@ measurement = Table(
     Column("measure_seconds", Double, nullable=False),
     Column("timed_seconds", Double, nullable=False),
     Column("code_hash", String, nullable=False),
+    Column("invocation", BigInteger, nullable=False, server_default="0"),
     Index("measurement_order", "started_at", "key"),
     Index("measurement_subject", "subject_key"),
     Index("measurement_environment", "environment_key"),

@@ -35,8 +35,8 @@ class RunRequest:
 
     `benchmarks`: the names of those wanted, all if empty. `method` gives the method for the pack's. `minutes`: how
     long the run may take, without a limit if None; a benchmark whose share is used up is left where it is.
-    `kept_bytes`: of inputs and outputs that may be kept for later. `confirms`: the best configuration of each is
-    timed once more, in a new process.
+    `kept_bytes`: of inputs and outputs that may be kept for later. `confirms`: the best configurations of each
+    are timed once more, in several new processes.
     """
 
     benchmarks: tuple[str, ...] = ()

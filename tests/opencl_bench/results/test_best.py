@@ -77,7 +77,7 @@ def test_a_best_that_does_not_hold_leaves_the_kernel_as_it_is(ratio: float) -> N
     assert best_words(best.speedup) == "1.00 (leave it as it is)"
     (note,) = best.notes
     assert note.startswith(
-        "nothing beats the baseline: factor 8 along dimension 0, local size 8×8, timed again, has"
+        "nothing beats the baseline: factor 8 along dimension 0, local size 8×8, confirmed, has"
     )
 
 
@@ -123,15 +123,89 @@ def test_another_local_size_that_is_hardly_faster_is_noise() -> None:
     assert best is not None and (best.baseline, round(best.speedup.ratio, 2)) == (Variant(SIZE), 2.0)
 
 
-def test_a_confirmation_that_failed_confirms_nothing() -> None:
-    failed = some_measurement(
-        candidate=Variant(SIZE, (Coarsening(2, 0),)),
+def failed(factor: int, invocation: int = 0) -> Measurement:
+    """A confirmation whose results were wrong."""
+    return some_measurement(
+        candidate=Variant(SIZE, (Coarsening(factor, 0),)),
         baseline=Variant(SIZE),
         role=Role.CONFIRMATION,
         invalidity=Invalidity.CORRECTNESS,
         reason="wrong",
+        started_at=EARLY,
+        invocation=invocation,
     )
-    assert shown([ITSELF, timed(2, 2.0), failed])[1:] == (2.0, False)
+
+
+def in_processes(factor: int, *ratios: float, **changes: Any) -> list[Measurement]:  # noqa: ANN401 (see above)
+    """Confirmations in as many processes."""
+    return [
+        again(factor, ratio, invocation=number, started_at=LATE, **changes) for number, ratio in enumerate(ratios)
+    ]
+
+
+def test_what_failed_when_it_was_confirmed_is_not_the_best() -> None:
+    fine = in_processes(4, 1.5, 1.52, 1.51)
+    once = [*in_processes(2, 2.0, 2.0), failed(2, invocation=2)]
+    assert shown([ITSELF, timed(2, 2.0), timed(4, 1.5), *once, *fine])[::2] == (
+        "factor 4 along dimension 0, local size 8×8",
+        True,
+    )
+    # What was not confirmed does not take its place.
+    assert shown([ITSELF, timed(2, 2.0), timed(4, 1.5), failed(2)])[:2] == ("uncoarsened, local size 8×8", 1.0)
+
+
+def test_several_processes_count_as_one_number() -> None:
+    best = best_row([ITSELF, timed(2, 2.6), *in_processes(2, 2.0, 2.1, 2.2)])
+    assert best is not None
+    assert (best.processes, best.speedup.ratio) == (3, pytest.approx((2.0 * 2.1 * 2.2) ** (1 / 3), abs=0.002))
+    # Student's interval of three: 4.303 standard errors of the logarithms, far wider than each process knows.
+    assert (best.speedup.low, best.speedup.high) == pytest.approx((1.86, 2.37), abs=0.01)
+
+
+def test_what_changes_with_the_process_beats_nothing() -> None:
+    # Twice clearly faster, once clearly slower: each process is sure, and they don't agree.
+    rows = [ITSELF, timed(4, 1.4), *in_processes(4, 1.3, 0.9, 1.3)]
+    assert shown(rows)[:2] == ("uncoarsened, local size 8×8", 1.0)
+
+
+def test_a_steady_gain_wins_over_a_larger_one_that_does_not_hold() -> None:
+    rows = [ITSELF, timed(2, 1.2), timed(4, 1.4)]
+    rows += [*in_processes(4, 1.5, 0.9, 1.6), *in_processes(2, 1.15, 1.15, 1.16)]
+    assert shown(rows) == ("factor 2 along dimension 0, local size 8×8", 1.15, True)
+
+
+def test_only_what_was_in_the_most_processes_competes() -> None:
+    rows = [ITSELF, timed(2, 1.2), timed(4, 1.4), again(4, 1.4), *in_processes(2, 1.15, 1.15, 1.16)]
+    assert shown(rows) == ("factor 2 along dimension 0, local size 8×8", 1.15, True)
+
+
+def test_a_launch_that_was_confirmed_as_faster_becomes_the_baseline_process_by_process() -> None:
+    other: dict[str, Any] = {"size": OTHER_SIZE}
+    # Each process does to the baseline what it does, so the quotients are steadier than the speed-ups.
+    rows = [ITSELF, timed(1, 1.02, **other), timed(4, 2.0)]
+    rows += [*in_processes(1, 1.15, 1.20, 1.25, **other), *in_processes(4, 2.3, 2.4, 2.5)]
+    best = best_row(rows)
+    assert best is not None
+    assert (best.baseline, best.candidate.factor) == (Variant(OTHER_SIZE), 4)
+    assert (best.speedup.low, best.speedup.high) == pytest.approx((2.0, 2.0), abs=0.02)
+
+
+def test_a_launch_that_was_not_confirmed_does_not_become_the_baseline_where_others_were() -> None:
+    sizes = [(16, 16), (32, 32)]
+    rows = [ITSELF, timed(1, 1.07, size=sizes[0]), timed(1, 1.06, size=sizes[1])]
+    rows += in_processes(1, 1.01, 0.99, 1.0, size=sizes[0])
+    best = best_row(rows)
+    assert best is not None and best.baseline == Variant(SIZE)
+
+
+def test_a_clock_that_favours_one_side_is_told() -> None:
+    rows = [ITSELF, timed(2, 1.5), *in_processes(1, 1.04, 1.041, 1.042), *in_processes(2, 1.5, 1.5, 1.5)]
+    best = best_row(rows)
+    assert best is not None and best.speedup.ratio == pytest.approx(1.5, abs=0.01)
+    assert best.notes == (
+        "timed against itself, where the truth is 1, the baseline has 1.04 (1.04 to 1.04): "
+        "that far the clock is biased",
+    )
 
 
 def test_nothing_with_a_speed_up_has_no_best() -> None:
@@ -155,6 +229,12 @@ def test_one_kernel_has_no_geometric_mean() -> None:
     "rows",
     [
         [ITSELF, timed(2, 1.5), timed(4, 1.9), again(4, 1.7)],
+        [ITSELF, timed(4, 1.4), *in_processes(4, 1.3, 0.9, 1.3)],
+        [ITSELF, timed(2, 2.6), *in_processes(2, 2.0, 2.1, 2.2), *in_processes(1, 1.01, 1.0, 0.99)],
+        [
+            *(ITSELF, timed(1, 1.02, size=OTHER_SIZE), timed(4, 2.0)),
+            *(*in_processes(1, 1.15, 1.20, 1.25, size=OTHER_SIZE), *in_processes(4, 2.3, 2.4, 2.5)),
+        ],
         [ITSELF, timed(8, 1.04), again(8, 0.88)],
         [timed(8, 1.04), again(8, 0.88)],
         [ITSELF, timed(1, 1.8, size=OTHER_SIZE), timed(4, 2.7)],

@@ -126,9 +126,22 @@ def test_rows_over_another_baseline_are_left_out_and_named() -> None:
     assert set(rows["other_baselines"]) == {"8×8"}
 
 
-def test_a_confirmation_that_failed_changes_nothing() -> None:
-    rows = frame_of([row("mt", 2, 2.0), row("mt", 2, None, role="confirmation")])
-    assert list(comparisons(rows)["speedup"]) == [2.0]
+def test_what_failed_when_it_was_confirmed_has_failed() -> None:
+    failed = row("mt", 2, None, role="confirmation", invalidity="correctness")
+    rows = comparisons(frame_of([row("mt", 1, 1.0), row("mt", 2, 2.0), failed]))
+    assert list(zip(rows["factor"], rows["invalidity"], rows["chosen"], strict=True)) == [
+        (1, "correct", True),
+        (2, "correctness", False),
+    ]
+
+
+def test_the_confirmations_of_several_processes_are_one_row() -> None:
+    again = [
+        row("mt", 2, speedup, role="confirmation", invocation=number) for number, speedup in enumerate([2.0, 2.1, 2.2])
+    ]
+    (found,) = comparisons(frame_of([row("mt", 2, 2.6), *again])).to_dict("records")
+    assert (found["confirmed"], round(found["speedup"], 3)) == (True, 2.098)
+    assert (round(found["low"], 2), round(found["high"], 2)) == (1.86, 2.36)
 
 
 def test_a_kernel_without_baseline_is_its_failed_uncoarsened_rows() -> None:

@@ -62,6 +62,7 @@ _ANY_ROW: Mapping[str, Any] = {
     "measure_seconds": 0.2,
     "timed_seconds": 0.1,
     "started_at": "2026-11-20T12:00:00+00:00",
+    "invocation": 0,
 }
 
 

@@ -164,4 +164,5 @@ def _as_of_old(row: Measurement) -> Rows:
     """The rows that the program of that time made of a measurement."""
     rows = rows_of(row)
     candidate = {name: value for name, value in rows.own["candidate"].items() if name != "transforms"}
-    return dataclasses.replace(rows, own={**rows.own, "candidate": candidate})
+    own = {name: value for name, value in rows.own.items() if name != "invocation"}
+    return dataclasses.replace(rows, own={**own, "candidate": candidate})
