@@ -30,9 +30,9 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
     Returns:
         columns `label`, `benchmark`, `preset` (the newest of those measured), `key`, `baseline` (its local size
         and `-D` values), `configuration` (the baseline itself where nothing is faster), `factor`, `speedup`,
-        `low`, `high`, `tie` (the interval holds 1), `confirmed` (timed once more, in new processes), `oracle` ("reference",
-        "uncoarsened" or "nothing": what the results were compared with), `configurations`, `measured`,
-        `excluded`, `failed`. Where no configuration has a speed-up, the texts are empty, `factor` is 0 and the
+        `low`, `high`, `tie` (the interval holds 1), `confirmed` (timed once more, in new processes), `oracle`
+        ("reference", "uncoarsened" or "nothing": what the results were compared with), `configurations`,
+        `measured`, `excluded`, `failed`. Where no configuration has a speed-up, the texts are empty, `factor` is 0 and the
         other numbers NaN.
 
     Raises:

@@ -105,9 +105,7 @@ def choose(rows: Iterable[Compared], exact: Exact | None = None) -> Choice:
     )
 
 
-def _decided(
-    choice: Choice, faster: Compared | None, contenders: Sequence[Compared], exact: Exact
-) -> Choice:
+def _decided(choice: Choice, faster: Compared | None, contenders: Sequence[Compared], exact: Exact) -> Choice:
     """The choice over a faster uncoarsened launch, with the first contender that beats it as the best."""
     launch = faster if faster is not None and _is_faster(faster, exact) else None
     if launch is not None:

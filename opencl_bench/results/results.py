@@ -95,8 +95,8 @@ class Results:
             A row for each kernel and device, with the columns `label` (the device's name), `benchmark`, `preset`,
             `key` (of the row), `baseline` (its local size), `configuration`, `factor`, `speedup` (times as fast as
             the best uncoarsened local size), `low` and `high` (its 95 % bootstrap interval), `tie` (the interval
-            holds 1), `confirmed` (timed once more, in new processes), `oracle`, and how many `configurations` there are, `measured`,
-            `excluded` by the constraints and `failed`.
+            holds 1), `confirmed` (timed once more, in new processes), `oracle`, and how many `configurations`
+            there are, `measured`, `excluded` by the constraints and `failed`.
         """
         from coarsen.opencl_bench.results.best_table import best_table
         from coarsen.opencl_bench.results.intervals import frame_with_intervals

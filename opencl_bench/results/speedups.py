@@ -57,8 +57,8 @@ def across_processes(gains: Iterable[Speedup]) -> Speedup:
     """Return the speed-up of a configuration that was confirmed in several processes.
 
     It is the geometric mean of theirs. Its 95 % interval is Student's over the processes' logarithms: their own
-    intervals know nothing of how much a ratio changes from one process to the next. Of a single process, it is that
-    one's.
+    intervals know nothing of how much a ratio changes from one process to the next. Of a single process, it is
+    that one's.
 
     Args:
         gains: one for each process, at least one.

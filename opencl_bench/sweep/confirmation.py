@@ -3,8 +3,8 @@
     rows of a sweep ─▶ the fastest coarsened ones, the baseline, the fastest launch beside it ─▶ 3 new processes
 
 In each process each of them is timed in turns with the baseline, which is loaded anew there: how fast code runs
-changes from process to process with the memory that it gets, and the largest of many noisy numbers is too large. What
-the baseline has against itself says how far such a ratio can be trusted.
+changes from process to process with the memory that it gets, and the largest of many noisy numbers is too large.
+What the baseline has against itself says how far such a ratio can be trusted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.variant.variant import Variant
 
-# So many processes, and in each so many coarsened configurations and uncoarsened launches, the baseline among these.
+# So many processes; in each so many coarsened configurations and uncoarsened launches, the baseline among these.
 PROCESSES = 3
 CANDIDATES = 3
 LAUNCHES = 2

@@ -125,9 +125,7 @@ class RowSweep:
         name = self._context.subjects.of(space[0].candidate.definitions).benchmark
         coarsened = sum(bool(p.candidate.coarsenings) and p.violation is None for p in space)
         confirmed = most_rows(coarsened, len(uncoarsened)) if self._context.confirms else 0
-        self._context.observer.planned(
-            name, self._context.device, len(uncoarsened) + len(space) + confirmed
-        )
+        self._context.observer.planned(name, self._context.device, len(uncoarsened) + len(space) + confirmed)
         baseline, problem = self._best_uncoarsened(uncoarsened)
         if baseline is None:
             return problem

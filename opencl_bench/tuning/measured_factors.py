@@ -2,9 +2,9 @@
 
 factors ─▶ a sweep with stride 1 at one local size ─▶ speed-ups over factor 1 ─▶ the best
 
-What the sweep has confirmed in new processes counts in place of the first measurement, and where it has confirmed any,
-only that competes. A smaller factor wins where its speed-up lies within the interval of the best one's, and within 5 %:
-the clock can't tell the two apart.
+What the sweep has confirmed in new processes counts in place of the first measurement, and where it has confirmed
+any, only that competes. A smaller factor wins where its speed-up lies within the interval of the best one's, and
+within 5 %: the clock can't tell the two apart.
 """
 
 from __future__ import annotations

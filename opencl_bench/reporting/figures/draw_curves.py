@@ -31,7 +31,7 @@ MOST_COLUMNS = 5
 _PANEL_HEIGHT, _LEAST = 1.5, 1.15
 _MARK_HEIGHT = 0.045  # of a line of marks, as a part of the panel
 _LINES_OF_MARKS = "Marks of failures: a line for each curve, in the order of the legend."
-_UNSURE = "White marks looked faster than the best when they were timed, once; only the best ones were timed again."
+_UNSURE = "White marks looked faster than the best when they were timed, once; only the best were timed again."
 _ALONE = "Each kernel has one configuration at each factor."
 _TAKEN = {
     "best": "At each factor the best over local sizes, -D values",

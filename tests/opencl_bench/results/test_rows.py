@@ -137,7 +137,8 @@ def test_what_failed_when_it_was_confirmed_has_failed() -> None:
 
 def test_the_confirmations_of_several_processes_are_one_row() -> None:
     again = [
-        row("mt", 2, speedup, role="confirmation", invocation=number) for number, speedup in enumerate([2.0, 2.1, 2.2])
+        row("mt", 2, speedup, role="confirmation", invocation=number)
+        for number, speedup in enumerate([2.0, 2.1, 2.2])
     ]
     (found,) = comparisons(frame_of([row("mt", 2, 2.6), *again])).to_dict("records")
     assert (found["confirmed"], round(found["speedup"], 3)) == (True, 2.098)

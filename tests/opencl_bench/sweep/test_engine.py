@@ -18,10 +18,11 @@ from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
+from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
+from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
@@ -31,9 +32,11 @@ from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan
 
 ROOT = Path(__file__).parents[3]
 DEVICE = "intel"
-# Uncoarsened: two; coarsened: two local sizes × three factors × two strides; selection: two; confirmation: one.
+# Uncoarsened: two; coarsened: two local sizes × three factors × two strides; selection: two.
 COMPARISONS = 2 + 12
-ROWS = COMPARISONS + 2 + 1
+# In each of three processes: the three fastest, the baseline and the other launch.
+CONFIRMATIONS = 3 * (3 + 2)
+ROWS = COMPARISONS + 2 + CONFIRMATIONS
 
 
 class Watcher(SweepObserver):
@@ -89,7 +92,7 @@ def test_the_baseline_is_the_best_uncoarsened_local_size(store: Store) -> None:
     assert {row.baseline for row in selection} == {selection[0].candidate}
 
 
-def test_the_best_is_confirmed_with_new_samples_in_a_new_process(
+def test_the_best_and_the_baseline_are_confirmed_with_new_samples_in_new_processes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[int] = []
@@ -102,21 +105,49 @@ def test_the_best_is_confirmed_with_new_samples_in_a_new_process(
     monkeypatch.setattr(MeasuringProcess, "start_afresh", count)
     rows = sweep(small_plan(DEVICE), store).rows
     sweep(small_plan(DEVICE), store)
-    assert started == [ROWS - 1]
-    (confirmed,) = (row for row in rows if row.role is Role.CONFIRMATION)
+    first = ROWS - CONFIRMATIONS
+    assert started == [first, first + 5, first + 10]
     compared = [row for row in rows if row.role is Role.COMPARISON and row.nanoseconds]
-    best = max(compared, key=speedup_of)
-    assert (confirmed.candidate, confirmed.baseline) == (best.candidate, best.baseline)
-    assert confirmed.nanoseconds != best.nanoseconds
+    coarsened = sorted((row for row in compared if row.candidate.coarsenings), key=speedup_of, reverse=True)
+    launches = [row for row in compared if not row.candidate.coarsenings]
+    confirmed = [row for row in rows if row.role is Role.CONFIRMATION]
+    for invocation in range(3):
+        own = [row for row in confirmed if row.invocation == invocation]
+        assert {row.candidate for row in own} == {row.candidate for row in (*coarsened[:3], *launches)}
+        assert {row.baseline for row in own} == {compared[0].baseline}
+    assert len({row.nanoseconds for row in (*confirmed, *compared)}) == len(confirmed) + len(compared)
+
+
+def test_what_fails_in_one_process_is_not_timed_in_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Space(factors=(1, 2, 4), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
+    measure, starts = MeasuringProcess.measure, []
+    monkeypatch.setattr(MeasuringProcess, "start_afresh", lambda _process: starts.append(True))
+
+    def measured(process: MeasuringProcess, ready: Ready, baseline: Ready, limits: Limits) -> Outcome:
+        if len(starts) == 2 and ready.candidate.factor == 2:
+            return Outcome(Invalidity.CORRECTNESS, "planted")
+        return measure(process, ready, baseline, limits)
+
+    monkeypatch.setattr(MeasuringProcess, "measure", measured)
+    rows = sweep(small_plan(DEVICE, space=space), store).rows
+    confirmed = [(row.invocation, row.invalidity) for row in rows if row.role is Role.CONFIRMATION]
+    assert Counter(confirmed) == {
+        (0, Invalidity.CORRECT): 3,
+        (1, Invalidity.CORRECT): 2,
+        (1, Invalidity.CORRECTNESS): 1,
+        (2, Invalidity.CORRECT): 2,
+    }
+    best = best_row(rows)
+    assert best is not None and best.candidate.factor != 2
 
 
 def test_the_best_is_not_confirmed_where_that_is_not_wanted(store: Store) -> None:
     watcher, plan = Watcher(), replace(small_plan(DEVICE), confirms=False)
     rows = sweep(plan, store, watcher).rows
     assert Counter(row.role for row in rows) == {Role.SELECTION: 2, Role.COMPARISON: COMPARISONS}
-    assert len(rows) == watcher.configurations == ROWS - 1
+    assert len(rows) == watcher.configurations == ROWS - CONFIRMATIONS
     # What the progress bar counts, in which the six that break a constraint have no part.
-    for confirms, expected in ((False, ROWS - 1 - 6), (True, ROWS - 6)):
+    for confirms, expected in ((False, ROWS - CONFIRMATIONS - 6), (True, ROWS - 6)):
         wanted = replace(plan, confirms=confirms)
         assert planned_rows(SUITE["mt"], wanted, limits_of(find_device(DEVICE))) == expected
 
@@ -134,8 +165,8 @@ def test_everything_can_be_measured_again(store: Store) -> None:
     first = sweep(small_plan(DEVICE, space=space), store)
     second = sweep(small_plan(DEVICE, space=space), store, again=Remeasure.EVERYTHING)
     assert second.measured == len(first.rows)
-    # Another configuration may be the best this time, whose confirmation is a new row.
-    assert len(first.rows) <= store.count() <= len(first.rows) + 1
+    # There is one coarsened configuration, which is confirmed whatever it is worth.
+    assert store.count() == len(first.rows) == 2 + 1 + 3 * 2
     assert {row.nanoseconds for row in first.rows} != {row.nanoseconds for row in second.rows}
 
 
@@ -181,10 +212,9 @@ def test_failures_can_be_measured_again(store: Store, monkeypatch: pytest.Monkey
     assert sweep(small_plan(DEVICE, space=space), store).measured == 0
     mended = sweep(small_plan(DEVICE, space=space), store, again=Remeasure.FAILED)
     assert not mended.failures()
-    # What had failed may be the best, whose confirmation is then a new row.
-    confirmed = {rows[-1].candidate for rows in (first.rows, mended.rows)}
-    assert mended.measured == len(confirmed)
-    assert store.count() == len(first.rows) + len(confirmed) - 1
+    # What had failed is measured in place of its failure, and then confirmed.
+    assert mended.measured == 1 + 3
+    assert store.count() == len(first.rows) + 3
 
 
 def test_two_sweeps_at_once_share_the_work(store: Store) -> None:

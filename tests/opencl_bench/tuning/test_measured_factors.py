@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
@@ -85,13 +87,35 @@ def answered(monkeypatch: pytest.MonkeyPatch, rows: tuple[Measurement, ...], pro
 
 
 def test_a_confirmation_counts_in_place_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = row(1, 2_000_000), row(2, 1_250_000), row(4, 1_000_000), row(4, 4_000_000, Role.CONFIRMATION)
+    again = row(4, 4_000_000, Role.CONFIRMATION), row(2, 1_250_000, Role.CONFIRMATION)
+    rows = row(1, 2_000_000), row(2, 1_000_000), row(4, 1_000_000), *again
     found = answered(monkeypatch, rows)
     assert [each.factor for each in found.factors] == [1, 2, 4]
     ratios = [each.speedup.ratio for each in found.factors if each.speedup]
     assert ratios == pytest.approx([1.0, 1.6, 0.5], rel=1e-3)
     assert found.best.factor == 2
-    assert (found.rows, found.measured) == (rows, 4)
+    assert (found.rows, found.measured) == (rows, 5)
+
+
+def test_a_factor_that_failed_when_it_was_confirmed_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = row(4, 1, Role.CONFIRMATION, invalidity=Invalidity.CORRECTNESS, reason="differs")
+    again = row(4, 1_000_000, Role.CONFIRMATION), failed, row(2, 1_250_000, Role.CONFIRMATION)
+    found = answered(monkeypatch, (row(1, 2_000_000), row(2, 1_250_000), row(4, 1_000_000), *again))
+    assert found.factors[2] == MeasuredFactor(4, None, Invalidity.CORRECTNESS, "differs")
+    assert found.best.factor == 2
+
+
+def test_a_smaller_factor_wins_within_five_per_cent_however_wide_the_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    again = [
+        replace(row(factor, nanoseconds, Role.CONFIRMATION), invocation=number)
+        for factor, times in ((4, (800_000, 1_000_000, 1_200_000)), (2, (1_250_000, 1_260_000, 1_270_000)))
+        for number, nanoseconds in enumerate(times)
+    ]
+    found = answered(monkeypatch, (row(1, 2_000_000), row(2, 1_250_000), row(4, 1_000_000), *again))
+    assert found.factors[2].speedup is not None and found.factors[2].speedup.low < 1.5
+    assert found.best.factor == 4
 
 
 def test_a_factor_that_fails_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
