@@ -32,8 +32,8 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
         and `-D` values), `configuration` (the baseline itself where nothing is faster), `factor`, `speedup`,
         `low`, `high`, `tie` (the interval holds 1), `confirmed` (timed once more, in new processes), `oracle`
         ("reference", "uncoarsened" or "nothing": what the results were compared with), `configurations`,
-        `measured`, `excluded`, `failed`. Where no configuration has a speed-up, the texts are empty, `factor` is 0 and the
-        other numbers NaN.
+        `measured`, `excluded`, `failed`. Where no configuration has a speed-up, the texts are empty, `factor` is 0
+        and the other numbers NaN.
 
     Raises:
         InvalidInputError: no rows.

@@ -58,12 +58,11 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
 
     Failed ones are among them. Where a configuration was measured more than once, the latest counts, and where it
     was confirmed, all of its confirmations as one; rows over another baseline are left out (see `choose`, which
-    decides all this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best configuration,
-    which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once more, in new
-    processes;
-    `other_presets` and `other_baselines`, what else was measured of the kernel and is left out. A kernel of which
-    no uncoarsened configuration ran on a device was never compared there; its failed uncoarsened rows stand for
-    it. Rows are in the order of label, benchmark, factor and configuration.
+    decides all this). `baseline` is what all speed-ups are over. More columns: `chosen`, whether it is the best
+    configuration, which is the baseline itself where nothing is faster; `confirmed`, whether it was timed once
+    more, in new processes; `other_presets` and `other_baselines`, what else was measured of the kernel and is left
+    out. A kernel of which no uncoarsened configuration ran on a device was never compared there; its failed
+    uncoarsened rows stand for it. Rows are in the order of label, benchmark, factor and configuration.
 
     Raises:
         InvalidInputError: see `labelled`; or none of the rows is a comparison.
