@@ -41,6 +41,7 @@ from coarsen.cli.messages import note, say
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted
 from coarsen.cli.space_options import (
+    AllSingle,
     AnySize,
     AtOnce,
     CleanUp,
@@ -114,6 +115,7 @@ def bench(
     any_size: AnySize = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
+    all_single: AllSingle = False,
     form: FormOption = CodeForm.OPENCL_C,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -150,7 +152,7 @@ def bench(
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
-        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed
+        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed, all_single
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     places = places_of(device, form.value, scheduler is not None)

@@ -24,6 +24,7 @@ from coarsen.cli.bench_options import (
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line
 from coarsen.cli.space_options import (
+    AllSingle,
     AnySize,
     AtOnce,
     CleanUp,
@@ -96,6 +97,7 @@ def pack(
     any_size: AnySize = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
+    all_single: AllSingle = False,
     form: Forms = None,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -117,7 +119,7 @@ def pack(
 
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
-        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed
+        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed, all_single
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     request = PackRequest(

@@ -81,6 +81,12 @@ Sample = Annotated[
 SampleSeed = Annotated[
     int, typer.Option("--sample-seed", metavar="NUMBER", min=0, help="What the sample is drawn from.")
 ]
+AllSingle = Annotated[
+    bool,
+    typer.Option(
+        "--all-single", help="With --sample: beside it, try all that coarsen work-items along one dimension alone."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +129,7 @@ class SpaceOptions:
     transforms: TransformChoices
     sample: int | None
     sample_seed: int
+    all_single: bool
 
     @classmethod
     def parsed(
@@ -137,8 +144,11 @@ class SpaceOptions:
         transforms: TransformOptions,
         sample: int | None,
         sample_seed: int,
+        all_single: bool,
     ) -> SpaceOptions:
-        """Read the options. Raises InvalidInputError for a malformed one."""
+        """Read the options. Raises InvalidInputError for a malformed one, and one that means nothing alone."""
+        if all_single and sample is None:
+            raise InvalidInputError("--all-single goes with --sample NUMBER; without it, all are tried")
         return cls(
             whole_numbers("--factors", factors, 1),
             whole_numbers("--strides", strides, 1),
@@ -150,6 +160,7 @@ class SpaceOptions:
             transforms.choices(),
             sample,
             sample_seed,
+            all_single,
         )
 
     def of(self, benchmark: Benchmark, preset: str) -> Space:
@@ -171,6 +182,7 @@ class SpaceOptions:
             self.transforms,
             self.sample,
             self.sample_seed,
+            self.all_single,
         )
 
     def _fitting_dimensions(self, benchmark: Benchmark) -> tuple[int, ...] | None:

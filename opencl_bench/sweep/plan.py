@@ -30,6 +30,8 @@ class Space:
         transforms: the values of each transform, the default first.
         sample: how many coarsened variants to draw instead of trying all; None for all.
         sample_seed: what they are drawn from.
+        all_single: whether, beside what is drawn, every variant with a single coarsening of work-items is tried,
+            each transform at its first value.
     """
 
     factors: tuple[int, ...] = DEFAULT_FACTORS
@@ -42,6 +44,7 @@ class Space:
     transforms: TransformChoices = field(default_factory=TransformChoices)
     sample: int | None = None
     sample_seed: int = 0
+    all_single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

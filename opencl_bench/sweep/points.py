@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
@@ -85,7 +85,10 @@ def points(
     _check_count(benchmark, originals.choices)
     uncoarsened = list(originals)
     if space.sample is not None:
-        coarsened = variants.sample(space.sample, space.sample_seed, skip=lambda variant: not variant.is_coarsened)
+        single = _single(variants) if space.all_single else ()
+        known = {*uncoarsened, *single}
+        drawn = variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known)
+        coarsened = [*single, *drawn]
     else:
         if variants.choices > MOST_CHOICES:
             _check_count(benchmark, variants.choices)
@@ -120,6 +123,14 @@ def variant_space(
 def _uncoarsened(variants: VariantSpace) -> VariantSpace:
     kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
     return VariantSpace(tuple(kept))
+
+
+def _single(variants: VariantSpace) -> tuple[Variant, ...]:
+    """The variants with a single coarsening of work-items, each transform at its first value."""
+    open_ones = ("local_size", MACRO, "factor_", "stride_")
+    kept = (d if d.name.startswith(open_ones) else replace(d, values=d.values[:1]) for d in variants.dimensions)
+    single = replace(variants, dimensions=tuple(kept), most_coarsenings=1)
+    return tuple(variant for variant in single if variant.is_coarsened)
 
 
 def _check_count(benchmark: Benchmark, count: int) -> None:

@@ -233,6 +233,12 @@ def test_a_store_that_fails_ends_the_run(
     assert (outcome.code, outcome.out, outcome.error) == (2, "", "the store is gone")
 
 
+def test_all_single_means_nothing_without_a_sample(run: Run) -> None:
+    outcome = run("bench", "mt", *SMALL, "--all-single")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error == "--all-single goes with --sample NUMBER; without it, all are tried"
+
+
 def test_a_larger_space_and_a_sample_of_it(tmp_path: Path, run: Run) -> None:
     words = ("bench", "sgemm", *SMALL, "--local-sizes", "16x16", "--factors", "2,4", "--strides", "1")
     larger = ("--levels", "item,group", "--at-once", 2, "--wide-accesses", "both", "--any-size", "no")
