@@ -144,7 +144,8 @@ def bench(
     """
     _check_packages(scheduler)
     checked_export(output)
-    from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of
+    from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of, refuse_misspelt_subcommand
+    from coarsen.cli.main import SUBCOMMANDS
     from coarsen.opencl_bench.sweep.plan import SweepPlan
 
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
@@ -152,6 +153,7 @@ def bench(
     wanted = SpaceOptions.parsed(
         factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed
     )
+    refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     places = places_of(device, form.value, scheduler is not None)
 

@@ -10,6 +10,7 @@ from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import similar_names
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
@@ -49,6 +50,23 @@ def benchmarks_of(
     drawn = synthetic_names(synthetic_seed or 0, synthetic or 0)
     names = dict.fromkeys((*map(_name, words or ()), *drawn)) or SUITE
     return [(_checked(name), name) for name in names]
+
+
+def refuse_misspelt_subcommand(words: Sequence[str] | None, subcommands: Iterable[str]) -> None:
+    """Refuse a first word that is no benchmark, nor like one, but almost a subcommand of `coarsen bench`.
+
+    Args:
+        words: names and files, as `benchmarks_of` takes them.
+        subcommands: the subcommands' names, `init` for one.
+
+    Raises:
+        InvalidInputError: the first word is almost a subcommand.
+    """
+    if not words or Path(words[0]).suffix or similar_names(words[0], SUITE):
+        return
+    near = [f"'coarsen bench {each}'" for each in similar_names(words[0], subcommands)]
+    if near:
+        raise InvalidInputError(f"no benchmark {words[0]!r} (did you mean {' or '.join(near)}?)")
 
 
 def _checked(name: str | Path) -> Benchmark:
