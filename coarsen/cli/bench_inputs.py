@@ -24,7 +24,7 @@ _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlannedDevice:
     """A device as it is named in a plan, and what it can hold."""
 
     name: str
@@ -76,7 +76,7 @@ def _checked(name: str | Path) -> Benchmark:
     return benchmark
 
 
-def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[Place]:
+def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[PlannedDevice]:
     """The devices that words name, each once.
 
     Raises:
@@ -86,7 +86,7 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
     if on_cluster:
         if not words:
             raise InvalidInputError("--scheduler needs --device: the names that the workers offer as resources")
-        return [Place(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
+        return [PlannedDevice(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
     if not words:
         device = find_working_device()
         note(f"measuring on {device}")
@@ -100,7 +100,7 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
 
 def plans_of(
     benchmarks: Iterable[tuple[Benchmark, str | Path]],
-    places: Sequence[Place],
+    places: Sequence[PlannedDevice],
     plan_of: Callable[[Benchmark, str | Path, str], SweepPlan],
 ) -> Iterator[tuple[SweepPlan, int]]:
     """A plan for every benchmark on every device, with the number of its rows.
@@ -131,7 +131,7 @@ def _name(word: str) -> str | Path:
     return path.resolve() if path.suffix == ".toml" else word
 
 
-def _place(word: str, device: DeviceDescription, form: str) -> Place:
+def _place(word: str, device: DeviceDescription, form: str) -> PlannedDevice:
     if form == "spirv" and not device.takes_spirv:
         raise InvalidInputError(f"{device} takes no SPIR-V")
-    return Place(word, limits_of(device))
+    return PlannedDevice(word, limits_of(device))

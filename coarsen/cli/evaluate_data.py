@@ -25,7 +25,7 @@ NOTHING = "none"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DataRequest:
     """What is to be read: see the options of these names. No `training` means the synthetic kernels."""
 
     data: tuple[str, ...]
@@ -47,7 +47,7 @@ class EvaluationData:
     devices: tuple[str, ...] = ()
 
 
-def read_data(wanted: Wanted, plan: Plan, needs_training: bool) -> EvaluationData:
+def read_data(wanted: DataRequest, plan: Plan, needs_training: bool) -> EvaluationData:
     """Read everything, and say what was left out.
 
     Args:
@@ -94,7 +94,7 @@ def _check_known(methods: Iterable[str], curves: Iterable[Curve]) -> None:
         )
 
 
-def _training(wanted: Wanted) -> CurveData:
+def _training(wanted: DataRequest) -> CurveData:
     sources = [source for source in wanted.training if source != NOTHING]
     if not wanted.training:
         sources = [str(path) for path in synthetic_files()]

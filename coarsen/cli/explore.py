@@ -77,9 +77,9 @@ def explore(
         _check_table(of_figures)
     else:
         _check_output(figure, output, show, output_format)
-    from coarsen.cli.explore_data import Wanted, chosen_results, say_presets
+    from coarsen.cli.explore_data import Selection, chosen_results, say_presets
 
-    wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
+    wanted = Selection(tuple(device or ()), tuple(benchmark or ()), preset)
     results = chosen_results(store, source or (), wanted)
     if page is not None:
         write_page(results, page)

@@ -13,7 +13,7 @@ from coarsen.opencl_bench.results.results import Results, read_results, stored_r
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Selection:
     """Which measurements are meant; see `Results.only`."""
 
     devices: tuple[str, ...] = ()
@@ -21,7 +21,7 @@ class Wanted:
     preset: str | None = None
 
 
-def chosen_results(store: str | None, files: Sequence[Path], wanted: Wanted) -> Results:
+def chosen_results(store: str | None, files: Sequence[Path], wanted: Selection) -> Results:
     """The measurements in files, or else in a store, that are meant; says how many outdated ones there are.
 
     Args:

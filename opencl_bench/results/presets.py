@@ -12,7 +12,7 @@ from coarsen.opencl_bench.results.best import Case, case_of, seconds_of
 # More names are of no use in a note.
 _NAMED = 4
 
-Place = TypeVar("Place", bound=Hashable)
+Group = TypeVar("Group", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Shown:
     others: tuple[str, ...]
 
 
-def shown_presets(rows: Iterable[tuple[Place, At]]) -> Mapping[Place, Shown]:
+def shown_presets(rows: Iterable[tuple[Group, At]]) -> Mapping[Group, Shown]:
     """Return the preset that is shown of each place: that of its newest comparison, or else of its newest row.
 
     Args:
         rows: each with its place, what has a best configuration: a kernel on a device.
     """
-    groups: dict[Place, list[At]] = {}
+    groups: dict[Group, list[At]] = {}
     for place, row in rows:
         groups.setdefault(place, []).append(row)
     return {place: _shown(own) for place, own in groups.items()}

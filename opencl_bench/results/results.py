@@ -67,7 +67,7 @@ class Results:
         Raises:
             InvalidInputError: nothing is; the message says what there is.
         """
-        wanted = _Wanted(tuple(devices), tuple(benchmarks), preset)
+        wanted = _Filter(tuple(devices), tuple(benchmarks), preset)
         chosen = [row for row in self.measurements if wanted.lets_through(row)]
         if not chosen:
             raise InvalidInputError(_nothing_of_it(self.measurements, self.place))
@@ -199,7 +199,7 @@ def _results(measurements: Iterable[Measurement], place: str) -> Results:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Filter:
     """The measurements asked for; an empty field does not filter. See `Results.only`."""
 
     devices: tuple[str, ...]

@@ -8,13 +8,13 @@ from rich.table import Table
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.studies.agreement import Row
-from coarsen.opencl_bench.studies.agreement_targets import Target
+from coarsen.opencl_bench.studies.agreement import TransformComparison
+from coarsen.opencl_bench.studies.agreement_targets import Goal
 from coarsen.opencl_bench.studies.static_effects import Shares, StaticEffect
 from coarsen.variant.variant import shape
 
 
-def device_table(device: DeviceDescription, rows: Iterable[Row]) -> Table:
+def device_table(device: DeviceDescription, rows: Iterable[TransformComparison]) -> Table:
     """What was measured on a device, a line for each kernel, dimension and factor."""
     table = Table(title=f"{device}: speed-up over factor 1 (95 % interval; = the same code on and off)")
     for heading in ("kernel", "dimension", "local size", "factor"):
@@ -52,7 +52,7 @@ def shares_line(shares: Shares, count: int) -> str:
     )
 
 
-def target_lines(targets: Sequence[Target]) -> Iterator[str]:
+def target_lines(targets: Sequence[Goal]) -> Iterator[str]:
     """What was wanted, what was found."""
     for target in targets:
         yield f"{'met' if target.met else 'NOT MET'}: {target.wanted}: {target.found}"

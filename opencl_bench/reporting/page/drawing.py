@@ -44,7 +44,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Segment:
     """From one point to the next."""
 
     x1: float
@@ -60,7 +60,7 @@ class DrawnCurve:
     place: str
     shift: float
     spots: tuple[Spot, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Segment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,14 @@ def _spot(point: Point, x: float, axis: _Axis) -> Spot:
     return Spot(point, x, axis.y(gain.ratio), axis.y(gain.high), axis.y(gain.low))
 
 
-def _lines(factors: Iterable[int], spots: Mapping[int, Spot]) -> Iterator[Line]:
+def _lines(factors: Iterable[int], spots: Mapping[int, Spot]) -> Iterator[Segment]:
     """Between neighbouring factors that both have a speed-up: a gap stays one."""
     last: Spot | None = None
     for factor in factors:
         spot = spots.get(factor)
         here = spot if spot is not None and spot.point.speedup is not None else None
         if last is not None and here is not None:
-            yield Line(last.x, last.y, here.x, here.y)
+            yield Segment(last.x, last.y, here.x, here.y)
         last = here
 
 
