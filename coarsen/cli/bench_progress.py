@@ -1,4 +1,4 @@
-"""What a person sees while sweeps run: a bar on a terminal, plain lines elsewhere."""
+"""The progress that a person sees while sweeps run: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tally(SweepsObserver):
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far."""
+        """Return the seconds that the run has taken so far."""
         return self._clock() - self._start
 
     @property
@@ -62,7 +62,7 @@ class Tally(SweepsObserver):
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at the pace so far, should all of it have to be measured; None where unknown."""
+        """Return the seconds that the rest takes at this pace, if all of it is measured; None where unknown."""
         left = max(0, self.total - self.rows)
         return None if left and not self.measured else 60 * left / self.per_minute if left else 0.0
 
@@ -139,7 +139,7 @@ class PlainLines(Tally):
 
 
 def progress_line(tally: Tally) -> str:
-    """How far a run is, in one line."""
+    """Return the progress of a run, in one line."""
     left = tally.seconds_left
     parts = [
         f"{tally.rows} of {tally.total} rows",
@@ -153,13 +153,13 @@ def progress_line(tally: Tally) -> str:
 
 
 def best_so_far(tally: Tally) -> str:
-    """What is known to be the best of the kernel that is being measured; nothing where none is faster yet."""
+    """Return the best known of the kernel that is being measured; nothing where none is faster yet."""
     best = tally.best
     return f"best so far {best.speedup.ratio:.2f}: {best.candidate}" if best and best.is_coarsened else ""
 
 
 def result_line(result: SweepResult) -> str:
-    """What came of a sweep, in one line."""
+    """Return the result of a sweep, in one line."""
     feasible = result.feasible_rows
     failed = sum(row.invalidity is not Invalidity.CORRECT for row in feasible)
     constrained = len(result.rows) - len(feasible)

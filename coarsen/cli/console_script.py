@@ -1,4 +1,4 @@
-"""What the command `coarsen` runs: it says so in one line where the command line's own packages are missing.
+"""The entry of the command `coarsen`: says in one line if the command line's own packages are missing.
 
 A machine that only runs packs has the package without what it depends on.
 """

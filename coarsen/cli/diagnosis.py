@@ -1,4 +1,4 @@
-"""What coarsen needs of its surroundings, looked for one by one.
+"""The surroundings that coarsen needs, looked for one by one.
 
 Each part is imported where it is looked for: the diagnosis must come to its end where one can't be.
 """
@@ -22,7 +22,7 @@ _LOADER = re.compile(r"\s(/\S*libOpenCL\S*)$", re.MULTILINE)
 
 
 class Need(enum.StrEnum):
-    """What something is needed for."""
+    """The purpose that something is needed for."""
 
     TO_COARSEN = "coarsening"
     TO_RUN = "running kernels"

@@ -1,4 +1,4 @@
-"""What `coarsen evaluate` reads: the examples to evaluate on, and those to learn from besides."""
+"""The data that `coarsen evaluate` reads: the examples to evaluate on, and those to learn from besides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTHING = "none"
 
 @dataclass(frozen=True)
 class DataRequest:
-    """What is to be read: see the options of these names. No `training` means the synthetic kernels."""
+    """The data to read: see the options of these names. No `training` means the synthetic kernels."""
 
     data: tuple[str, ...]
     training: tuple[str, ...]
@@ -121,5 +121,5 @@ def _say(notes: Iterable[str]) -> None:
 
 
 def kernel_count(examples: Sequence[Example]) -> int:
-    """How many kernels examples are of."""
+    """Return the number of kernels that the examples are of."""
     return len({example.kernel for example in examples})

@@ -1,4 +1,4 @@
-"""What `coarsen evaluate` found, ready to be printed, drawn or written as JSON."""
+"""The results of `coarsen evaluate`, ready to be printed, drawn or written as JSON."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from coarsen.opencl_bench.results.results import Results, read_results, stored_r
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which measurements are meant; see `Results.only`."""
+    """The measurements to take; see `Results.only`."""
 
     devices: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()

@@ -83,7 +83,7 @@ def write_page(results: Results, page: Page) -> None:
 
 
 def _without_source(names: Sequence[str], page: Page) -> str:
-    """What the page lacks of kernels that are neither the suite's nor described, and what mends it."""
+    """Return what the page lacks of kernels that are neither the suite's nor described, and what mends it."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     remedy = "--kernels FOLDER names the folder with descriptions (NAME.toml)"
     why = remedy if page.kernels is None else "it says why"

@@ -1,4 +1,4 @@
-"""What commands that read a kernel share: lowering it, naming its file in messages about a place in it."""
+"""Shared by commands that read a kernel: lowering it, naming its file in messages about a place in it."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def with_file(message: str, path: Path) -> str:
 
 
 def is_ir_file(path: Path) -> bool:
-    """Whether positions of the kernel are those of another file, from which this LLVM IR was made."""
+    """Return True if positions of the kernel are those of another file, from which this LLVM IR was made."""
     return path.suffix in _IR_SUFFIXES

@@ -55,7 +55,7 @@ _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_setti
 
 @runtime_checkable
 class UsageError(Protocol):
-    """What every version of typer raises for words that it can't take, whatever the class is called there."""
+    """The error that typer raises for words that it can't take, whatever a version of it calls the class."""
 
     exit_code: int
     ctx: Any

@@ -1,4 +1,4 @@
-"""What goes to standard error: errors, notes and the log of the package."""
+"""Output on standard error: errors, notes and the log of the package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WA
 
 @dataclass
 class Settings:
-    """What the common options say about this run of the command line; `command` is how the user calls it."""
+    """The common options of this run of the command line; `command` is how the user calls it."""
 
     debug: bool = False
     command: str = "coarsen"

@@ -48,7 +48,7 @@ from coarsen.prediction import (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a model; `models` is a folder of models, None for the shipped ones."""
+    """The question to a model; `models` is a folder of models, None for the shipped ones."""
 
     target: Target
     dimension: int
@@ -64,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How many factors to measure, on the device that is called so, into which store."""
+    """The number of factors to measure, the name of the device to measure on, and the store for the results."""
 
     device: str
     count: int

@@ -1,4 +1,4 @@
-"""What `coarsen predict` prints of the default model's answer: the factor, the curve, and why."""
+"""Output of `coarsen predict` with the default model: the factor, the curve, and why."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LocalSize = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class KernelRequest:
-    """What the command line says of a kernel: its word, the options that go with a plain file, the preset."""
+    """The kernel as the command line gives it: its word, the options that go with a plain file, the preset."""
 
     word: str
     kernel: str | None

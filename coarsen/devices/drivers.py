@@ -1,4 +1,4 @@
-"""Where OpenCL drivers are found: the system's ICD files and the drivers that pip packages carry.
+"""Places of OpenCL drivers: the system's ICD files and the drivers that pip packages carry.
 
 An OpenCL program reaches a driver through a loader, which reads a folder of `.icd` files (each names a
 driver's library). PyOpenCL's wheel carries such a loader (ocl-icd). It reads `OCL_ICD_VENDORS`,
@@ -70,7 +70,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class LoaderSetup:
-    """What was done so that the loader finds every driver.
+    """The steps taken so that the loader finds every driver.
 
     `directory` is the folder that `OCL_ICD_VENDORS` now names, None where nothing was set; `drivers` are
     those that should appear; `user_variable` is the variable of the user's that was left to decide, if any;
@@ -151,7 +151,7 @@ def unnamed_nvidia_driver(named: Iterable[Driver]) -> tuple[Driver, ...]:
 
 
 def _nvidia_libraries() -> Iterator[Path]:
-    """Where NVIDIA's OpenCL library may be, in the dynamic linker's order."""
+    """Yield the paths where NVIDIA's OpenCL library may be, in the dynamic linker's order."""
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     yield from (folder / _NVIDIA_LIBRARY for folder in folders)
     yield from _linked(_NVIDIA_LIBRARY)
@@ -183,7 +183,7 @@ def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
 
 
 def _mapped_name(driver: Driver) -> str:
-    """What of the library's name the dynamic linker is sure to show, for it follows links."""
+    """Return the part of the library's name that the dynamic linker is sure to show, for it follows links."""
     return driver.file_name.split(".so")[0] + ".so"
 
 
@@ -313,7 +313,7 @@ def _keep_to_oneself(folder: Path) -> None:
 
 
 def _is_own_file(path: Path) -> bool:
-    """Whether there is a file, not a link to one, that nobody else may write to."""
+    """Return True if there is a file, not a link to one, that nobody else may write to."""
     try:
         status = path.lstat()
     except FileNotFoundError:

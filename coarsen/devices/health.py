@@ -1,4 +1,4 @@
-"""Whether an OpenCL device really works: a small kernel is built and run on it, and its result checked.
+"""Health of an OpenCL device: a small kernel is built and run on it, and its result checked.
 
 The check runs in a child process with a time limit, so that a driver that crashes or hangs is a device that
 doesn't work, and nothing worse. A verdict holds for the life of this process and is not stored: a driver's

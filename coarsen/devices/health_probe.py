@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def probe(wanted: DeviceDescription) -> tuple[bool, str, float]:
-    """Whether the device runs the kernel, why not (one line, empty where it does), and the milliseconds taken."""
+    """Return True if the device runs the kernel, why not (one line, or empty), and the milliseconds taken."""
     import pyopencl
 
     started = time.perf_counter()

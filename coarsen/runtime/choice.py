@@ -1,4 +1,4 @@
-"""Which variant a launch gets, with which sizes.
+"""Choice of the variant for a launch, and of its sizes.
 
     sizes divide ─▶ the variant without a guard
     else         ─▶ the guarded variant, any geometry, if how work-items are grouped does not matter to the kernel
@@ -52,7 +52,7 @@ class LaunchChooser:
         self._variants = variants
 
     def choose(self, launch: OriginalLaunch) -> DividedLaunch:
-        """How a launch is carried out, and why; found once for a program and the same launch.
+        """Return how a launch is carried out, and why; found once for a program and the same launch.
 
         Raises DeviceError where the device does not build a variant.
         """
@@ -124,14 +124,14 @@ class LaunchChooser:
         return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
 
     def _groups_matter(self, wanted: Configuration) -> bool:
-        """Whether it is known that work-items can't be grouped anew."""
+        """Return True if it is known that work-items can't be grouped anew."""
         code = self._plan.code(self._name, self._plan.variant_of(wanted))
         return code is not None and code.needs_whole_groups
 
     def _within_local_memory(
         self, asked: Configuration, launch: OriginalLaunch
     ) -> tuple[Configuration, str | None]:
-        """What of a configuration the device's local memory allows, and what to say where it is less."""
+        """Return as much of a configuration as the device's local memory allows, and a note if that is less."""
         if not merges_groups(asked):
             return asked, None
         available = int(launch.device.local_mem_size)

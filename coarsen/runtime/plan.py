@@ -1,4 +1,4 @@
-"""Which coarsening each kernel of a program gets, and its coarsened variants, made when first needed.
+"""The coarsening of each kernel of a program, and its coarsened variants, made when first needed.
 
 A kernel has one variant for what was asked for, one that is guarded for any size, and one for each smaller factor
 that some launch's sizes called for; each is a program of a single kernel, coarsened from the source once and built
@@ -89,7 +89,7 @@ class CoarseningPlan:
         self.known_launches: dict[Hashable, DividedLaunch] = {}
 
     def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
-        """What the kernel is coarsened by where the sizes allow; ORIGINAL for one that stays as it is.
+        """Return the coarsening of a kernel where the sizes allow it; ORIGINAL for one that stays as it is.
 
         `local_size` is that of the launch, None where it is left to the implementation; a predicted factor is for
         one local size.
@@ -149,12 +149,12 @@ class CoarseningPlan:
 
     @property
     def any_groups(self) -> bool:
-        """Whether the program's launches may have work-groups of different sizes, as OpenCL C 2.0 allows."""
+        """Return True if the program's launches may have work-groups of unequal sizes, as OpenCL C 2.0 allows."""
         return allows_uneven_groups(self._options)
 
     @property
     def merges_groups(self) -> bool:
-        """Whether launches may merge work-groups, so that the size of their local memory counts."""
+        """Return True if launches may merge work-groups, so that the size of their local memory counts."""
         return merges_groups(self._requested or ())
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
@@ -221,7 +221,7 @@ class CoarseningPlan:
 
     @cached_property
     def _device_kind(self) -> DeviceKind:
-        """What all devices of the context are."""
+        """Return the kind of all devices of the context."""
         kinds = {device_kind_of(describe_device(device).device_types) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
@@ -247,7 +247,7 @@ class CoarseningPlan:
 
 
 def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:
-    """Whether a demanded local size can be coarsened."""
+    """Return True if a demanded local size can be coarsened."""
     if coarsening.level is Level.GROUP:
         return True
     left, rest = divmod(local_size[coarsening.dimension], coarsening.factor)

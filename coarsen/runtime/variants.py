@@ -1,4 +1,4 @@
-"""The coarsened kernel objects behind one kernel: made when first needed, and what a launch passes to them."""
+"""The coarsened kernel objects of one kernel: made when first needed, and what a launch passes to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to coarsen by: a factor along one dimension with a stride, and several of them together."""
+"""The coarsening of a kernel: a factor along one dimension with a stride, and several of them together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_STRIDE = 2**32
 
 
 class Level(enum.StrEnum):
-    """What is merged: work-items of one work-group, or whole work-groups."""
+    """The level of merging: work-items of one work-group, or whole work-groups."""
 
     ITEM = "item"
     GROUP = "group"

@@ -52,17 +52,17 @@ class Variant:
 
     @property
     def factor(self) -> int:
-        """How many work-items become one, over all dimensions and levels; 1 for the uncoarsened kernel."""
+        """Return the number of work-items that become one, over all dimensions and levels; 1 if uncoarsened."""
         return math.prod(coarsening.factor for coarsening in self.coarsenings)
 
     @property
     def is_coarsened(self) -> bool:
-        """Whether any work-items or work-groups are merged."""
+        """Return True if any work-items or work-groups are merged."""
         return bool(self.coarsenings)
 
     @property
     def merges_groups(self) -> bool:
-        """Whether work-groups are merged."""
+        """Return True if work-groups are merged."""
         return any(coarsening.level is Level.GROUP for coarsening in self.coarsenings)
 
     def uncoarsened(self) -> Variant:
