@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Figures to draw, and their measurements. With `several`, one that can't be drawn is left out, with a note."""
+    """Figures and their measurements. With `several`, a figure that can't be drawn is left out, with a note."""
 
     measurements: Sequence[Measurement]
     drawings: Mapping[str, Drawing]

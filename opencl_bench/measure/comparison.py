@@ -79,7 +79,7 @@ def _of_tolerance(got: Array, allowance: _Allowance) -> str:
 
 
 def _any_wrong(got: Array, wanted: Array, allowance: _Allowance) -> bool:
-    """Whether any element is wrong; large buffers are compared in pieces, on all processors."""
+    """Return True if any element is wrong; large buffers are compared in pieces, on all processors."""
     flat_got, flat_wanted = got.reshape(-1), wanted.reshape(-1)
 
     def wrong_from(start: int) -> bool:

@@ -47,7 +47,7 @@ class CudaDevice:
 
 
 def call(function: Any, *arguments: Any) -> Any:  # noqa: ANN401 (the bindings have no types)
-    """What a function of the driver returns, without its status. Raises CudaError."""
+    """Call a function of the driver; return its result without the status. Raises CudaError."""
     status, *results = function(*arguments)
     if status != driver.CUresult.CUDA_SUCCESS:
         raise CudaError(f"{function.__name__}: {_meaning(status)}")

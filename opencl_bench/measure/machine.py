@@ -1,4 +1,4 @@
-"""What a session needs of a machine: to put a workload on it, to load code, to run it, to look at the results.
+"""A machine as a session uses it: to put a workload on it, to load code, to run it, to look at the results.
 
 OpenCL devices (`opencl_machine.py`) and NVIDIA's driver without OpenCL (`cuda_machine.py`) offer it alike.
 """

@@ -1,4 +1,4 @@
-"""What coarsening does to kernels on devices: one curve of speed-ups per kernel, device and dimension."""
+"""Effect of coarsening on kernels on devices: one curve of speed-ups per kernel, device and dimension."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Curve:
 
     @property
     def place(self) -> CurveKey:
-        """What tells curves apart."""
+        """The key that tells curves apart."""
         return self.kernel, self.device, self.dimension
 
 

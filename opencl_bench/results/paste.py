@@ -16,7 +16,7 @@ from coarsen.variant.variant import Variant, shape
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """How to use a configuration.
+    """Instructions for using a configuration.
 
     Attributes:
         python: the call that makes the program; empty where the kernel is to be left as it is.

@@ -1,4 +1,4 @@
-"""Which preset is shown of a kernel that was measured at several: times at different sizes do not compare."""
+"""Choice of the preset shown of a kernel that was measured at several: times at different sizes do not compare."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _NANOSECONDS = 1e6  # in a millisecond
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to measure of a benchmark: the sizes, the local size (None: the preset's own), timed runs of each."""
+    """The request for a benchmark: the sizes, the local size (None: the preset's own), timed runs of each."""
 
     preset: str = "cpu"
     local_size: LocalSize | None = None

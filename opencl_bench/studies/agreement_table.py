@@ -1,4 +1,4 @@
-"""What the fast path and lock-step are worth: `python -m coarsen.opencl_bench.studies.agreement_table`.
+"""Worth of the fast path and lock-step: `python -m coarsen.opencl_bench.studies.agreement_table`.
 
 Six kernels with divergent regions at factors 2, 4 and 8, on each CPU device, with both transforms on and off and
 beside the uncoarsened kernel, all in one process and one run: verified, timed in turns, medians with bootstrap

@@ -1,4 +1,4 @@
-"""What the fast path and lock-step are to reach, and whether they do.
+"""Targets of the fast path and lock-step, and whether they are met.
 
 - With them on, no kernel takes more than 3 % longer than with them off, at any factor.
 - The geometric mean over the kernels of the speed-up over factor 1, each at its best factor, is at least 1.

@@ -15,7 +15,7 @@ from coarsen.variant.variant import shape
 
 
 def device_table(device: DeviceDescription, rows: Iterable[TransformComparison]) -> Table:
-    """What was measured on a device, a line for each kernel, dimension and factor."""
+    """Return the table of a device's measurements, a line for each kernel, dimension and factor."""
     table = Table(title=f"{device}: speed-up over factor 1 (95 % interval; = the same code on and off)")
     for heading in ("kernel", "dimension", "local size", "factor"):
         table.add_column(heading, justify="left" if heading == "kernel" else "right")
@@ -32,7 +32,7 @@ def device_table(device: DeviceDescription, rows: Iterable[TransformComparison])
 
 
 def effects_table(effects: Iterable[StaticEffect], factor: int) -> Table:
-    """What the code of each kernel says."""
+    """Return the table of what the code of each kernel shows."""
     table = Table(title=f"factor {factor}: instructions, and the work of one work-item by what is done to it")
     table.add_column("kernel")
     for heading in ("off", "on", "on / off", "outside of regions", "interleaved", "copied"):
@@ -53,7 +53,7 @@ def shares_line(shares: Shares, count: int) -> str:
 
 
 def target_lines(targets: Sequence[Goal]) -> Iterator[str]:
-    """What was wanted, what was found."""
+    """Yield a line for each target: what was wanted, what was found."""
     for target in targets:
         yield f"{'met' if target.met else 'NOT MET'}: {target.wanted}: {target.found}"
 

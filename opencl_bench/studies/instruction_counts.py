@@ -46,7 +46,7 @@ class CountComparison:
 
     @property
     def growth(self) -> dict[str, float]:
-        """How many times the uncoarsened kernel's instructions a replica has, cleaned up, by what is counted."""
+        """Return the ratio of a replica's instructions, cleaned up, to the original's, by what is counted."""
         pairs = {
             "together": (self.cleaned.together, self.original.together),
             "weighted": (self.cleaned.weighted, self.original.weighted),
@@ -57,7 +57,7 @@ class CountComparison:
 
     @property
     def keeps_rule(self) -> bool:
-        """Whether no count grows by more than a tenth."""
+        """Return True if no count grows by more than a tenth."""
         return max(self.growth.values()) <= MOST
 
 

@@ -1,4 +1,4 @@
-"""How many instructions a kernel's code has for each replica, coarsened with clean-up and without.
+"""Instructions of a kernel's code for each replica, coarsened with clean-up and without.
 
 The instructions are LLVM's, in normal form. Three counts of the same code:
 

@@ -66,7 +66,7 @@ class ChildProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process that can be asked; what it was told before still holds."""
+        """Return True if there is a process that can be asked; it then still knows what it was told before."""
         return self._process is not None and self._process.poll() is None
 
     def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class ChildProcess:
 
 
 def _ready(selector: selectors.BaseSelector, deadline: float) -> list[selectors.SelectorKey]:
-    """What can be read or written now. Raises TimeoutError."""
+    """Return the files that can be read or written now. Raises TimeoutError."""
     remaining = deadline - time.monotonic()
     found = selector.select(remaining) if remaining > 0 else []
     if not found:

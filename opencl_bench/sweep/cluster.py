@@ -55,7 +55,7 @@ RETRIES = 1
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is sent: a plan as JSON, the identity of the store, and its URL without password."""
+    """A message to a worker: a plan as JSON, the identity of the store, and its URL without password."""
 
     plan: dict[str, Any]
     identity: str
@@ -163,7 +163,7 @@ class _Gathering:
         self._without_worker: dict[str, float] = {}
 
     def results(self) -> list[SweepResult]:
-        """What each plan came to."""
+        """Wait for all plans; return the result of each."""
         while True:
             for index, (plan, future) in enumerate(self._tasks):
                 if index not in self._done and (future.done() or self._is_given_up(plan)):
@@ -186,7 +186,7 @@ class _Gathering:
         return self._store.count(chosen) - self._store.count(infeasible)
 
     def _is_given_up(self, plan: SweepPlan) -> bool:
-        """Whether the plan's device has been without a worker for long."""
+        """Return True if the plan's device has been without a worker for long."""
         name = _resource(plan)
         if name in _offers(self._client):
             self._without_worker.pop(name, None)
@@ -234,7 +234,7 @@ def _failed(plan: SweepPlan, problem: str, exit_code: int) -> SweepResult:
 
 
 def _filters(plans: Iterable[SweepPlan]) -> set[Filter]:
-    """What the rows of plans have in common; rows of other devices are among them."""
+    """Return filters that let the rows of plans through; rows of other devices are among them."""
     return {Filter(benchmark=find_benchmark(plan.benchmark).name, preset=plan.preset) for plan in plans}
 
 

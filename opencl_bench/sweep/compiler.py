@@ -24,7 +24,7 @@ SERVICE = "coarsen.opencl_bench.sweep.compile_service"
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What came of a compilation: the code, with the device's binary in base64 where it gave one, or a failure."""
+    """The result of a compilation: the code, with the device's binary in base64 if it gave one, or a failure."""
 
     code: Code | None
     binary: str | None = None

@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of measuring a candidate; the fields are those of a `Measurement`."""
+    """The result of measuring a candidate; the fields are those of a `Measurement`."""
 
     invalidity: Invalidity
     reason: str = ""

@@ -1,4 +1,4 @@
-"""What a sweep tells whoever watches it, and what it amounts to in the end."""
+"""Events of a sweep, reported to an observer, and its summary in the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coarsen.variant.variant import Variant
 
 
 class Remeasure(enum.StrEnum):
-    """Which stored rows are measured again: none, those that failed (not by constraints), all."""
+    """The stored rows that are measured again: none, those that failed (not by constraints), all."""
 
     NOTHING = "nothing"
     FAILED = "failed"
@@ -51,7 +51,7 @@ class SweepSummary:
     problem: str = ""
 
     def failures(self) -> Counter[Invalidity]:
-        """How many rows ended other than correct, by kind."""
+        """Count the rows that ended other than correct, by kind."""
         return Counter(row.invalidity for row in self.rows if row.invalidity is not Invalidity.CORRECT)
 
 

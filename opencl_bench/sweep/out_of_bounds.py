@@ -153,7 +153,7 @@ def _indices(benchmark: Benchmark, definitions: Definitions) -> Mapping[str, Ind
 
 
 def _log(path: Path, preset: str, local_size: LocalSize, definitions: Definitions) -> str:
-    """What Oclgrind says of a run, also of one that crashes or does not end; empty where it isn't installed."""
+    """Return Oclgrind's messages of a run, even if it crashes or does not end; empty if not installed."""
     with tempfile.TemporaryDirectory(prefix="coarsen-oclgrind-") as folder:
         log = Path(folder, "log")
         packages = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)

@@ -35,7 +35,7 @@ MOST_POINTS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimits:
-    """What a device can hold: work-items per work-group, in all and per dimension, and bytes of local memory."""
+    """The limits of a device: work-items per work-group, in all and per dimension, and bytes of local memory."""
 
     max_work_group_size: int
     max_work_item_sizes: tuple[int, ...]
@@ -187,7 +187,7 @@ def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:
 
 
 class _LaunchConstraint:
-    """What speaks against a variant's launches: that they can't be made, don't divide, or don't fit the device.
+    """Reason against a variant's launches: that they can't be made, don't divide, or don't fit the device.
 
     Launches of one local size and one choice of macros are made once.
     """

@@ -1,4 +1,4 @@
-"""What several host drivers share: whole work-groups, outputs not yet written, short argument lists."""
+"""Tools that several host drivers share: whole work-groups, outputs not yet written, short argument lists."""
 
 from __future__ import annotations
 

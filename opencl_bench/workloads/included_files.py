@@ -1,4 +1,4 @@
-"""Which files OpenCL C source puts into what is compiled: `#include` and `#embed`, however they are written.
+"""Files that OpenCL C source puts into what is compiled: `#include` and `#embed`, however they are written.
 
 A described kernel or a pack is often somebody else's. `#embed "/home/me/.ssh/id_rsa"` would put that file into the
 code that is stored, shown and packed, and a compiler's message quotes lines of what is included. So only files in

@@ -1,4 +1,4 @@
-"""How far probabilities mean what they say, on kernels held out: the drawing."""
+"""Drawing of the calibration of probabilities, on kernels held out."""
 
 from __future__ import annotations
 

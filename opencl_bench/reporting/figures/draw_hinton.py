@@ -1,4 +1,4 @@
-"""Where the fastest configurations lie (Magni, Dubach, O'Boyle, PACT 2014, figure 5): the drawing."""
+"""Drawing of the fastest configurations' places (Magni, Dubach, O'Boyle, PACT 2014, figure 5)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LOCAL_SIZES = "Local sizes are those before coarsening."
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is drawn at a factor and a value: the areas of its squares, the largest of all being 1, and a text."""
+    """The drawing at a factor and a value: the areas of its squares, the largest of all being 1, and a text."""
 
     area: float
     behind: float

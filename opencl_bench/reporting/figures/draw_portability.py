@@ -107,7 +107,7 @@ def _figure(pairs: pd.DataFrame, remarks: Remarks) -> Figure:
 
 
 def _note(pairs: pd.DataFrame, remarks: Remarks) -> str:
-    """How to read the figure: of the words only those that are there."""
+    """Explain how to read the figure, in only those words that appear in it."""
     outcomes = set(pairs["outcome"])
     failures = [meaning for outcome, meaning in _MEANING.items() if outcome in outcomes]
     return joined(

@@ -105,7 +105,7 @@ def _name_kernels(panels: Sequence[Axes], kernels: Sequence[str], columns: int) 
 
 
 def _outline(points: pd.DataFrame) -> str:
-    """What the note says of the outlines: nothing where no kernel has points enough for one."""
+    """Describe the outlines in the note: nothing where no kernel has points enough for one."""
     different = points.groupby(["label", "benchmark"])["speedup"].nunique()
     if (different < SMALLEST_VIOLIN).all():
         return ""

@@ -1,4 +1,4 @@
-"""How all figures look: colours for colour-blind readers, shapes that black and white keeps, sizes of a page."""
+"""Style of all figures: colours for colour-blind readers, shapes that black and white keeps, sizes of a page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """How a curve is told from others: each alone is enough."""
+    """The look of a curve; each of its attributes alone tells it from others."""
 
     colour: str
     marker: str

@@ -61,7 +61,7 @@ def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
 
 
 def device_name(device: str) -> str:
-    """What figures call the device of a curve: `fermi` is the NVIDIA GTX 480."""
+    """Return the name of a curve's device in figures: `fermi` is the NVIDIA GTX 480."""
     known = DEVICE_DESCRIPTORS.get(device)
     return known.full_name.partition(" on ")[0] if known else device
 

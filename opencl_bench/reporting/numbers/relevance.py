@@ -1,4 +1,4 @@
-"""How much each of the cascade's components says about the decision to coarsen (after Magni, Dubach, O'Boyle, PACT
+"""Relevance of each of the cascade's components to the decision to coarsen (after Magni, Dubach, O'Boyle, PACT
 2014, figure 11): the numbers.
 
 The mutual information of a component's score and the step's target ("does the next step help?"), over all steps
@@ -37,7 +37,7 @@ _CHANCE = 0.95
 
 @dataclass(frozen=True)
 class _Answers:
-    """What a device's k kernels say of the steps at s factors, seen through c components.
+    """The scores of a device's k kernels for the steps at s factors, by c components.
 
     Args:
         scores: of each kernel at each factor, (k, s, c).
@@ -111,7 +111,7 @@ def relevance_table(examples: Sequence[Example]) -> pd.DataFrame:
 
 
 def relevance_finding(table: pd.DataFrame) -> str:
-    """Which component says most on each device, of those that say more than chance."""
+    """Say which component says most on each device, of those that say more than chance."""
     telling, silent = [], []
     for device, own in table.groupby("device", sort=False):
         top = own.loc[own["relevance"].idxmax()]

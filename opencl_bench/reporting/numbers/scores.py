@@ -1,4 +1,4 @@
-"""How good predictors are on kernels held out, as tables: what `Evaluation`'s scores hold, a row per method."""
+"""Quality of predictors on kernels held out, as tables: what `Evaluation`'s scores hold, a row per method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_LOSS = ""
 
 
 def score_table(evaluation: Evaluation) -> pd.DataFrame:
-    """What each method's choices gain: one row for each device whose curves are known, and each method.
+    """Return the gain of each method's choices: one row for each device whose curves are known, and each method.
 
     Args:
         evaluation: of any methods on any devices.
@@ -37,7 +37,7 @@ def score_table(evaluation: Evaluation) -> pd.DataFrame:
 
 
 def hit_table(evaluation: Evaluation) -> pd.DataFrame:
-    """How near each method's choices are to the best factors: one row for each device and method.
+    """Return the distance of each method's choices to the best factors: one row for each device and method.
 
     Args:
         evaluation: of any methods on any devices; the best factor suffices.

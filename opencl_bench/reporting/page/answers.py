@@ -49,7 +49,7 @@ class KnownKernel:
         return self.lowered[definitions]
 
     def is_what_was_measured(self, definitions: Definitions, ir_hashes: Collection[str]) -> bool:
-        """Whether a measurement made now would have each of these as its `ir_hash`. Raises as `lower` does."""
+        """Return True if measurements made now would have these `ir_hash`es. Raises as `lower` does."""
         return {ir_hash_of(self.with_values(definitions), self.benchmark)}.issuperset(ir_hashes)
 
 

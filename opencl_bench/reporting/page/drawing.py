@@ -1,4 +1,4 @@
-"""Where the points of a chart are drawn: numbers for the template's SVG.
+"""Positions of the points of a chart: numbers for the template's SVG.
 
 Horizontally in per cent of the width that the reader's window leaves, vertically in pixels: text keeps its size on
 a phone, and nothing has to be computed in the browser.

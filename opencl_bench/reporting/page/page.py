@@ -51,7 +51,7 @@ class BarAxis:
     high: float
 
     def x(self, value: float) -> float:
-        """Where a speed-up is."""
+        """Return the position of a speed-up."""
         return round(3 + 94 * math.log(value / self.low) / math.log(self.high / self.low), 1)
 
     @property
@@ -123,7 +123,7 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may load and run: this page's own style and script, known by their hashes."""
+    """Return the rule for what the browser may load and run: this page's style and script, by their hashes."""
     own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'")
     return "; ".join(("default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"))
@@ -155,7 +155,7 @@ def _bar_axis(report: Report) -> BarAxis:
 
 
 def _numbers(report: Report) -> object:
-    """What programs may want of the page: devices, best configurations and choices."""
+    """Return the numbers that programs may want of the page: devices, best configurations and choices."""
     return {
         "devices": [asdict(place) for place in report.places],
         "kernels": [
@@ -178,13 +178,13 @@ def _embedded(value: object) -> Markup:
 
 
 def _short(text: str) -> str:
-    """What comes before a colon, or the first words."""
+    """Return the part before a colon, or the first words."""
     head = text.partition(":")[0]
     return head if len(head) <= _SHORT else f"{head[:_SHORT].rsplit(' ', 1)[0]} …"
 
 
 def _verified(best: Best) -> str:
-    """What is to be known of a best configuration's verification; nothing where it was against the reference."""
+    """Describe the verification of a best configuration; nothing where it was against the reference."""
     if best.oracle == CheckedAgainst.REFERENCE.value:
         return ""
     words = verified_against(best.oracle, coarsened=best.is_coarsened)

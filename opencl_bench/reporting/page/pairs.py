@@ -80,7 +80,7 @@ def _line(line: MarkedLine) -> SourceLine:
 
 
 def _look(marks: Marks) -> str:
-    """Which look a line has: of several that apply, the one that matters most."""
+    """Return the look of a line: of several that apply, the one that matters most."""
     if marks.barrier:
         return "barrier"
     if marks.heads:

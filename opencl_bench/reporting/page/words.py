@@ -44,10 +44,10 @@ def gain_text(gain: Speedup) -> str:
 
 
 def is_tie(gain: Speedup) -> bool:
-    """Whether nothing tells it from 1."""
+    """Return True if the speed-up can't be told from 1."""
     return not gain.significant
 
 
 def state_word(point: Point) -> str:
-    """How a point without a speed-up came about."""
+    """Return in a word why a point has no speed-up."""
     return {MEASURED: "", EXCLUDED: "left out"}.get(point.state, "failed")

@@ -75,7 +75,7 @@ class PackPlan:
 
 @dataclass(frozen=True, slots=True)
 class CodeEntry:
-    """What the plan says of a file of code."""
+    """The plan's entry for a file of code."""
 
     form: Form
     kernel: str

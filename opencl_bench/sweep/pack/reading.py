@@ -49,7 +49,7 @@ class Pack:
 
     @property
     def plan(self) -> PackPlan:
-        """What is to be measured."""
+        """The plan of the measurements."""
         return self._packed.plan
 
     def code(self, code_hash: str) -> Code:

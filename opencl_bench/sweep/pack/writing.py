@@ -50,7 +50,7 @@ writes results.jsonl; take that back, to `coarsen results import`. `--help` list
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """What a pack is asked for.
+    """The request for a pack.
 
     `benchmarks` are names of the suite or paths of TOML files, each with the space to pack; `limits` those of the
     devices it is made for.
@@ -66,7 +66,7 @@ class PackRequest:
 
 @dataclass(frozen=True, slots=True)
 class PackSummary:
-    """What a pack holds: numbers of sweeps, configurations, codes and bytes; what could not be packed, and why."""
+    """The contents of a pack: sweeps, configurations, codes and bytes; what could not be packed, and why."""
 
     sweeps: tuple[PackedSweep, ...]
     codes: int

@@ -1,4 +1,4 @@
-"""What local sizes and macros must fulfil for a launch to make sense: `TILE == local_size_0`.
+"""Conditions on local sizes and macros for a launch to make sense: `TILE == local_size_0`.
 
 A kernel with a tile of a fixed size takes only work-groups of that size. With any other it computes nothing
 meaningful, so that such a point of the optimisation space is ruled out instead of being measured.

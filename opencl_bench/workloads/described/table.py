@@ -39,7 +39,7 @@ class Table:
                 raise self.error(name, f"no such key{did_you_mean(name, known)}; there are {', '.join(known)}")
 
     def has(self, name: str) -> bool:
-        """Whether there is such an entry."""
+        """Return True if there is such an entry."""
         return name in self.values
 
     def required(self, name: str) -> object:
@@ -108,5 +108,5 @@ class Table:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a TOML value is a number; a truth value is none."""
+    """Return True if a TOML value is a number; a truth value is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -110,7 +110,7 @@ def check_preset(description: Description, preset: str) -> None:
 
 
 def _values(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
-    """What the names in expressions stand for; macros have their first value unless another is given."""
+    """Return the values of the names in expressions; macros have their first value unless another is given."""
     extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
     return {**whole_numbers(description.defaults), **size, **extents}
 

@@ -1,4 +1,4 @@
-"""What a synthetic kernel computes of an element: a function `transform` of straight-line operations.
+"""Arithmetic of a synthetic kernel: a function `transform` of an element, of straight-line operations.
 
 Every operation brings values nearer to each other, but not by much: rounding errors must not grow, and a wrong
 element must stay visible in what is made of it.
@@ -21,12 +21,12 @@ TOTAL_MASK = "0xfffff"
 
 
 def has_transform(specification: Specification) -> bool:
-    """Whether anything is computed of an element at all."""
+    """Return True if anything is computed of an element at all."""
     return specification.axes.operations > 0
 
 
 def statements(specification: Specification) -> int:
-    """How many operations `transform` does, one after the other or side by side."""
+    """Return the number of operations of `transform`, one after the other or side by side."""
     builtin = specification.axes.arithmetic not in (Arithmetic.MULTIPLY_ADD, Arithmetic.INTEGER)
     return max(1, specification.axes.operations // (BUILTIN_OPERATIONS if builtin else PAIR_OPERATIONS))
 

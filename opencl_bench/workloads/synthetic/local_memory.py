@@ -1,4 +1,4 @@
-"""What a synthetic kernel does in local memory: staging tiles and tables, combining a work-group's results."""
+"""Use of local memory by a synthetic kernel: staging tiles and tables, combining a work-group's results."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def tiled(specification: Specification) -> list[str]:
 
 
 def levels(specification: Specification) -> list[str]:
-    """What makes of all items' `result` the result of the work-group, or of each item a new one."""
+    """Return the lines that make all items' `result` the result of the work-group, or a new one of each item."""
     size = str(specification.group_size) if specification.static_local else "group_size"
     return _LEVELS[specification.axes.local_memory](specification, size)
 
 
 def _tile_places(specification: Specification) -> tuple[str, str]:
-    """Where an item stages its element, and which it reads."""
+    """Return where an item stages its element, and which it reads."""
     if specification.is_transposed_tile:
         pitch = specification.axes.local_size[1] + 1  # one more than the tile has, against bank conflicts
         return f"row * {pitch} + column", f"column * {pitch} + row"
@@ -179,5 +179,5 @@ _LEVELS = {
 
 
 def stores_per_group(specification: Specification) -> bool:
-    """Whether `levels` has stored the result already."""
+    """Return True if `levels` has stored the result already."""
     return specification.axes.local_memory in REDUCTIONS

@@ -46,7 +46,7 @@ def _test_groups(specification: Specification) -> tuple[int, ...]:
 def _groups(
     specification: Specification, taken: list[Parameter], cost: float, most_bytes: int, bounds: tuple[int, int]
 ) -> int:
-    """How many work-groups cost so much, or as many as have so many bytes."""
+    """Return the number of work-groups that cost so much, or of those that have so many bytes if that is less."""
     by_cost = cost / (item_cost(specification) * specification.group_size)
     sample = _arranged(specification, 64)
     sizes = sizes_of(specification, _size(specification, sample), specification.axes.local_size)
