@@ -19,7 +19,7 @@ from coarsen.opencl_bench.workloads.described.check_signature import check_kerne
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 
-# Of a device that only a worker sees: whatever is asked for is taken to fit.
+# Limits of a device on a worker, which are not known here: everything is taken to fit.
 _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
 
 
@@ -38,7 +38,7 @@ def benchmarks_of(
 
     Args:
         words: names and files.
-        synthetic: so many synthetic kernels beside them, from the first on.
+        synthetic: the number of synthetic kernels beside them, from the first on.
         synthetic_seed: what these are drawn from; 0 if None.
 
     Raises:

@@ -93,7 +93,7 @@ class Tally(SweepsObserver):
     def _look_for_a_better_one(self, measurement: Measurement) -> None:
         gain = speedup_of(measurement, interval=False)
         known = self.best.speedup.ratio if self.best else 0.0
-        # Its interval takes milliseconds, so what is slower anyway is not looked at.
+        # An interval takes milliseconds to compute, so slower configurations are skipped.
         if gain and (gain.ratio > known or measurement.role is Role.CONFIRMATION):
             self.best = best_row(self._rows)
 
@@ -104,13 +104,13 @@ class Tally(SweepsObserver):
 
     def finished(self, result: SweepResult) -> None:
         """See `SweepsObserver`."""
-        # Rows that a failed sweep has left out will not come.
+        # A failed sweep does not measure its remaining rows any more.
         self.total -= max(0, self._expected[result.plan] - len(result.feasible_rows))
         self._finished += 1
 
 
 class PlainLines(Tally):
-    """Says what happens in a line now and then, and one for each sweep."""
+    """Prints a line about the progress now and then, and one for each sweep."""
 
     def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
         super().__init__(expected, clock)

@@ -1,6 +1,6 @@
 """The surroundings that coarsen needs, looked for one by one.
 
-Each part is imported where it is looked for: the diagnosis must come to its end where one can't be.
+Each part is imported where it is looked for: the diagnosis must finish even if one import fails.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def _needs_training(plan: Plan) -> bool:
 
 
 class _Progress:
-    """Says on standard error how far the fits are, now and then."""
+    """Prints the progress of the fits on standard error now and then."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()

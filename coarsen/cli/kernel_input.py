@@ -36,7 +36,7 @@ def naming_file(path: Path) -> Iterator[None]:
 
 
 def with_file(message: str, path: Path) -> str:
-    """A message that starts with line and column, with the file in front; another one comes back."""
+    """Put the file in front of a message that starts with line and column; return any other unchanged."""
     return f"{path}:{message}" if _STARTS_WITH_POSITION.match(message) and not is_ir_file(path) else message
 
 

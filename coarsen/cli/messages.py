@@ -12,7 +12,7 @@ from coarsen.printable import printable
 
 _log = logging.getLogger("coarsen")
 
-# Shown unless -q is given, as warnings are, but not something that went wrong.
+# Shown unless -q is given, like warnings, but nothing went wrong.
 NOTE = (logging.INFO + logging.WARNING) // 2
 _WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WARNING: "warning"}
 

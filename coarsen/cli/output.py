@@ -1,6 +1,6 @@
 """Output on standard output or into a file: tables, JSON, kernels.
 
-What a terminal would obey instead of showing it is escaped here: names in results and packs are other people's.
+Characters that control a terminal are escaped here: names in results and packs come from other people.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coarsen.printable import printable, printable_in_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Wide enough that nothing is wrapped where nobody looks at a terminal.
+# Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
 _LONGEST_WHOLE_WORD = 15
 _GAP = 2  # between columns
@@ -146,7 +146,7 @@ def console() -> Console:
 
     class PlainConsole(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to the command line, which ends quietly; rich would exit with 1."""
+            """Leave a broken pipe to the command line, which ends quietly; rich would exit with 1."""
             raise BrokenPipeError
 
     terminal = sys.stdout.isatty()

@@ -181,7 +181,7 @@ def _interval(point: FactorPrediction) -> str:
 
 
 def _ratio(value: float) -> str:
-    """A speed-up to three digits: nobody measures more."""
+    """A speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 

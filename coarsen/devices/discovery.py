@@ -153,7 +153,7 @@ def _platforms() -> list[pyopencl.Platform]:
     try:
         return list(pyopencl.get_platforms())
     except pyopencl.Error:
-        # The loader's way to say that there is no platform at all.
+        # The loader raises this if there is no platform at all.
         return []
 
 

@@ -12,7 +12,7 @@ container, comes without an `.icd` file. So `prepare_loader` writes a folder tha
     libintelocl.so (from pip)  ─┤
     libnvidia-opencl.so.1      ─┘
 
-What the user did set stands: with `OCL_ICD_VENDORS` or `OPENCL_VENDOR_PATH` in the environment nothing is
+The user's own settings are kept: with `OCL_ICD_VENDORS` or `OPENCL_VENDOR_PATH` in the environment nothing is
 written or changed. `OCL_ICD_FILENAMES` adds to whatever folder is read, so it stays in force either way.
 """
 
@@ -50,7 +50,7 @@ _PIP_DRIVERS = (
 _PRIVATE = 0o700
 _NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
 _LINKER_CACHE = Path("/etc/ld.so.cache")
-# Where container runtimes put NVIDIA's driver, whether or not the dynamic linker is told.
+# Folders in which container runtimes put NVIDIA's driver, whether or not the dynamic linker searches them.
 _NVIDIA_FOLDERS = (Path("/usr/local/nvidia/lib64"), Path("/usr/local/nvidia/lib"))
 
 
@@ -73,7 +73,7 @@ class LoaderSetup:
     """The steps taken so that the loader finds every driver.
 
     `directory` is the folder that `OCL_ICD_VENDORS` now names, None where nothing was set; `drivers` are
-    those that should appear; `user_variable` is the variable of the user's that was left to decide, if any;
+    those that should appear; `user_variable` is the user's own variable that takes precedence, if any;
     `temporary` keeps a temporary folder alive for as long as the process.
     """
 
@@ -85,7 +85,7 @@ class LoaderSetup:
 
 @functools.cache
 def prepare_loader() -> LoaderSetup:
-    """Makes the system's and pip's drivers known to PyOpenCL's loader, which reads them at its first query.
+    """Make the system's and pip's drivers known to PyOpenCL's loader, which reads them at its first query.
 
     Done once per process. Changes `OCL_ICD_VENDORS` in this process's environment (child processes inherit
     it) unless the user's environment already decides, or pip holds no driver that the loader would miss.
@@ -172,8 +172,8 @@ def _linked(library: str) -> list[Path]:
 def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
     """The drivers of `setup` that the loader hasn't loaded, to be asked after a platform query.
 
-    PyOpenCL doesn't tell whether somebody queried the platforms before the loader was prepared; the list of
-    mapped libraries does.
+    PyOpenCL doesn't show whether the platforms were queried before the loader was prepared; the list of mapped
+    libraries does.
     """
     try:
         mapped = Path("/proc/self/maps").read_text(errors="replace")
@@ -255,7 +255,7 @@ def _cache_root() -> Path:
 
 
 def _write_vendors(drivers: tuple[Driver, ...]) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
-    """Writes an ICD file per driver; returns the folder, and a temporary one's owner where the cache is read-only.
+    """Write an ICD file per driver; return the folder, and a temporary one's owner where the cache is read-only.
 
     The cached folder is named by its contents, so that environments with other drivers don't share one, and
     processes that start at once write the same.

@@ -39,7 +39,7 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
 def options_of_coarsened(options: Sequence[str]) -> tuple[str, ...]:
     """Return the elements of `options` (one by one) that still mean something for a coarsened kernel.
 
-    What the preprocessor has done is left out, and the language version: the coarsened kernel has its own.
+    The preprocessor's options are left out, and the language version: the coarsened kernel has its own.
     """
     return tuple(option for option in _without_preprocessor(options) if not option.startswith("-cl-std"))
 

@@ -5,7 +5,7 @@
     else         ─▶ the largest smaller factor that divides
     else         ─▶ the original kernel
 
-The first of these is taken that the kernel does not refuse and that its work-groups hold. No launch that works
+The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
 uncoarsened fails coarsened.
 """
 
@@ -25,7 +25,7 @@ from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.runtime.variants import Variants
 from coarsen.variant.coarsening import Configuration
 
-# Of how many launches it is remembered how they are carried out.
+# The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
 _INFO = pyopencl.kernel_work_group_info
 

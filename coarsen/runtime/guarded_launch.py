@@ -23,7 +23,7 @@ from coarsen.variant.coarsening import Configuration, Level
 
 # Work-groups of fewer work-items than this many are not made for the sake of idle ones; a power of two.
 _LANES = 16
-# An open local size is the implementation's choice, which wants a global size with divisors; a power of two.
+# The implementation chooses an open local size, which needs a global size with divisors; a power of two.
 _PREFERRED_MULTIPLE = 64
 # The part of all work-items that may be idle for the sake of the local size.
 _IDLE_PART = 8

@@ -30,7 +30,7 @@ from coarsen.variant.variant import Variant
 _log = logging.getLogger("coarsen")
 
 Form = Literal["opencl_c", "spirv"]
-# A driver needs not be told of this one to build SPIR-V.
+# A driver builds SPIR-V of this standard without an option.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 ORIGINAL: Configuration = ()
 
@@ -54,8 +54,8 @@ class CoarseningPlan:
     `requested` is the configuration asked for, None where it is to be predicted for the context's device;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
-    `kernels` are the names of those to coarsen, `transforms` what may be used for it; what kind of device that is
-    for, the context says. `known_launches` is the launches' own to remember what was chosen.
+    `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
+    of device that the context has. `known_launches` is for the launches, to keep what was chosen.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class CoarseningPlan:
         return self._predicted[launch]
 
     def coarsen_requested(self, kernel: str, required: Sequence[int] = ()) -> None:
-        """Coarsens the kernel as asked for, now; raises RefusalError, and leaves it original, where that
-        can't be.
+        """Coarsen the kernel now, as asked for; raise RefusalError, and leave it uncoarsened, if that is not
+        possible.
 
         `required` is the local size that the kernel demands, if any: factors that it does not allow are no reason
         to refuse, since launches take others.
@@ -163,7 +163,7 @@ class CoarseningPlan:
         return int(fresh.get_work_group_info(pyopencl.kernel_work_group_info.LOCAL_MEM_SIZE, device))
 
     def say_once(self, occasion: Hashable, message: str) -> None:
-        """Logs a warning, the first time that something happens."""
+        """Log a warning the first time that something happens."""
         if occasion not in self._said:
             self._said.add(occasion)
             _log.warning(message)
@@ -186,7 +186,7 @@ class CoarseningPlan:
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
         except CoarsenError as error:
-            # Nobody asked for a factor here: whatever stands against one, the program works as it did.
+            # No factor was requested here: whatever prevents one, the program works as before.
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided

@@ -123,7 +123,7 @@ class Toolchain:
 
 
 def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
-    """This package's own functions, for sources that may find out so much about their device."""
+    """Return this package's own functions, for sources that may ask for these facts about their device."""
     # Imported late: a program with explicit factors needs no models, one that only delegates needs no
     # compiler.
     from coarsen import api

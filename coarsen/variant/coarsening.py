@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 from coarsen.errors import InvalidInputError
 
 DIMENSIONS = 3
-# Beyond what work-groups hold, and a kernel of a million copies is a mistake that takes hours to find.
+# More than any work-group holds; a kernel of a million copies, asked for by mistake, would take hours.
 MOST_MERGED = 4096
 # Ids have 64 bits, and those of merged work-items are strides times factors.
 _LARGEST_STRIDE = 2**32

@@ -20,7 +20,7 @@ Definitions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """By what a kernel is coarsened, how, and the launch and the macros that this is for.
+    """The coarsening of a kernel, its transforms, and the launch and the macros that this is for.
 
     A kernel that is not coarsened has one form, whatever the transforms: the default ones stand there.
 
@@ -98,5 +98,5 @@ def transform_words(transforms: Transforms) -> tuple[str, ...]:
 
 
 def shape(local_size: LocalSize) -> str:
-    """Write a local size as people do: `16×16`."""
+    """Write a local size for people: `16×16`."""
     return "×".join(map(str, local_size))

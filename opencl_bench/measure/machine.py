@@ -55,7 +55,7 @@ class Executor(Protocol):
         ...
 
     def flush_caches(self) -> None:
-        """Touch so much other memory that the device's caches hold nothing of the workload any more.
+        """Touch enough other memory that the device's caches hold nothing of the workload any more.
 
         Raises LaunchError.
         """

@@ -22,7 +22,7 @@ from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
 
-# How a change of a guard zone is told.
+# The message about a changed guard zone.
 WROTE_OUTSIDE = "wrote outside of the buffer"
 
 # Small enough for every reference.

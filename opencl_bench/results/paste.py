@@ -1,4 +1,4 @@
-"""The lines that make a result one's own: a best configuration as a program says it, and as the command line does.
+"""Lines to paste for using a result: a best configuration as a call in a program, and as a command.
 
 factor 4 along dimension 1, local size 16×16 ─▶ coarsen.Program(context, source, factor=4, dim=1)
 """

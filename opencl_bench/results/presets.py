@@ -9,7 +9,7 @@ from typing import TypeVar
 from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.best import Case, case_of, seconds_of
 
-# More names are of no use in a note.
+# The most names in a note.
 _NAMED = 4
 
 Group = TypeVar("Group", bound=Hashable)
@@ -36,7 +36,7 @@ def shown_presets(rows: Iterable[tuple[Group, At]]) -> Mapping[Group, Shown]:
     """Return the preset that is shown of each place: that of its newest comparison, or else of its newest row.
 
     Args:
-        rows: each with its place, what has a best configuration: a kernel on a device.
+        rows: each with its place: a kernel on a device, which has one best configuration.
     """
     groups: dict[Group, list[At]] = {}
     for place, row in rows:
@@ -55,7 +55,7 @@ def preset_notes(measurements: Iterable[Measurement]) -> tuple[str, ...]:
 
 
 def at(measurement: Measurement) -> At:
-    """Return what decides of a measurement."""
+    """Return the part of a measurement that the choice depends on."""
     compares = measurement.role is Role.COMPARISON
     return At(measurement.subject.preset, seconds_of(measurement.started_at), compares)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from coarsen.opencl_bench.results.curves import CurveData
 
-# More names are of no use in a line of text.
+# The most names in a line of text.
 _LISTED = 20
 
 
@@ -65,7 +65,7 @@ class Results:
             preset: the sizes.
 
         Raises:
-            InvalidInputError: nothing is; the message says what there is.
+            InvalidInputError: none matches; the message lists what there is.
         """
         wanted = _Filter(tuple(devices), tuple(benchmarks), preset)
         chosen = [row for row in self.measurements if wanted.lets_through(row)]
@@ -81,7 +81,7 @@ class Results:
         Returns:
             The columns that the page on the results format lists; durations in nanoseconds, speed-ups as ratios.
         """
-        # Imported late, like all that needs pandas: whoever only measures does without.
+        # Imported late, like all modules that need pandas: measuring alone does without it.
         from coarsen.opencl_bench.results.frames import frame
 
         return frame(self.measurements)

@@ -5,7 +5,7 @@
 - At factor 8 the code has at most 2.5 times as many instructions as with them off.
 
 A best factor is chosen by the numbers that it is reported by, so the mean is somewhat too large. Rows whose code
-is the same with them on and off say how large noise is; they count for the mean, but nothing can be slower there.
+is the same with them on and off show how large noise is; they count for the mean, but nothing can be slower there.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from coarsen.variant.space import MACRO, Dimension, VariantSpace, coarsening_dim
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 
-# Beyond this many nobody waits for the end, and listing them alone takes minutes.
+# A larger space would never be finished, and listing it alone takes minutes.
 MOST_CHOICES = 5_000_000
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class DeviceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A candidate, and in one sentence why it can't run; None if nothing speaks against it."""
+    """A candidate, and in one sentence why it can't run; None if nothing is known against it."""
 
     candidate: Variant
     violation: str | None

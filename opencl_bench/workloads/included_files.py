@@ -24,7 +24,7 @@ _TRIGRAPHS = (("??=", "#"), ("??/", "\\"))
 _LINE_END = re.compile(r"\r\n?")
 _CONTINUED = re.compile(r"\\[ \t\v\f]*\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
-# Wherever it stands in a line: what is a comment or a text isn't looked at, which a source could make look wrong.
+# Wherever it stands in a line: comments and texts are not recognised, since a source could disguise them.
 _DIRECTIVE = re.compile(rf"(?:#|%:){_BLANK}(__include_macros|include_next|include|import|embed)\b", re.DOTALL)
 _NAME = re.compile(rf'{_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)', re.DOTALL)
 

@@ -105,7 +105,7 @@ def _figure(shares: pd.DataFrame, against: Against, finding: str, note: str) -> 
 
 
 def make_square(figure: Figure) -> Figure:
-    """Give the panels square cells within their places. The solver of the layout would lose its way with these."""
+    """Give the panels square cells within their places, which the solver of the layout can't do itself."""
     for axes in figure.axes:
         axes.set_aspect("equal", anchor="W")
     return figure

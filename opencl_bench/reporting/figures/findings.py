@@ -51,7 +51,7 @@ def _place(series: str) -> str:
 
 
 def _no_other(count: int) -> str:
-    """So many kernels had no choice."""
+    """Return a remark on the kernels that had no choice."""
     return f" ({count} with no other to choose)" if count else ""
 
 
@@ -96,7 +96,7 @@ def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
 
 
 def _times(speedup: float) -> str:
-    """So many times, with a digit more where two would say 1."""
+    """Return the speed-up in words, with a third digit if two would read 1."""
     return f"{speedup:.3f} times" if f"{speedup:.2f}" == "1.00" else f"{speedup:.2f} times"
 
 

@@ -80,7 +80,7 @@ def series_style(index: int) -> Series:
 def styled() -> Iterator[None]:
     """Matplotlib with these settings while the context lasts, whatever the user's own are."""
     with matplotlib.rc_context():
-        # The back end is the user's affair: it decides what a window is.
+        # The back end stays the user's: it decides what a window is.
         kept = {name: value for name, value in matplotlib.rcParams.items() if name.startswith("backend")}
         defaults = {name: value for name, value in matplotlib.rcParamsDefault.items() if name not in kept}
         matplotlib.rcParams.update(defaults | _SETTINGS)

@@ -1,6 +1,6 @@
 """Best factors of curves: the numbers.
 
-It is what figure 5 of Magni, Dubach and O'Boyle (PACT 2014) comes to where only best factors are known, as of
+The counterpart of figure 5 of Magni, Dubach and O'Boyle (PACT 2014) where only best factors are known, as in
 their table 5.
 """
 

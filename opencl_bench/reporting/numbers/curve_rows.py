@@ -20,7 +20,7 @@ from coarsen.opencl_bench.results.rows import NEEDED
 from coarsen.variant.coarsening import Coarsening, configuration
 from coarsen.variant.variant import Variant, shape
 
-# How a factor ended that a curve has no speed-up at: nothing says why.
+# The outcome of a factor without a speed-up in a published curve, which gives no reason.
 MISSING = "missing"
 _UNKNOWN: Mapping[str, object] = {
     **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form"), ""),

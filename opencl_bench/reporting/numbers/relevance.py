@@ -3,11 +3,11 @@
 
 The mutual information of a component's score and the step's target ("does the next step help?"), over all steps
 that have a target, by the nearest-neighbour estimate of scikit-learn (B. C. Ross, PLoS ONE 9, 2014), as a share of
-the target's entropy: 0 where the component says nothing, 1 where it settles the question.
+the target's entropy: 0 if the component is uninformative, 1 if it determines the answer.
 
 What chance alone gives is found by shuffling kernels: each one's targets are put beside another's scores at the
-same factors. The steps of a kernel are alike, so shuffling steps would promise too much: a component that does
-nothing but tell kernels apart would seem to know something.
+same factors. The steps of a kernel are alike, so shuffling steps would overstate relevance: a component that
+only tells kernels apart would seem informative.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from coarsen.models.cascade.step_samples import all_inputs, step_target
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.reporting.figures.text import listed
 
-# Fewer steps with an answer say nothing.
+# Fewer steps with an answer give no estimate.
 FEWEST_STEPS = 10
 _NEIGHBOURS = 3
 # Of the kernels, to find out what chance alone gives.

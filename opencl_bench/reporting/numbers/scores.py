@@ -9,7 +9,7 @@ import pandas as pd
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.scores import HitScore, SpeedupScore
 
-# What the case of a method that never loses is called.
+# Stands in place of the worst kernel's name for a method that never loses.
 NO_LOSS = ""
 
 

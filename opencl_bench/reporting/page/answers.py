@@ -67,7 +67,7 @@ def answers_of(asked: KernelQuestions) -> KernelAnswers:
     """The answers about one kernel; what can't be found or compiled is an answer too."""
     try:
         known = KnownKernel(_found(asked))
-        # Of all, so that each is compiled: what does not is shown as such.
+        # Of all, so that each is compiled, and a failure is shown as such.
         same = [known.is_what_was_measured(values, stored) for values, stored in asked.ir_hashes.items()]
     except InternalError:
         raise

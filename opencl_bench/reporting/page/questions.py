@@ -48,7 +48,7 @@ class PredictionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PredictionAnswer:
-    """Its factor and the speed-up that it expects of it; a factor of None where it says nothing.
+    """Its factor and the speed-up that it expects of it; a factor of None if there is no prediction.
 
     `note` is what to know of the answer, or why there is none.
     """

@@ -7,7 +7,7 @@ from coarsen.opencl_bench.reporting.page.content import EXCLUDED, MEASURED, Poin
 
 
 def ratio(value: float) -> str:
-    """A speed-up to three digits: nobody measures more."""
+    """A speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 

@@ -1,4 +1,4 @@
-"""A pack that lies in a folder: its plan, and its code where a sweep wants it."""
+"""A pack that lies in a folder: its plan, and its code when a sweep needs it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant
 
-# What every GPU of the last ten years can do.
+# The limits that every GPU of the last ten years has at least.
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)
 PACKAGES = ("coarsen", "llvmlite")
 
@@ -83,7 +83,7 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
     Args:
         request: what it is to hold.
         folder: made; must not exist, or be empty.
-        progress: told, in one line, what is being compiled.
+        progress: called with one line on what is being compiled.
 
     Raises:
         InvalidInputError: no such benchmark or preset, nothing that could be packed, a folder that can't be used.
@@ -197,7 +197,7 @@ class _Writer:
         return (folder / description.name).as_posix()
 
     def finish(self, plan: PackPlan) -> None:
-        """Write what says what the rest is."""
+        """Write the README and the plan, which describe the other files."""
         self._write("README", README.encode())
         text = json.dumps(plan_to_json(Packed(plan, self.codes)), indent=1, ensure_ascii=False)
         self._write(PLAN_FILE, text.encode() + b"\n")

@@ -113,7 +113,7 @@ class Description:
 
 
 def _content(argument: ArgumentDescription) -> list[object]:
-    """All that a file says of an argument, as JSON takes it."""
+    """Return the whole entry of an argument, as JSON takes it."""
     said: list[object] = [type(argument).__name__, argument.name, argument.type.name]
     if isinstance(argument, BufferDescription):
         return [*said, argument.elements.text, argument.values.text]

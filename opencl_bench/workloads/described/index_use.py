@@ -21,9 +21,8 @@ class IndexUse:
 
     Attributes:
         addressed: the parameters whose accesses depend on the contents.
-        holds_ranges: whether neighbouring elements are the begin and the end of a range, as in the row pointers of
-        a
-            matrix in CSR format.
+        holds_ranges: whether neighbouring elements are the begin and the end of a range, as in the row pointers
+            of a matrix in CSR format.
     """
 
     addressed: tuple[str, ...] = ()

@@ -93,7 +93,7 @@ class Table:
         return Table(self.path, self.key_of(name), value)
 
     def parse(self, name: str, parser: Callable[[str], T], default: str | None = None) -> T:
-        """An entry that has a small language of its own; whole numbers stand for their text."""
+        """Return an entry written in a small language of its own; whole numbers stand for their text."""
         value = self.required(name) if default is None else self.values.get(name, default)
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise self.error(name, f"it must be a text or a whole number, not {value!r}")

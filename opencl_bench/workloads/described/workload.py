@@ -168,7 +168,7 @@ def _shown(expression: Expression, values: Mapping[str, int]) -> str:
 
 @contextmanager
 def _at(description: Description, key: str) -> Iterator[None]:
-    """Put file and key before what a mistake is."""
+    """Put file and key before the message of a mistake."""
     try:
         yield
     except InvalidInputError as error:

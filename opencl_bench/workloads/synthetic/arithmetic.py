@@ -11,7 +11,7 @@ import numpy as np
 from coarsen.opencl_bench.workloads.synthetic.axes import Arithmetic, Element
 from coarsen.opencl_bench.workloads.synthetic.specification import Combination, Specification
 
-# A builtin counts as so many operations, a multiplication with an addition as two.
+# The operations that a builtin counts as, and those that a multiplication with an addition counts as.
 BUILTIN_OPERATIONS = 8
 PAIR_OPERATIONS = 2
 CHAIN_NAMES = ("first", "second", "third", "fourth")

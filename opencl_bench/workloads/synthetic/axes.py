@@ -1,7 +1,7 @@
 """The axes along which synthetic kernels differ, each a small set of values.
 
 Every axis stands for a mechanism by which coarsening helps or harms: how loads fall into cache lines, what is
-loaded again by the neighbour, how much work is guarded, whether neighbours take the same way through a loop.
+loaded again by the neighbour, how much work is guarded, whether neighbours take the same path through a loop.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ WHOLE_NUMBERS = frozenset({Element.INT, Element.UINT4})
 class Axes:
     """A value of each axis. The order is that in which values are kept where two don't go together.
 
-    `operations`: about so many arithmetic operations are done with each element.
+    `operations`: the approximate number of arithmetic operations on each element.
     """
 
     access: Access

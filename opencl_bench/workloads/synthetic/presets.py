@@ -20,7 +20,7 @@ GPU_BYTES = 128 << 20
 CPU_GROUPS = (8, 1 << 14)
 GPU_GROUPS = (1 << 9, 1 << 18)
 TEST_GROUPS = {1: (3,), 2: (3, 2)}
-# Enough that a guard lets some through.
+# Enough that some pass a guard.
 TEST_ITEMS_OF_DATA_GUARD = 3072
 
 
@@ -56,7 +56,7 @@ def _groups(
 
 
 def _arranged(specification: Specification, groups: int) -> tuple[int, ...]:
-    """So many work-groups in a line, or in a plane of about equal sides."""
+    """Arrange work-groups in a line, or in a plane of about equal sides."""
     local_size = specification.axes.local_size
     if len(local_size) == 1:
         return (groups,)
