@@ -111,7 +111,7 @@ def _given(options: Mapping[str, object]) -> list[str]:
 
 
 def _check_table(of_figures: Sequence[str]) -> None:
-    """Raises InvalidInputError where there are options that only a figure has."""
+    """Raise InvalidInputError for options that only a figure has."""
     if of_figures:
         verb = "is" if len(of_figures) == 1 else "are"
         names = ", ".join(FigureName)

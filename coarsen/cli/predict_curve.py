@@ -109,7 +109,7 @@ def _verdict(prediction: KernelPrediction) -> Iterator[str]:
 
 
 def _why_none(prediction: KernelPrediction) -> str:
-    """Why no factor is possible: an assumed local size is 1 along the dimensions that the kernel doesn't use."""
+    """Say why no factor is possible: an assumed local size is 1 along dimensions that the kernel doesn't use."""
     if prediction.local_size_is_assumed:
         return f"The kernel does not tell its work-items apart along dimension {prediction.dimension}"
     return "No factor divides the local size along this dimension"
@@ -130,7 +130,7 @@ def _measured_verdict(prediction: KernelPrediction, measured: MeasuredFactors) -
 
 
 def _equals(measured: MeasuredFactors) -> Iterator[str]:
-    """Why a factor with the larger number is not the best one."""
+    """Say why a factor with the larger number is not the best one."""
     best = measured.best.speedup
     above = [each for each in measured.factors if each.speedup and best and each.speedup.ratio > best.ratio]
     if above:

@@ -111,7 +111,7 @@ class LaunchChooser:
         return guarded_launch(*sizes, wanted, self._limits(launch.device, kernel), any_groups)
 
     def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
-        """Why a launch can't be carried out; empty where that was said elsewhere, None where it can."""
+        """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
         kernel = self._variants.get(self._plan.variant_of(candidate.coarsenings, candidate.guarded))

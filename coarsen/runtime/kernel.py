@@ -80,7 +80,7 @@ class Kernel(pyopencl.Kernel):
         local_work_size: Sizes | None,
         **launch_options: Unpack[LaunchOptions],
     ) -> pyopencl.Event:
-        """Launches with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
+        """Launch with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
         target = self._target(queue, global_work_size, local_work_size, launch_options)
         if target is None:
             return _enqueue(queue, self, (global_work_size, local_work_size), launch_options)

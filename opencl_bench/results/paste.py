@@ -30,7 +30,7 @@ class Paste:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All of it, a line each."""
+        """Return all of it, a line each."""
         return tuple(filter(None, (self.python, self.command, self.launch)))
 
 

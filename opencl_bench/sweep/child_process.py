@@ -116,7 +116,7 @@ class ChildProcess:
                 _signal(self._process)
 
     def _start(self) -> None:
-        """Raises ChildDiedError where the system lets no process begin."""
+        """Start the process. Raises ChildDiedError if the system starts none."""
         environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT_VARIABLES}
         environment |= SET_VARIABLES
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)

@@ -26,7 +26,7 @@ class SweepObserver:
         """The sweep of a benchmark begins; it has so many rows, stored ones included."""
 
     def compiling(self, configurations: int) -> None:
-        """So many configurations are compiled now, before any is measured (on a CPU, which does both)."""
+        """A number of configurations is compiled now, before any is measured (on a CPU, which does both)."""
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """A configuration is about to be measured."""

@@ -132,7 +132,7 @@ def _check_count(benchmark: Benchmark, count: int) -> None:
 
 
 def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], tuple[Any, ...]]:
-    """By local size and macros, then dimensions, factors and strides as the space lists them, then transforms."""
+    """Return a sort key: local size, macros; dimensions, factors, strides as the space lists them; transforms."""
     groups = {variant: number for number, variant in enumerate(uncoarsened)}
     dimensions, factors, strides = (
         {value: place for place, value in reversed(list(enumerate(values)))}

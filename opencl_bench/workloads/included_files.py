@@ -38,7 +38,7 @@ class FileDirective:
 
     @property
     def danger(self) -> str:
-        """Why it may read any file of this machine, as the end of a sentence; empty where it may not."""
+        """Say why it may read any file of this machine, as the end of a sentence; empty where it may not."""
         path = PurePosixPath(self.name.replace("\\", "/"))
         if self.word == "embed":
             return "puts a file into the code"

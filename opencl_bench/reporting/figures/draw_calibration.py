@@ -55,7 +55,7 @@ def _figure(points: pd.DataFrame, finding: str) -> Figure:
 
 
 def _numbers_of(methods: Sequence[str]) -> dict[str, int]:
-    """By method, the number of its look."""
+    """Return the number of each method's look."""
     others = [name for name in methods if name not in _NUMBERS]
     numbers = {**_NUMBERS, **{name: len(_NUMBERS) + index for index, name in enumerate(others)}}
     return {name: numbers[name] for name in methods}

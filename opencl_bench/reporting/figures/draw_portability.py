@@ -73,7 +73,7 @@ class _Cell:
 
 
 def draw_portability(frame: pd.DataFrame) -> Figure:
-    """Two panels: the geometric mean of each ordered pair of devices, and each kernel's values.
+    """Draw two panels: the geometric mean of each ordered pair of devices, and each kernel's values.
 
     Every cell holds its number; one without a value says why. Under a mean stands how many kernels it is of.
 

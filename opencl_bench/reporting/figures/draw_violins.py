@@ -152,7 +152,7 @@ def _violin(
 
 
 def _spread(count: int) -> npt.NDArray[np.float64]:
-    """Offsets in [-0.8, 0.8], the same in every run, neighbours far from each other (golden ratio)."""
+    """Return offsets in [-0.8, 0.8], the same in every run, neighbours far from each other (golden ratio)."""
     return np.asarray(1.6 * ((np.arange(count) * 0.6180339887) % 1.0 - 0.5), np.float64)
 
 

@@ -119,7 +119,7 @@ def predictions_finding(bars: pd.DataFrame) -> str:
 
 
 def method_means(bars: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """By device and method, in their order.
+    """Return the geometric means by device and method, in their order.
 
     Args:
         bars: from `speedup_bars`.

@@ -141,7 +141,7 @@ def _answers(examples: Sequence[Example], projection: Projection) -> _Answers:
 
 
 def _relevance(scores: Array, further: NDArray[np.bool_]) -> Array:
-    """Of each component (c,), 1 at the most: the estimate can be a little larger."""
+    """Return the relevance of each component (c,), 1 at the most: the estimate can be a little larger."""
     # Imported late: see `shared_projection`.
     from sklearn.feature_selection import mutual_info_classif
 
@@ -159,6 +159,6 @@ def _chance(answers: _Answers) -> float:
 
 
 def _entropy(further: NDArray[np.bool_]) -> float:
-    """Of the target, in nats."""
+    """Return the entropy of the target, in nats."""
     shares = np.array([further.mean(), 1 - further.mean()])
     return float(-(shares * np.log(shares)).sum())

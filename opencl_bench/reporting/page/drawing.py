@@ -125,7 +125,7 @@ def _spot(point: Point, x: float, axis: _Axis) -> Spot:
 
 
 def _lines(factors: Iterable[int], spots: Mapping[int, Spot]) -> Iterator[Segment]:
-    """Between neighbouring factors that both have a speed-up: a gap stays one."""
+    """Yield the segments between neighbouring factors that both have a speed-up: a gap stays a gap."""
     last: Spot | None = None
     for factor in factors:
         spot = spots.get(factor)
@@ -141,7 +141,7 @@ def _ticks(axis: _Axis) -> Iterator[Tick]:
 
 
 def _tick_values(axis: _Axis) -> list[float]:
-    """Few and round, 1 always among them."""
+    """Return a few round values, 1 always among them."""
     powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
     decades = [10.0**power for power in powers]
     thousands = [10.0**power for power in powers if power % 3 == 0]

@@ -56,7 +56,7 @@ class BarAxis:
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Few round values, 1 among them, far enough apart to be read."""
+        """Return a few round values, 1 among them, far enough apart to be read."""
         inside = [value for value in _ROUND if self.low <= value <= self.high]
         kept: list[float] = []
         for value in sorted(inside, key=lambda value: (value != 1, abs(math.log(value)))):

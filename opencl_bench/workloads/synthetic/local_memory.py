@@ -13,14 +13,14 @@ HALF_ROOT = "0.70710678f"
 
 
 def staged_table(specification: Specification) -> list[str]:
-    """Copies a table into local memory, an entry by each item."""
+    """Return the lines that copy a table into local memory, an entry by each item."""
     if specification.axes.local_memory is not LocalMemory.TABLE:
         return []
     return ["scratch[lane] = table[lane];", BARRIER]
 
 
 def tiled(specification: Specification) -> list[str]:
-    """All that comes before the store, of a kernel whose items read what others have staged."""
+    """Return the lines before the store, of a kernel whose items read what others have staged."""
     if specification.is_shared_tile:
         return _shared_tile(specification)
     if specification.axes.access is Access.STENCIL:

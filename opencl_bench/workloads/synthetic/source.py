@@ -49,7 +49,7 @@ def kernel_body(specification: Specification) -> list[str]:
 
 
 def _statements(specification: Specification) -> list[str]:
-    """All but the declarations that the kernel begins with."""
+    """Return all lines but the declarations that the kernel begins with."""
     local_memory, loop = specification.axes.local_memory, specification.axes.loop
     before = [*staged_table(specification), *_early_return(specification)]
     if local_memory is LocalMemory.TILE:
