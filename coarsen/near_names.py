@@ -17,6 +17,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         name: what was given.
         known: the names that there are.
     """
+    near = similar_names(name, known)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return the names that are spelled almost so, upper and lower case alike, the nearest first.
+
+    Args:
+        name: what was given.
+        known: the names that there are.
+    """
     by_folded = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.strip().casefold(), list(by_folded), _HINTS, _LIKENESS)
-    return f" (did you mean {' or '.join(by_folded[each] for each in near)}?)" if near else ""
+    return [by_folded[each] for each in near]

@@ -1,4 +1,4 @@
-"""The whole line on one kernel, as a person would watch it: `python -m coarsen.opencl_bench.demo`.
+"""Every step on one kernel, shown to a person: `python -m coarsen.opencl_bench.demo`.
 
 lower ─▶ analyse ─▶ predict for a GPU that isn't there ─▶ rewrite ─▶ run on a device that is, checked and timed
 """
@@ -44,7 +44,7 @@ SHOWN_LINES = 45
 
 def main() -> int:
     """Run the demonstration; returns the exit code."""
-    # What a vendor's compiler remarks on is not what is shown here.
+    # Remarks of a vendor's compiler are not shown here.
     warnings.simplefilter("ignore", cl.CompilerWarning)
     console = Console(highlight=False, soft_wrap=True)
     try:
@@ -96,7 +96,7 @@ def _show_divergence(console: Console, kernel: Kernel) -> None:
 
 
 def show_predictions(console: Console, chosen: Benchmark) -> int:
-    """Show what both models say, and return the factor of the cascade, which is the one to look at here."""
+    """Show the predictions of both models, and return the cascade's factor, which the demonstration uses."""
     console.rule(f"[bold]3. Predict for {ABSENT_DEVICE}, which is not in this machine")
     prediction = predict(chosen.kernel_file, device=ABSENT_DEVICE, kernel=chosen.kernel, model="cascade")
     for step in prediction.steps:

@@ -6,7 +6,7 @@
 In a notebook, a figure that is the last expression of a cell is shown, without pyplot or `%matplotlib`. Where a
 cell draws several, `IPython.display.display(figure)` shows each.
 
-The numbers behind them are computed in `figures`, and drawn there with Matplotlib; this module is where to find
+Their numbers are computed in `numbers`, and drawn in `figures` with Matplotlib; this module gives access to all of
 them.
 """
 

@@ -8,7 +8,6 @@ that neither it nor `spirv_library.py` knows it writes as a function to be linke
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +27,6 @@ from coarsen.ir.modules import run_passes
 DEFAULT_VERSION = "1.2"
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _SCRIPT = Path(__file__).with_name("spirv_process.py")
-_VERSION = re.compile(r"SPIR-V_(\d+)\.(\d+)")
 
 _CLEAN_UP = ("always_inliner", "global_dead_code_eliminate", "strip_dead_prototype")
 
@@ -83,17 +81,6 @@ def emit_in_process(assembly: str, triple: str) -> bytes:
         ValueError: with the back end's last words, if it gave up.
     """
     return output_of_script(_SCRIPT, [triple], assembly)
-
-
-def supports_spirv(il_version: str, version: str = DEFAULT_VERSION) -> bool:
-    """Whether a device takes SPIR-V of a version.
-
-    Args:
-        il_version: what OpenCL says of the device (`CL_DEVICE_IL_VERSION`), "SPIR-V_1.0 SPIR-V_1.2" for one.
-        version: the version of the module that it is to be given.
-    """
-    wanted = tuple(int(part) for part in version.split("."))
-    return any((int(major), int(minor)) >= wanted for major, minor in _VERSION.findall(il_version))
 
 
 def _check(kernel: Kernel, code: bytes) -> None:

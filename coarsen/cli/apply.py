@@ -51,10 +51,10 @@ from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.transforms import Transforms, Use
 
-# Where lines part does not depend on how many work-items are merged.
+# The number of merged work-items has no effect on which lines are divergent.
 _ANY_FACTOR = 2
 
-# What a program that says nothing is built as by every implementation.
+# The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(

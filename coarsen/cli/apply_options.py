@@ -15,7 +15,7 @@ from coarsen.variant.transforms import DeviceKind, Use
 
 
 class Form(enum.StrEnum):
-    """What can be written: OpenCL C, LLVM IR, SPIR-V, PTX."""
+    """The forms that can be written: OpenCL C, LLVM IR, SPIR-V, PTX."""
 
     CL = "cl"
     LL = "ll"

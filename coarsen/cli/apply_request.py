@@ -1,4 +1,4 @@
-"""What `coarsen apply` is asked to coarsen, by what and how, and the coarsening itself."""
+"""The request of `coarsen apply` (the kernel, the coarsening, the form), and the coarsening itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Request:
 
     @cached_property
     def transforms(self) -> Transforms:
-        """Those that were given, for the kind of device that was given, or that of the device."""
+        """Return the transforms that were given, for the kind of device that was given, or that of the device."""
         if self.device_kind is not None:
             return replace(self.given, device_kind=self.device_kind)
         if self.device is None:
@@ -52,7 +52,7 @@ class Request:
 
     @cached_property
     def macros(self) -> DeviceMacros:
-        """What the kernel may find out about the device, by `macros_of`."""
+        """Return the facts about the device that the kernel may ask for, by `macros_of`."""
         return macros_of(self.device)
 
     def coarsened(self, observer: Observer) -> api.CoarsenedKernel:
@@ -107,7 +107,7 @@ class Request:
 
 
 def macros_of(device: str | None) -> DeviceMacros:
-    """What a kernel may find out about a device; what is portable where none is named, or it isn't here.
+    """Return the facts that a kernel may ask for about a device; portable ones if none is named, or it isn't here.
 
     Raises:
         DeviceError: nothing is called so.

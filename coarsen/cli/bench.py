@@ -146,7 +146,8 @@ def bench(
     """
     _check_packages(scheduler)
     checked_export(output)
-    from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of
+    from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of, refuse_misspelt_subcommand
+    from coarsen.cli.main import SUBCOMMANDS
     from coarsen.opencl_bench.sweep.plan import SweepPlan
 
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
@@ -154,6 +155,7 @@ def bench(
     wanted = SpaceOptions.parsed(
         factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed, all_single
     )
+    refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     places = places_of(device, form.value, scheduler is not None)
 

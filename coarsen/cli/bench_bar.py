@@ -62,7 +62,7 @@ class Bar(Tally):
 
 @contextmanager
 def bar(expected: Mapping[SweepPlan, int]) -> Iterator[Bar]:
-    """Draw a bar while the context lasts; it disappears then, and what it said of each sweep stays."""
+    """Draw a bar while the context lasts; it disappears after that, and the line of each sweep stays."""
     console = Console(stderr=True, highlight=False, emoji=False)
     drawn = Bar(expected, console)
     with Live(

@@ -24,7 +24,7 @@ from coarsen.cli.options import (
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
 
-# What a device takes for its default may differ.
+# Devices differ in their default.
 DEFAULT_STANDARD = "CL1.2"
 
 Output = Annotated[
@@ -48,8 +48,8 @@ def init(
 ) -> None:
     """Write the file that makes a kernel a benchmark, from the kernel's parameters.
 
-    The file says what each argument holds and how large it is, where the parameters don't tell by a guess that is
-    marked CHECK. A macro that is given a value with -D becomes one of which a sweep can try several.
+    The file gives the contents and size of each argument; what the parameters leave open is guessed and marked
+    CHECK. A macro that is given a value with -D becomes one of which a sweep can try several.
 
     Example: coarsen bench init scale.cl -o scale.toml
     """

@@ -10,6 +10,7 @@ from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
+from coarsen.near_names import similar_names
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
@@ -18,12 +19,12 @@ from coarsen.opencl_bench.workloads.described.check_signature import check_kerne
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 
-# Of a device that only a worker sees: whatever is asked for is taken to fit.
+# Limits of a device on a worker, which are not known here: everything is taken to fit.
 _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlannedDevice:
     """A device as it is named in a plan, and what it can hold."""
 
     name: str
@@ -37,7 +38,7 @@ def benchmarks_of(
 
     Args:
         words: names and files.
-        synthetic: so many synthetic kernels beside them, from the first on.
+        synthetic: the number of synthetic kernels beside them, from the first on.
         synthetic_seed: what these are drawn from; 0 if None.
 
     Raises:
@@ -51,6 +52,23 @@ def benchmarks_of(
     return [(_checked(name), name) for name in names]
 
 
+def refuse_misspelt_subcommand(words: Sequence[str] | None, subcommands: Iterable[str]) -> None:
+    """Refuse a first word that is no benchmark, nor like one, but almost a subcommand of `coarsen bench`.
+
+    Args:
+        words: names and files, as `benchmarks_of` takes them.
+        subcommands: the subcommands' names, `init` for one.
+
+    Raises:
+        InvalidInputError: the first word is almost a subcommand.
+    """
+    if not words or Path(words[0]).suffix or similar_names(words[0], SUITE):
+        return
+    near = [f"'coarsen bench {each}'" for each in similar_names(words[0], subcommands)]
+    if near:
+        raise InvalidInputError(f"no benchmark {words[0]!r} (did you mean {' or '.join(near)}?)")
+
+
 def _checked(name: str | Path) -> Benchmark:
     benchmark = find_benchmark(name)
     if isinstance(name, Path):
@@ -58,7 +76,7 @@ def _checked(name: str | Path) -> Benchmark:
     return benchmark
 
 
-def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[Place]:
+def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[PlannedDevice]:
     """The devices that words name, each once.
 
     Raises:
@@ -68,7 +86,7 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
     if on_cluster:
         if not words:
             raise InvalidInputError("--scheduler needs --device: the names that the workers offer as resources")
-        return [Place(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
+        return [PlannedDevice(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
     if not words:
         device = find_working_device()
         note(f"measuring on {device}")
@@ -82,7 +100,7 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
 
 def plans_of(
     benchmarks: Iterable[tuple[Benchmark, str | Path]],
-    places: Sequence[Place],
+    places: Sequence[PlannedDevice],
     plan_of: Callable[[Benchmark, str | Path, str], SweepPlan],
 ) -> Iterator[tuple[SweepPlan, int]]:
     """A plan for every benchmark on every device, with the number of its rows.
@@ -113,7 +131,7 @@ def _name(word: str) -> str | Path:
     return path.resolve() if path.suffix == ".toml" else word
 
 
-def _place(word: str, device: DeviceDescription, form: str) -> Place:
+def _place(word: str, device: DeviceDescription, form: str) -> PlannedDevice:
     if form == "spirv" and not device.takes_spirv:
         raise InvalidInputError(f"{device} takes no SPIR-V")
-    return Place(word, limits_of(device))
+    return PlannedDevice(word, limits_of(device))

@@ -51,7 +51,7 @@ KIBIBYTE = 1 << 10
 
 
 class PackForm(enum.StrEnum):
-    """What a device is given."""
+    """The form of code that a device is given."""
 
     OPENCL_C = "opencl_c"
     SPIRV = "spirv"

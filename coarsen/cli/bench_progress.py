@@ -1,4 +1,4 @@
-"""What a person sees while sweeps run: a bar on a terminal, plain lines elsewhere."""
+"""The progress that a person sees while sweeps run: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tally(SweepsObserver):
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far."""
+        """Return the seconds that the run has taken so far."""
         return self._clock() - self._start
 
     @property
@@ -62,7 +62,7 @@ class Tally(SweepsObserver):
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at the pace so far, should all of it have to be measured; None where unknown."""
+        """Return the seconds that the rest takes at this pace, if all of it is measured; None where unknown."""
         left = max(0, self.total - self.rows)
         return None if left and not self.measured else 60 * left / self.per_minute if left else 0.0
 
@@ -93,7 +93,7 @@ class Tally(SweepsObserver):
     def _look_for_a_better_one(self, measurement: Measurement) -> None:
         gain = speedup_of(measurement, interval=False)
         known = self.best.speedup.ratio if self.best else 0.0
-        # Its interval takes milliseconds, so what is slower anyway is not looked at.
+        # An interval takes milliseconds to compute, so slower configurations are skipped.
         if gain and (gain.ratio > known or measurement.role is Role.CONFIRMATION):
             self.best = best_row(self._rows)
 
@@ -104,13 +104,13 @@ class Tally(SweepsObserver):
 
     def finished(self, result: SweepResult) -> None:
         """See `SweepsObserver`."""
-        # Rows that a failed sweep has left out will not come.
+        # A failed sweep does not measure its remaining rows any more.
         self.total -= max(0, self._expected[result.plan] - len(result.feasible_rows))
         self._finished += 1
 
 
 class PlainLines(Tally):
-    """Says what happens in a line now and then, and one for each sweep."""
+    """Prints a line about the progress now and then, and one for each sweep."""
 
     def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
         super().__init__(expected, clock)
@@ -139,7 +139,7 @@ class PlainLines(Tally):
 
 
 def progress_line(tally: Tally) -> str:
-    """How far a run is, in one line."""
+    """Return the progress of a run, in one line."""
     left = tally.seconds_left
     parts = [
         f"{tally.rows} of {tally.total} rows",
@@ -153,13 +153,13 @@ def progress_line(tally: Tally) -> str:
 
 
 def best_so_far(tally: Tally) -> str:
-    """What is known to be the best of the kernel that is being measured; nothing where none is faster yet."""
+    """Return the best known of the kernel that is being measured; nothing where none is faster yet."""
     best = tally.best
     return f"best so far {best.speedup.ratio:.2f}: {best.candidate}" if best and best.is_coarsened else ""
 
 
 def result_line(result: SweepResult) -> str:
-    """What came of a sweep, in one line."""
+    """Return the result of a sweep, in one line."""
     feasible = result.feasible_rows
     failed = sum(row.invalidity is not Invalidity.CORRECT for row in feasible)
     constrained = len(result.rows) - len(feasible)

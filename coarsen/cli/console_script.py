@@ -1,4 +1,4 @@
-"""What the command `coarsen` runs: it says so in one line where the command line's own packages are missing.
+"""The entry of the command `coarsen`: says in one line if the command line's own packages are missing.
 
 A machine that only runs packs has the package without what it depends on.
 """
@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Python has None in place of a stream that was closed before it started (`>&-`); nobody reads that one."""
+    """Replace standard streams that were closed before Python started (`>&-`), for which it has None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (until the process ends)

@@ -27,7 +27,7 @@ class ListedDevice:
 
     @property
     def verdict(self) -> str:
-        """Whether it works, in words."""
+        """The verdict in words: yes, no and why, or not checked."""
         if self.health is None:
             return "not checked"
         return "yes" if self.health.works else f"no: {self.health.reason}"

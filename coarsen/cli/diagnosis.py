@@ -1,6 +1,6 @@
-"""What coarsen needs of its surroundings, looked for one by one.
+"""The surroundings that coarsen needs, looked for one by one.
 
-Each part is imported where it is looked for: the diagnosis must come to its end where one can't be.
+Each part is imported where it is looked for: the diagnosis must finish even if one import fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOADER = re.compile(r"\s(/\S*libOpenCL\S*)$", re.MULTILINE)
 
 
 class Need(enum.StrEnum):
-    """What something is needed for."""
+    """The purpose that something is needed for."""
 
     TO_COARSEN = "coarsening"
     TO_RUN = "running kernels"

@@ -28,7 +28,7 @@ from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate_data import Wanted
+    from coarsen.cli.evaluate_data import DataRequest
     from coarsen.cli.evaluate_report import Report
     from coarsen.models.evaluation.evaluation import Plan
 
@@ -62,9 +62,9 @@ def evaluate(
     _check_packages(plan)
     if unseen and set(training or ()) == {"none"}:
         raise InvalidInputError("--unseen with --training none leaves nothing to learn from")
-    from coarsen.cli.evaluate_data import Wanted
+    from coarsen.cli.evaluate_data import DataRequest
 
-    wanted = Wanted(tuple(data), tuple(training or ()), preset, existing_folder("--kernels", kernels))
+    wanted = DataRequest(tuple(data), tuple(training or ()), preset, existing_folder("--kernels", kernels))
     with prepared_folder(figures):
         report = _report(plan, wanted)
         _print(report, output_format, details)
@@ -72,7 +72,7 @@ def evaluate(
             _draw(report, figures)
 
 
-def _report(plan: Plan, wanted: Wanted) -> Report:
+def _report(plan: Plan, wanted: DataRequest) -> Report:
     from coarsen.cli.evaluate_data import read_data
     from coarsen.cli.evaluate_report import Report
 
@@ -132,7 +132,7 @@ def _needs_training(plan: Plan) -> bool:
 
 
 class _Progress:
-    """Says on standard error how far the fits are, now and then."""
+    """Prints the progress of the fits on standard error now and then."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()

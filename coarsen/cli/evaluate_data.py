@@ -1,4 +1,4 @@
-"""What `coarsen evaluate` reads: the examples to evaluate on, and those to learn from besides."""
+"""The data that `coarsen evaluate` reads: the examples to evaluate on, and those to learn from besides."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NOTHING = "none"
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is to be read: see the options of these names. No `training` means the synthetic kernels."""
+class DataRequest:
+    """The data to read: see the options of these names. No `training` means the synthetic kernels."""
 
     data: tuple[str, ...]
     training: tuple[str, ...]
@@ -47,7 +47,7 @@ class EvaluationData:
     devices: tuple[str, ...] = ()
 
 
-def read_data(wanted: Wanted, plan: Plan, needs_training: bool) -> EvaluationData:
+def read_data(wanted: DataRequest, plan: Plan, needs_training: bool) -> EvaluationData:
     """Read everything, and say what was left out.
 
     Args:
@@ -94,7 +94,7 @@ def _check_known(methods: Iterable[str], curves: Iterable[Curve]) -> None:
         )
 
 
-def _training(wanted: Wanted) -> CurveData:
+def _training(wanted: DataRequest) -> CurveData:
     sources = [source for source in wanted.training if source != NOTHING]
     if not wanted.training:
         sources = [str(path) for path in synthetic_files()]
@@ -121,5 +121,5 @@ def _say(notes: Iterable[str]) -> None:
 
 
 def kernel_count(examples: Sequence[Example]) -> int:
-    """How many kernels examples are of."""
+    """Return the number of kernels that the examples are of."""
     return len({example.kernel for example in examples})

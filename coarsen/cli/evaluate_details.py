@@ -1,4 +1,4 @@
-"""What each method chose for each kernel, and what was possible."""
+"""The choices of each method for each kernel, and the best possible ones."""
 
 from __future__ import annotations
 

@@ -61,6 +61,6 @@ def _drawn(name: str, report: Report) -> Figure:
 
 
 def _examples(report: Report) -> list[Example]:
-    """What was predicted, each example once."""
+    """Return the examples that were predicted, each once."""
     found = (outcome.example for outcomes in report.evaluation.outcomes.values() for outcome in outcomes)
     return list({key_of(example): example for example in found}.values())

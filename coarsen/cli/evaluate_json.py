@@ -1,4 +1,4 @@
-"""What `coarsen evaluate` found, as JSON."""
+"""The results of `coarsen evaluate`, as JSON."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _device(found: Evaluation, device: str, measured: bool) -> dict[str, Any]:
 
 
 def _choice(outcome: Outcome) -> dict[str, Any]:
-    """What was chosen at one seed; no speed-up where the best factor alone is known."""
+    """Return the choice at one seed; without a speed-up where the best factor alone is known."""
     return {
         "seed": outcome.seed,
         "factor": outcome.choice.factor,

@@ -1,4 +1,4 @@
-"""What `coarsen evaluate` found, ready to be printed, drawn or written as JSON."""
+"""The results of `coarsen evaluate`, ready to be printed, drawn or written as JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Report:
 
     @property
     def protocol(self) -> str:
-        """In one sentence, what was learned from."""
+        """Say in one sentence what was learned from."""
         kernels = counted(self.further[1], "kernel" if self.shares_kernels else "other kernel")
         further = f"{counted(self.further[0], 'curve')} of {kernels}"
         if self.plan.unseen:

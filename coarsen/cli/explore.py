@@ -77,9 +77,9 @@ def explore(
         _check_table(of_figures)
     else:
         _check_output(figure, output, show, output_format)
-    from coarsen.cli.explore_data import Wanted, chosen_results, say_presets
+    from coarsen.cli.explore_data import Selection, chosen_results, say_presets
 
-    wanted = Wanted(tuple(device or ()), tuple(benchmark or ()), preset)
+    wanted = Selection(tuple(device or ()), tuple(benchmark or ()), preset)
     results = chosen_results(store, source or (), wanted)
     if page is not None:
         write_page(results, page)
@@ -111,7 +111,7 @@ def _given(options: Mapping[str, object]) -> list[str]:
 
 
 def _check_table(of_figures: Sequence[str]) -> None:
-    """Raises InvalidInputError where there are options that only a figure has."""
+    """Raise InvalidInputError for options that only a figure has."""
     if of_figures:
         verb = "is" if len(of_figures) == 1 else "are"
         names = ", ".join(FigureName)

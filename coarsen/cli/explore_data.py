@@ -13,16 +13,16 @@ from coarsen.opencl_bench.results.results import Results, read_results, stored_r
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which measurements are meant; see `Results.only`."""
+class Selection:
+    """The measurements to take; see `Results.only`."""
 
     devices: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
     preset: str | None = None
 
 
-def chosen_results(store: str | None, files: Sequence[Path], wanted: Wanted) -> Results:
-    """The measurements in files, or else in a store, that are meant; says how many outdated ones there are.
+def chosen_results(store: str | None, files: Sequence[Path], wanted: Selection) -> Results:
+    """Return the matching measurements of files, or else of a store; print how many outdated ones there are.
 
     Args:
         store: see `open_store`.
@@ -30,7 +30,7 @@ def chosen_results(store: str | None, files: Sequence[Path], wanted: Wanted) -> 
         wanted: which of them.
 
     Raises:
-        InvalidInputError: a file or the store can't be read; nothing in it is meant.
+        InvalidInputError: a file or the store can't be read, or no measurement in it matches.
     """
     everything = read_results(*files) if files else stored_results(store)
     chosen = everything.only(devices=wanted.devices, benchmarks=wanted.benchmarks, preset=wanted.preset)

@@ -35,7 +35,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the figures are to show: the arguments of their functions."""
+    """The look of the figures: the arguments of their functions."""
 
     by: By = "device"
     choice: Choice = "best"
@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Which figures of which measurements. With `several`, one that can't be drawn is left out, with a note."""
+    """Figures and their measurements. With `several`, a figure that can't be drawn is left out, with a note."""
 
     measurements: Sequence[Measurement]
     drawings: Mapping[str, Drawing]
@@ -76,7 +76,7 @@ def request_of(measurements: Sequence[Measurement], name: str, look: Look) -> Re
 
 
 def numbers(request: Request) -> dict[str, pd.DataFrame]:
-    """The frames behind the figures by their names. Raises InvalidInputError where there is none."""
+    """The frames that the figures are drawn from, by name. Raises InvalidInputError where there is none."""
     return _each(request, lambda drawing, rows: drawing.numbers(rows))
 
 

@@ -20,7 +20,7 @@ class FigureName(enum.StrEnum):
 
 
 class CurveOf(enum.StrEnum):
-    """What a curve is of."""
+    """The lines of a figure: one for each of these."""
 
     DEVICE = "device"
     DIMENSION = "dimension"
@@ -28,14 +28,14 @@ class CurveOf(enum.StrEnum):
 
 
 class Taken(enum.StrEnum):
-    """Which configurations of a factor the curves take."""
+    """The configurations of a factor that the curves take."""
 
     BEST = "best"
     BASELINE = "baseline"
 
 
 class OtherAxis(enum.StrEnum):
-    """What the Hinton diagram sets against the factor."""
+    """The quantity that the Hinton diagram sets against the factor."""
 
     LOCAL_SIZE = "local-size"
     STRIDE = "stride"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.results.results import Results
 
 
-# So many kernels take longer than a reader waits without a word.
+# From this number of kernels on, the page takes long enough that a note says so.
 _MANY = 30
-# More names are of no use in a note.
+# The most names in a note.
 _NAMED = 3
 
 
@@ -66,7 +66,7 @@ def check_page(page: Page, others: Sequence[str]) -> None:
 
 
 def write_page(results: Results, page: Page) -> None:
-    """Write it. Raises InvalidInputError where the file can't be written."""
+    """Write the page. Raises InvalidInputError if the file can't be written."""
     # Imported late: it loads the template engine and the models.
     from coarsen.opencl_bench.reporting.page import write_report
     from coarsen.opencl_bench.workloads.kernel_source import known_kernel
@@ -83,7 +83,7 @@ def write_page(results: Results, page: Page) -> None:
 
 
 def _without_source(names: Sequence[str], page: Page) -> str:
-    """What the page lacks of kernels that are neither the suite's nor described, and what mends it."""
+    """Return what the page lacks of kernels that are neither the suite's nor described, and what mends it."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     remedy = "--kernels FOLDER names the folder with descriptions (NAME.toml)"
     why = remedy if page.kernels is None else "it says why"

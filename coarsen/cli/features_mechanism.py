@@ -49,7 +49,7 @@ def mechanism_of(
 
 
 def mechanism_as_data(table: MechanismTable) -> dict[str, object]:
-    """What JSON says of them: the local size, whether it is known, and the features by factor."""
+    """Return the table as JSON: the local size, whether it is known, and the features by factor."""
     return {
         "local_size": list(table.local_size),
         "local_size_is_assumed": table.local_size_is_assumed,

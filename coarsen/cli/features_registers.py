@@ -52,7 +52,7 @@ def registers_by_factor(
 
 
 def registers_as_data(registers: Mapping[int, Registers]) -> object:
-    """What goes into JSON: by factor, with the unknown as null."""
+    """Return the registers as JSON: by factor, with the unknown as null."""
     return {str(factor): {"live_words": row.live_words, **asdict(row.use)} for factor, row in registers.items()}
 
 

@@ -1,4 +1,4 @@
-"""The folders that commands are told: those to read from, and those to write into."""
+"""Folders named on the command line: those to read from, and those to write into."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def existing_folder(option: str, folder: Path | None) -> Path | None:
 
 @contextmanager
 def prepared_folder(folder: Path | None) -> Iterator[None]:
-    """Make a folder that is written into when long work is done: the work would be lost where that can't be.
+    """Make the folder for the results of long work before it begins, since a failure at its end would lose them.
 
-    What was made is taken away again if it is still empty in the end. Does nothing without a folder.
+    A folder made here is removed again if it is still empty at the end. Does nothing without a folder.
 
     Raises:
         InvalidInputError: it can't be made, or not written into.

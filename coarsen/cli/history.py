@@ -1,4 +1,4 @@
-"""Rows of kernels that were edited since are left out of what is shown, and that is said."""
+"""Leave out rows of kernels that were edited since, and say so."""
 
 from __future__ import annotations
 

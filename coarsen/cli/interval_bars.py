@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH = 21
-# However narrow the intervals are, so much is shown on either side of 1.
+# The least part of the scale that is shown on either side of 1, however narrow the intervals are.
 LEAST_REACH = 1.25
 
 
@@ -30,7 +30,7 @@ class IntervalBars:
 
     @property
     def heading(self) -> str:
-        """The scale: 1 at its place, and those of its ends for which that leaves room."""
+        """The labels of the scale: 1 at its place, and each end if there is room."""
         low, high, one = f"{self.low:.2g}", f"{self.high:.2g}", self._place(1.0)
         left = (low if len(low) < one else "").ljust(one)
         right = (high if len(high) < WIDTH - one - 1 else "").rjust(WIDTH - one - 1)

@@ -1,4 +1,4 @@
-"""What commands that read a kernel share: lowering it, naming its file in messages about a place in it."""
+"""Shared by commands that read a kernel: lowering it, naming its file in messages about a place in it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def naming_file(path: Path) -> Iterator[None]:
 
 
 def with_file(message: str, path: Path) -> str:
-    """A message that starts with line and column, with the file in front; another one comes back."""
+    """Put the file in front of a message that starts with line and column; return any other unchanged."""
     return f"{path}:{message}" if _STARTS_WITH_POSITION.match(message) and not is_ir_file(path) else message
 
 
 def is_ir_file(path: Path) -> bool:
-    """Whether positions of the kernel are those of another file, from which this LLVM IR was made."""
+    """Return True if positions of the kernel are those of another file, from which this LLVM IR was made."""
     return path.suffix in _IR_SUFFIXES

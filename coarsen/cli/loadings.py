@@ -1,4 +1,4 @@
-"""`coarsen loadings`: what the components that the cascade looks at load on, as a table, as JSON or drawn."""
+"""`coarsen loadings`: the loadings of the cascade's components, as a table, as JSON or drawn."""
 
 from __future__ import annotations
 

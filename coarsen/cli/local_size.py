@@ -17,7 +17,7 @@ def local_size_of(word: str) -> tuple[int, ...] | None:
 
 
 def parsed_local_size(text: str | None) -> tuple[int, ...] | None:
-    """What was given to `--local-size`; None where it wasn't given. Raises InvalidInputError."""
+    """Return the sizes given to `--local-size`; None where it wasn't given. Raises InvalidInputError."""
     if text is None:
         return None
     size = local_size_of(text)

@@ -4,7 +4,7 @@ Exit codes: 0 done · 1 internal error · 2 usage or invalid input · 3 the kern
 usable device · 5 verification failed · 130 interrupted.
 
 A command's module is imported when the command is named, so that `coarsen --help` starts at once and no
-command waits for what only another needs.
+command loads packages that only another needs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_setti
 
 @runtime_checkable
 class UsageError(Protocol):
-    """What every version of typer raises for words that it can't take, whatever the class is called there."""
+    """The error that typer raises for words that it can't take, whatever a version of it calls the class."""
 
     exit_code: int
     ctx: Any
@@ -190,7 +190,7 @@ def _run(group: Any, words: list[str], settings: Settings) -> int:  # noqa: ANN4
 def _exit_code(error: BaseException, settings: Settings) -> int:
     """The exit code for what ended a command; says on standard error what went wrong."""
     if isinstance(error, BrokenPipeError):
-        # Whoever reads standard output has had enough, `head` for example; that is no error.
+        # The reader of standard output closed it, as `head` does; that is no error.
         _give_up_output()
         return 0
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -229,6 +229,6 @@ def _in_one_line(error: BaseException) -> str:
 
 
 def _give_up_output() -> None:
-    """Let what is left to be written vanish: Python writes it on its way out, which must not complain too."""
+    """Discard what is left to be written: Python writes it when it exits, which must not fail as well."""
     with contextlib.suppress(OSError):  # standard output may be no file at all, in another program
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

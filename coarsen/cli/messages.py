@@ -1,4 +1,4 @@
-"""What goes to standard error: errors, notes and the log of the package."""
+"""Output on standard error: errors, notes and the log of the package."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from coarsen.printable import printable
 
 _log = logging.getLogger("coarsen")
 
-# Shown unless -q is given, as warnings are, but not something that went wrong.
+# Shown unless -q is given, like warnings, but nothing went wrong.
 NOTE = (logging.INFO + logging.WARNING) // 2
 _WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WARNING: "warning"}
 
 
 @dataclass
 class Settings:
-    """What the common options say about this run of the command line; `command` is how the user calls it."""
+    """The common options of this run of the command line; `command` is how the user calls it."""
 
     debug: bool = False
     command: str = "coarsen"

@@ -1,6 +1,6 @@
-"""What goes to standard output or into a file: tables, JSON, kernels.
+"""Output on standard output or into a file: tables, JSON, kernels.
 
-What a terminal would obey instead of showing it is escaped here: names in results and packs are other people's.
+Characters that control a terminal are escaped here: names in results and packs come from other people.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from coarsen.printable import printable, printable_in_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Wide enough that nothing is wrapped where nobody looks at a terminal.
+# Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
 _LONGEST_WHOLE_WORD = 15
 _GAP = 2  # between columns
 
 
 class Format(enum.StrEnum):
-    """How a command prints its data."""
+    """The format in which a command prints its data."""
 
     TABLE = "table"
     JSON = "json"
@@ -49,7 +49,7 @@ def print_json(value: object) -> None:
 
 
 def json_text(value: object) -> str:
-    """What `print_json` prints."""
+    """Return the text that `print_json` prints."""
     try:
         text = json.dumps(value, indent=2, allow_nan=False)
     except ValueError:
@@ -125,7 +125,7 @@ def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
 
 
 def _least_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """How narrow columns may become: words stay whole, unless they are so long that there is no room for all."""
+    """Return the least widths of columns: words stay whole unless they are too long for all to have room."""
     longest = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
     for limit in range(_LONGEST_WHOLE_WORD, 0, -1):
         least = [min(limit, length) for length in longest]
@@ -146,7 +146,7 @@ def console() -> Console:
 
     class PlainConsole(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to the command line, which ends quietly; rich would exit with 1."""
+            """Leave a broken pipe to the command line, which ends quietly; rich would exit with 1."""
             raise BrokenPipeError
 
     terminal = sys.stdout.isatty()

@@ -25,7 +25,7 @@ from coarsen.cli.options import (
 from coarsen.cli.output import Format
 from coarsen.cli.predict_cascade import print_cascade
 from coarsen.cli.predict_curve import print_curve, print_curve_as_json, print_measured_curve
-from coarsen.cli.predict_input import KernelInput, Wanted, read_input, read_measurable
+from coarsen.cli.predict_input import KernelInput, KernelRequest, read_input, read_measurable
 from coarsen.cli.predict_options import (
     KernelOrBenchmark,
     LocalSizeOption,
@@ -48,7 +48,7 @@ from coarsen.prediction import (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a model; `models` is a folder of models, None for the shipped ones."""
+    """The question to a model; `models` is a folder of models, None for the shipped ones."""
 
     target: Target
     dimension: int
@@ -64,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How many factors to measure, on the device that is called so, into which store."""
+    """The number of factors to measure, the name of the device to measure on, and the store for the results."""
 
     device: str
     count: int
@@ -100,7 +100,7 @@ def predict(
         raise InvalidInputError("--store is for --measure")
     folder = existing_folder("--models", models)
     question = Question(target_of(device), checked_dimension(dim), size, folder)
-    wanted = Wanted(file, kernel, build_options(define, include, cl_std, build_option), preset)
+    wanted = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
     if model is ModelName.CASCADE:
         _check_for_cascade(size is not None, measure is not None)
         _ask_cascade(question, read_input(wanted), output_format)
@@ -125,7 +125,7 @@ def _ask_cascade(question: Question, given: KernelInput, output_format: Format) 
     print_cascade(given.kernel.name, question.dimension, prediction, output_format)
 
 
-def _measure(question: Question, wanted: Wanted, measuring: Measuring, output_format: Format) -> None:
+def _measure(question: Question, wanted: KernelRequest, measuring: Measuring, output_format: Format) -> None:
     """Predict, try the most promising factors out, and print both."""
     # Imported late: predicting does without the store's packages.
     from coarsen.cli.predict_measured import check_packages, check_results, measure_promising

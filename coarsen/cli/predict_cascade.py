@@ -1,4 +1,4 @@
-"""What `coarsen predict --model cascade` prints: each step's answer, and what moved the last one."""
+"""Output of `coarsen predict --model cascade`: each step's answer, and what moved the last one."""
 
 from __future__ import annotations
 

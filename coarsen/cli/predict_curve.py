@@ -1,4 +1,4 @@
-"""What `coarsen predict` prints of the default model's answer: the factor, the curve, and why."""
+"""Output of `coarsen predict` with the default model: the factor, the curve, and why."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _verdict(prediction: KernelPrediction) -> Iterator[str]:
 
 
 def _why_none(prediction: KernelPrediction) -> str:
-    """Why no factor is possible: an assumed local size is 1 along the dimensions that the kernel doesn't use."""
+    """Say why no factor is possible: an assumed local size is 1 along dimensions that the kernel doesn't use."""
     if prediction.local_size_is_assumed:
         return f"The kernel does not tell its work-items apart along dimension {prediction.dimension}"
     return "No factor divides the local size along this dimension"
@@ -130,7 +130,7 @@ def _measured_verdict(prediction: KernelPrediction, measured: MeasuredFactors) -
 
 
 def _equals(measured: MeasuredFactors) -> Iterator[str]:
-    """Why a factor with the larger number is not the best one."""
+    """Say why a factor with the larger number is not the best one."""
     best = measured.best.speedup
     above = [each for each in measured.factors if each.speedup and best and each.speedup.ratio > best.ratio]
     if above:
@@ -181,7 +181,7 @@ def _interval(point: FactorPrediction) -> str:
 
 
 def _ratio(value: float) -> str:
-    """A speed-up to three digits: nobody measures more."""
+    """A speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 

@@ -22,8 +22,8 @@ LocalSize = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the command line says of a kernel: its word, the options that go with a plain file, the preset."""
+class KernelRequest:
+    """The kernel as the command line gives it: its word, the options that go with a plain file, the preset."""
 
     word: str
     kernel: str | None
@@ -49,7 +49,7 @@ class DescribedInput:
     name: str | Path
 
 
-def read_input(wanted: Wanted) -> KernelInput:
+def read_input(wanted: KernelRequest) -> KernelInput:
     """Find and lower a kernel that is not to be run.
 
     Raises:
@@ -67,7 +67,7 @@ def read_input(wanted: Wanted) -> KernelInput:
     return _described(wanted, find_benchmark(name), name).input
 
 
-def read_measurable(wanted: Wanted) -> DescribedInput:
+def read_measurable(wanted: KernelRequest) -> DescribedInput:
     """Find and lower a kernel that is to be run; of `kernel.cl` by the description beside it.
 
     Raises:
@@ -81,7 +81,7 @@ def read_measurable(wanted: Wanted) -> DescribedInput:
     return _described(wanted, benchmark, name)
 
 
-def _described(wanted: Wanted, benchmark: Benchmark, name: str | Path) -> DescribedInput:
+def _described(wanted: KernelRequest, benchmark: Benchmark, name: str | Path) -> DescribedInput:
     if wanted.kernel is not None or wanted.options:
         raise InvalidInputError(
             f"{wanted.word}: its description says which kernel it is and how it is built; leave out -k, -D, -I, "

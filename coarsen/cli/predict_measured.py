@@ -65,7 +65,7 @@ def measure_promising(
 def most_promising(prediction: KernelPrediction, count: int) -> Sequence[int]:
     """The factors above 1 of the largest expected gain that divide the local size, the best first.
 
-    Where a factor is measured, what it might lose costs nothing: aversion to loss has no say.
+    A measured factor that loses costs nothing, so aversion to loss does not count.
     """
     possible = [point for point in prediction.curve if point.possible]
     ranked = sorted(possible, key=lambda point: (-point.expected_gain, point.factor))

@@ -10,7 +10,7 @@ import typer
 
 
 class ModelName(enum.StrEnum):
-    """Which predictor answers."""
+    """The predictor that answers."""
 
     DEFAULT = "default"
     CASCADE = "cascade"

@@ -26,7 +26,7 @@ The rest is there unless the kernel is refused:
             regions             the nested ones, alike
     wide_accesses       null where they are not asked for, or how many `loads` became how many `wide_loads`, and
                         how many `stores` how many `wide_stores`
-    added_arguments     what a launch passes behind the kernel's own arguments, a list of
+    added_arguments     what a launch passes after the kernel's own arguments, a list of
         name, meaning, sentence     what to pass, in words
         dimension           for "global-size": the original launch's size along it, else null
         like                for "local-memory": the name of the argument whose size it has, else null

@@ -35,7 +35,7 @@ def _lines(report: KernelReport) -> Iterator[str]:
         yield _wide(report.wide)
     if report.added_arguments:
         yield ""
-        yield "Arguments behind the kernel's own:"
+        yield "Arguments after the kernel's own:"
         yield from (f"{_INDENT}{each.name}: {each.sentence}" for each in report.added_arguments)
     if report.assumptions:
         yield ""

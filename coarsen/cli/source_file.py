@@ -1,4 +1,4 @@
-"""What a command calls the source file of a benchmark."""
+"""The name that a command gives the source file of a benchmark."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Word = TypeVar("Word", bound=enum.StrEnum)
 
 
 class Tried(enum.StrEnum):
-    """Whether a transform is tried: not, always, or beside what goes without it."""
+    """The use of a transform in a sweep: not at all, always, or both with it and without."""
 
     NO = "no"
     YES = "yes"
@@ -117,7 +117,7 @@ _FLAGS = {Tried.NO: (False,), Tried.YES: (True,), Tried.BOTH: (False, True)}
 
 @dataclass(frozen=True, slots=True)
 class SpaceOptions:
-    """What the options say about the space; a field is empty where they leave it to the kernel."""
+    """The options of the space; a field is empty where they leave it to the kernel."""
 
     factors: tuple[int, ...]
     strides: tuple[int, ...]

@@ -28,7 +28,7 @@ _METHODS = {
     "unique": "the most common best factor, for every kernel",
     "never": "no coarsening",
 }
-# What training imports, by what it is called.
+# The packages that training imports, by their names.
 _LIBRARIES = {"torch": "PyTorch", "sklearn": "scikit-learn"}
 
 

@@ -27,7 +27,7 @@ _PUBLISHED_NAME = "the best factors of PACT 2014, table 5"
 
 @dataclass(frozen=True)
 class DefaultTraining:
-    """What is to be fitted, and where it goes.
+    """The models to fit, and where they go.
 
     Args:
         data: files or stores of measured curves; the package's own measurements of synthetic kernels if empty.

@@ -1,7 +1,7 @@
 """The OpenCL devices of this machine, as plain descriptions.
 
 A description is data (it can be compared, stored with a measurement, sent to another process); `open_device`
-gives the `pyopencl.Device` behind it. A device that is listed is not yet a device that works: see
+gives its `pyopencl.Device`. A device that is listed is not yet a device that works: see
 `coarsen.devices.health`.
 """
 
@@ -56,16 +56,16 @@ class DeviceDescription:
 
     @property
     def takes_spirv(self) -> bool:
-        """Whether programs may be given to it as SPIR-V."""
+        """Return True if programs may be given to it as SPIR-V."""
         return "SPIR-V" in self.il_version
 
     @property
     def macros(self) -> DeviceMacros:
-        """What a source may find out about it; what is portable where its extensions aren't known."""
+        """Return the facts that a source may ask for about it; portable ones where its extensions aren't known."""
         return device_macros(self.extensions, self.version) if self.extensions else PORTABLE
 
     def is_called(self, part: str) -> bool:
-        """Whether a text is part of the device's name, or of its platform's name, vendor or version.
+        """Return True if a text is part of the device's name, or of its platform's name, vendor or version.
 
         The version counts because PoCL's platform is named "Portable Computing Language": only it says PoCL.
 
@@ -76,7 +76,7 @@ class DeviceDescription:
         return any(part.casefold() in name.casefold() for name in names)
 
     def is_same_device(self, other: DeviceDescription) -> bool:
-        """Whether both describe one device, though the index may differ (in another process)."""
+        """Return True if both describe one device, though the index may differ (in another process)."""
         return (self.name, self.platform_name, self.platform_version, self.driver_version) == (
             other.name,
             other.platform_name,
@@ -153,7 +153,7 @@ def _platforms() -> list[pyopencl.Platform]:
     try:
         return list(pyopencl.get_platforms())
     except pyopencl.Error:
-        # The loader's way to say that there is no platform at all.
+        # The loader raises this if there is no platform at all.
         return []
 
 
@@ -189,7 +189,7 @@ def _describe(index: str, platform: pyopencl.Platform, device: pyopencl.Device) 
 
 
 def common_macros_of(devices: Iterable[pyopencl.Device]) -> DeviceMacros:
-    """What a source may find out about whichever of some devices it is built for."""
+    """Return the facts that a source may ask for about whichever of some devices it is built for."""
     return common_macros([device_macros(_text(each, "extensions"), _text(each, "version")) for each in devices])
 
 

@@ -1,4 +1,4 @@
-"""Where OpenCL drivers are found: the system's ICD files and the drivers that pip packages carry.
+"""Places of OpenCL drivers: the system's ICD files and the drivers that pip packages carry.
 
 An OpenCL program reaches a driver through a loader, which reads a folder of `.icd` files (each names a
 driver's library). PyOpenCL's wheel carries such a loader (ocl-icd). It reads `OCL_ICD_VENDORS`,
@@ -12,7 +12,7 @@ container, comes without an `.icd` file. So `prepare_loader` writes a folder tha
     libintelocl.so (from pip)  ─┤
     libnvidia-opencl.so.1      ─┘
 
-What the user did set stands: with `OCL_ICD_VENDORS` or `OPENCL_VENDOR_PATH` in the environment nothing is
+The user's own settings are kept: with `OCL_ICD_VENDORS` or `OPENCL_VENDOR_PATH` in the environment nothing is
 written or changed. `OCL_ICD_FILENAMES` adds to whatever folder is read, so it stays in force either way.
 """
 
@@ -50,7 +50,7 @@ _PIP_DRIVERS = (
 _PRIVATE = 0o700
 _NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
 _LINKER_CACHE = Path("/etc/ld.so.cache")
-# Where container runtimes put NVIDIA's driver, whether or not the dynamic linker is told.
+# Folders in which container runtimes put NVIDIA's driver, whether or not the dynamic linker searches them.
 _NVIDIA_FOLDERS = (Path("/usr/local/nvidia/lib64"), Path("/usr/local/nvidia/lib"))
 
 
@@ -70,10 +70,10 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class LoaderSetup:
-    """What was done so that the loader finds every driver.
+    """The steps taken so that the loader finds every driver.
 
     `directory` is the folder that `OCL_ICD_VENDORS` now names, None where nothing was set; `drivers` are
-    those that should appear; `user_variable` is the variable of the user's that was left to decide, if any;
+    those that should appear; `user_variable` is the user's own variable that takes precedence, if any;
     `temporary` keeps a temporary folder alive for as long as the process.
     """
 
@@ -85,7 +85,7 @@ class LoaderSetup:
 
 @functools.cache
 def prepare_loader() -> LoaderSetup:
-    """Makes the system's and pip's drivers known to PyOpenCL's loader, which reads them at its first query.
+    """Make the system's and pip's drivers known to PyOpenCL's loader, which reads them at its first query.
 
     Done once per process. Changes `OCL_ICD_VENDORS` in this process's environment (child processes inherit
     it) unless the user's environment already decides, or pip holds no driver that the loader would miss.
@@ -151,7 +151,7 @@ def unnamed_nvidia_driver(named: Iterable[Driver]) -> tuple[Driver, ...]:
 
 
 def _nvidia_libraries() -> Iterator[Path]:
-    """Where NVIDIA's OpenCL library may be, in the dynamic linker's order."""
+    """Yield the paths where NVIDIA's OpenCL library may be, in the dynamic linker's order."""
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     yield from (folder / _NVIDIA_LIBRARY for folder in folders)
     yield from _linked(_NVIDIA_LIBRARY)
@@ -172,8 +172,8 @@ def _linked(library: str) -> list[Path]:
 def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
     """The drivers of `setup` that the loader hasn't loaded, to be asked after a platform query.
 
-    PyOpenCL doesn't tell whether somebody queried the platforms before the loader was prepared; the list of
-    mapped libraries does.
+    PyOpenCL doesn't show whether the platforms were queried before the loader was prepared; the list of mapped
+    libraries does.
     """
     try:
         mapped = Path("/proc/self/maps").read_text(errors="replace")
@@ -183,7 +183,7 @@ def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
 
 
 def _mapped_name(driver: Driver) -> str:
-    """What of the library's name the dynamic linker is sure to show, for it follows links."""
+    """Return the part of the library's name that the dynamic linker is sure to show, for it follows links."""
     return driver.file_name.split(".so")[0] + ".so"
 
 
@@ -255,7 +255,7 @@ def _cache_root() -> Path:
 
 
 def _write_vendors(drivers: tuple[Driver, ...]) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
-    """Writes an ICD file per driver; returns the folder, and a temporary one's owner where the cache is read-only.
+    """Write an ICD file per driver; return the folder, and a temporary one's owner where the cache is read-only.
 
     The cached folder is named by its contents, so that environments with other drivers don't share one, and
     processes that start at once write the same.
@@ -313,7 +313,7 @@ def _keep_to_oneself(folder: Path) -> None:
 
 
 def _is_own_file(path: Path) -> bool:
-    """Whether there is a file, not a link to one, that nobody else may write to."""
+    """Return True if there is a file, not a link to one, that nobody else may write to."""
     try:
         status = path.lstat()
     except FileNotFoundError:

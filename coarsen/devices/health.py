@@ -1,4 +1,4 @@
-"""Whether an OpenCL device really works: a small kernel is built and run on it, and its result checked.
+"""Health of an OpenCL device: a small kernel is built and run on it, and its result checked.
 
 The check runs in a child process with a time limit, so that a driver that crashes or hangs is a device that
 doesn't work, and nothing worse. A verdict holds for the life of this process and is not stored: a driver's
@@ -31,7 +31,7 @@ class Health:
 
 @functools.cache
 def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_SECONDS) -> Health:
-    """Builds and runs a kernel with a barrier and local memory on the device, in a process of its own.
+    """Build and run a kernel with a barrier and local memory on the device, in a process of its own.
 
     It never raises for a bad device. The first check of a device takes a second or two, mostly to start the
     process and the driver's compiler; the verdict is kept for the process.
@@ -62,7 +62,7 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
 
 
 def _verdict(return_code: int, output: str, errors: str) -> Health:
-    """Reads the probe's verdict; a driver may have printed around it, or have crashed on the way out."""
+    """Read the probe's verdict; a driver may have printed around it, or crashed at exit."""
     for line in reversed(output.splitlines()):
         if line.startswith('{"works":'):
             fields = json.loads(line)

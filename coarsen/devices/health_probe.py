@@ -35,7 +35,7 @@ kernel void health(global const int *input, global int *output)
 
 
 def main() -> int:
-    """Reads the description from standard input, probes, prints the verdict; 0 where one was reached."""
+    """Read the description from standard input, probe, print the verdict; return 0 if one was reached."""
     fields = json.loads(sys.stdin.read())
     fields["device_types"] = tuple(fields["device_types"])
     fields["max_work_item_sizes"] = tuple(fields["max_work_item_sizes"])
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def probe(wanted: DeviceDescription) -> tuple[bool, str, float]:
-    """Whether the device runs the kernel, why not (one line, empty where it does), and the milliseconds taken."""
+    """Return True if the device runs the kernel, why not (one line, or empty), and the milliseconds taken."""
     import pyopencl
 
     started = time.perf_counter()
@@ -88,7 +88,7 @@ def _runs(device: pyopencl.Device) -> bool:
 
 
 def _first_complaint(message: str) -> str:
-    """The line of an OpenCL error that tells most: the compiler's first error, else the first line."""
+    """Return the most useful line of an OpenCL error: the compiler's first error, else the first line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error:") or " error: " in line]
     return (errors or lines or ["the driver gave no reason"])[0]

@@ -10,7 +10,7 @@ from coarsen.devices.health import check_health
 from coarsen.errors import DeviceError
 from coarsen.near_names import did_you_mean
 
-# Interprets kernels to find their faults, a thousand times slower than a device.
+# Oclgrind interprets kernels to find their faults, a thousand times slower than a device.
 SIMULATOR = "oclgrind"
 
 

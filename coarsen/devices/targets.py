@@ -57,7 +57,7 @@ def target_of(device: str) -> Target:
 
 
 def target_of_installed(device: DeviceDescription) -> Target:
-    """An OpenCL device of this machine; one that is not known gets the figures that OpenCL tells.
+    """An OpenCL device of this machine; one that is not known gets the figures that OpenCL reports.
 
     Raises:
         DeviceError: it says that it is neither a CPU nor a GPU, or both.

@@ -37,9 +37,9 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
 
 
 def options_of_coarsened(options: Sequence[str]) -> tuple[str, ...]:
-    """Those of `options` (one by one) that still mean something for a coarsened kernel.
+    """Return the elements of `options` (one by one) that still mean something for a coarsened kernel.
 
-    What the preprocessor has done is left out, and the language version: the coarsened kernel has its own.
+    The preprocessor's options are left out, and the language version: the coarsened kernel has its own.
     """
     return tuple(option for option in _without_preprocessor(options) if not option.startswith("-cl-std"))
 
@@ -55,7 +55,7 @@ def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
 
 
 def allows_uneven_groups(options: Sequence[str]) -> bool:
-    """Whether a local size need not divide the global size under these options: from OpenCL C 2.0 on."""
+    """Return True if a local size need not divide the global size under these options: from OpenCL C 2.0 on."""
     if "-cl-uniform-work-group-size" in options:
         return False
     standards = [option.partition("=")[2] for option in options if option.startswith("-cl-std=")]

@@ -1,11 +1,11 @@
-"""Which variant a launch gets, with which sizes.
+"""Choice of the variant for a launch, and of its sizes.
 
     sizes divide ─▶ the variant without a guard
     else         ─▶ the guarded variant, any geometry, if how work-items are grouped does not matter to the kernel
     else         ─▶ the largest smaller factor that divides
     else         ─▶ the original kernel
 
-The first of these is taken that the kernel does not refuse and that its work-groups hold. No launch that works
+The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
 uncoarsened fails coarsened.
 """
 
@@ -25,7 +25,7 @@ from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.runtime.variants import Variants
 from coarsen.variant.coarsening import Configuration
 
-# Of how many launches it is remembered how they are carried out.
+# The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
 _INFO = pyopencl.kernel_work_group_info
 
@@ -52,7 +52,7 @@ class LaunchChooser:
         self._variants = variants
 
     def choose(self, launch: OriginalLaunch) -> DividedLaunch:
-        """How a launch is carried out, and why; found once for a program and the same launch.
+        """Return how a launch is carried out, and why; found once for a program and the same launch.
 
         Raises DeviceError where the device does not build a variant.
         """
@@ -111,7 +111,7 @@ class LaunchChooser:
         return guarded_launch(*sizes, wanted, self._limits(launch.device, kernel), any_groups)
 
     def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
-        """Why a launch can't be carried out; empty where that was said elsewhere, None where it can."""
+        """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
         kernel = self._variants.get(self._plan.variant_of(candidate.coarsenings, candidate.guarded))
@@ -124,14 +124,14 @@ class LaunchChooser:
         return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
 
     def _groups_matter(self, wanted: Configuration) -> bool:
-        """Whether it is known that work-items can't be grouped anew."""
+        """Return True if it is known that work-items can't be grouped anew."""
         code = self._plan.code(self._name, self._plan.variant_of(wanted))
         return code is not None and code.needs_whole_groups
 
     def _within_local_memory(
         self, asked: Configuration, launch: OriginalLaunch
     ) -> tuple[Configuration, str | None]:
-        """What of a configuration the device's local memory allows, and what to say where it is less."""
+        """Return as much of a configuration as the device's local memory allows, and a note if that is less."""
         if not merges_groups(asked):
             return asked, None
         available = int(launch.device.local_mem_size)

@@ -23,7 +23,7 @@ from coarsen.variant.coarsening import Configuration, Level
 
 # Work-groups of fewer work-items than this many are not made for the sake of idle ones; a power of two.
 _LANES = 16
-# An open local size is the implementation's choice, which wants a global size with divisors; a power of two.
+# The implementation chooses an open local size, which needs a global size with divisors; a power of two.
 _PREFERRED_MULTIPLE = 64
 # The part of all work-items that may be idle for the sake of the local size.
 _IDLE_PART = 8
@@ -41,7 +41,7 @@ class _Axis:
 
     @property
     def is_free(self) -> bool:
-        """Whether any local size will do: a guard of work-items stands along this dimension."""
+        """Return True if any local size will do: a guard of work-items stands along this dimension."""
         return self.items > 1
 
 
@@ -132,7 +132,7 @@ def _coarsened_size(axis: _Axis, local: int | None) -> int:
 
 
 def _needed(axis: _Axis) -> int:
-    """How many coarsened work-items cover a free dimension, its groups not yet merged."""
+    """Return the number of coarsened work-items that cover a free dimension, its groups not yet merged."""
     return _ceil(axis.extent, axis.items * axis.stride) * axis.stride
 
 
@@ -168,12 +168,12 @@ def _suitable(axis: _Axis) -> int:
 
 
 def _unit(axis: _Axis) -> int:
-    """What a free dimension's local size must be a multiple of."""
+    """Return the number that a free dimension's local size must be a multiple of."""
     return axis.stride if axis.groups > 1 else 1
 
 
 def _ids_fit(axes: Iterable[_Axis], sizes: Sizes, limits: LaunchLimits) -> bool:
-    """Whether the ids of work-items without work are numbers that no other work-item has."""
+    """Return True if the ids of work-items without work are numbers that no other work-item has."""
     merged = (axis.items * axis.groups for axis in axes)
     return all(size * count <= 2**limits.address_bits for size, count in zip(sizes, merged, strict=True))
 

@@ -32,7 +32,7 @@ class LaunchOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What is launched: a variant, its sizes, its arguments behind the kernel's own, the other options."""
+    """A variant to launch: its sizes, its arguments after the kernel's own, the other options."""
 
     kernel: pyopencl.Kernel
     sizes: tuple[Any, Any]
@@ -80,7 +80,7 @@ class Kernel(pyopencl.Kernel):
         local_work_size: Sizes | None,
         **launch_options: Unpack[LaunchOptions],
     ) -> pyopencl.Event:
-        """Launches with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
+        """Launch with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
         target = self._target(queue, global_work_size, local_work_size, launch_options)
         if target is None:
             return _enqueue(queue, self, (global_work_size, local_work_size), launch_options)
@@ -94,7 +94,7 @@ class Kernel(pyopencl.Kernel):
     def divided(
         self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
     ) -> DividedLaunch:
-        """How a launch of these (original) sizes is carried out on `device`, and why.
+        """Return how a launch of these (original) sizes is carried out on `device`, and why.
 
         Where work-groups are merged, the local memory that was last set as an argument counts.
         """
@@ -128,7 +128,7 @@ class Kernel(pyopencl.Kernel):
         local_size: Sizes | None,
         options: LaunchOptions,
     ) -> _Target | None:
-        """What to launch; None: the original kernel, as the caller says."""
+        """Return the variant to launch; None: the original kernel, as the caller says."""
         g_times_l = bool(options.get("g_times_l"))
         try:
             launch = self.divided(queue.device, global_size, local_size, g_times_l)

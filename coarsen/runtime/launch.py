@@ -24,7 +24,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 @dataclass(frozen=True, slots=True)
 class DividedLaunch:
-    """How a launch is carried out.
+    """The way a launch is carried out.
 
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
     caller's); `guarded` says whether it is the variant for any size. `note` says in one line why it isn't what was

@@ -37,7 +37,7 @@ def within_local_memory(wanted: Configuration, group_bytes: int, available: int)
 
 
 def merges_groups(wanted: Configuration) -> bool:
-    """Whether work-groups are merged at all."""
+    """Return True if work-groups are merged at all."""
     return any(entry.level is Level.GROUP for entry in wanted)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
-# Larger work-groups gain nothing any more.
+# Larger work-groups gain nothing more.
 PREFERRED_WORK_GROUP_SIZE = 256
 
 

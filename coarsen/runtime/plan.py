@@ -1,4 +1,4 @@
-"""Which coarsening each kernel of a program gets, and its coarsened variants, made when first needed.
+"""The coarsening of each kernel of a program, and its coarsened variants, made when first needed.
 
 A kernel has one variant for what was asked for, one that is guarded for any size, and one for each smaller factor
 that some launch's sizes called for; each is a program of a single kernel, coarsened from the source once and built
@@ -30,7 +30,7 @@ from coarsen.variant.variant import Variant
 _log = logging.getLogger("coarsen")
 
 Form = Literal["opencl_c", "spirv"]
-# A driver needs not be told of this one to build SPIR-V.
+# A driver builds SPIR-V of this standard without an option.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 ORIGINAL: Configuration = ()
 
@@ -54,8 +54,8 @@ class CoarseningPlan:
     `requested` is the configuration asked for, None where it is to be predicted for the context's device;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
-    `kernels` are the names of those to coarsen, `transforms` what may be used for it; what kind of device that is
-    for, the context says. `known_launches` is the launches' own to remember what was chosen.
+    `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
+    of device that the context has. `known_launches` is for the launches, to keep what was chosen.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class CoarseningPlan:
         self.known_launches: dict[Hashable, DividedLaunch] = {}
 
     def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
-        """What the kernel is coarsened by where the sizes allow; ORIGINAL for one that stays as it is.
+        """Return the coarsening of a kernel where the sizes allow it; ORIGINAL for one that stays as it is.
 
         `local_size` is that of the launch, None where it is left to the implementation; a predicted factor is for
         one local size.
@@ -104,8 +104,8 @@ class CoarseningPlan:
         return self._predicted[launch]
 
     def coarsen_requested(self, kernel: str, required: Sequence[int] = ()) -> None:
-        """Coarsens the kernel as asked for, now; raises RefusalError, and leaves it original, where that
-        can't be.
+        """Coarsen the kernel now, as asked for; raise RefusalError, and leave it uncoarsened, if that is not
+        possible.
 
         `required` is the local size that the kernel demands, if any: factors that it does not allow are no reason
         to refuse, since launches take others.
@@ -149,12 +149,12 @@ class CoarseningPlan:
 
     @property
     def any_groups(self) -> bool:
-        """Whether the program's launches may have work-groups of different sizes, as OpenCL C 2.0 allows."""
+        """Return True if the program's launches may have work-groups of unequal sizes, as OpenCL C 2.0 allows."""
         return allows_uneven_groups(self._options)
 
     @property
     def merges_groups(self) -> bool:
-        """Whether launches may merge work-groups, so that the size of their local memory counts."""
+        """Return True if launches may merge work-groups, so that the size of their local memory counts."""
         return merges_groups(self._requested or ())
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
@@ -163,7 +163,7 @@ class CoarseningPlan:
         return int(fresh.get_work_group_info(pyopencl.kernel_work_group_info.LOCAL_MEM_SIZE, device))
 
     def say_once(self, occasion: Hashable, message: str) -> None:
-        """Logs a warning, the first time that something happens."""
+        """Log a warning the first time that something happens."""
         if occasion not in self._said:
             self._said.add(occasion)
             _log.warning(message)
@@ -186,7 +186,7 @@ class CoarseningPlan:
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
         except CoarsenError as error:
-            # Nobody asked for a factor here: whatever stands against one, the program works as it did.
+            # No factor was requested here: whatever prevents one, the program works as before.
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
@@ -221,7 +221,7 @@ class CoarseningPlan:
 
     @cached_property
     def _device_kind(self) -> DeviceKind:
-        """What all devices of the context are."""
+        """Return the kind of all devices of the context."""
         kinds = {device_kind_of(describe_device(device).device_types) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
@@ -247,7 +247,7 @@ class CoarseningPlan:
 
 
 def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:
-    """Whether a demanded local size can be coarsened."""
+    """Return True if a demanded local size can be coarsened."""
     if coarsening.level is Level.GROUP:
         return True
     left, rest = divmod(local_size[coarsening.dimension], coarsening.factor)

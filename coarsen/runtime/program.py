@@ -48,7 +48,7 @@ class Program(pyopencl.Program):
         level: "item" merges work-items, "group" whole work-groups; one for all, or one each.
         fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
         lock_step: as `fast_path`.
-        clean_up: whether what the rewriting left over is removed.
+        clean_up: whether instructions that the rewriting made redundant are removed.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
 
@@ -100,7 +100,7 @@ class Program(pyopencl.Program):
         devices: Sequence[pyopencl.Device] | None = None,
         cache_dir: str | None = None,
     ) -> Self:
-        """Builds the original program as `pyopencl.Program.build` does, and coarsens its kernels.
+        """Build the original program as `pyopencl.Program.build` does, and coarsens its kernels.
 
         Kernels that can't be coarsened are logged and stay as they are, unless they were named.
 
@@ -167,7 +167,7 @@ class Program(pyopencl.Program):
         return self._form
 
     def _coarsen_now(self, plan: CoarseningPlan, kernels: tuple[str, ...]) -> None:
-        """Coarsens what was asked for, so that a refusal shows when the program is built, not at some launch."""
+        """Coarsen what was asked for, so that a refusal shows when the program is built, not at some launch."""
         refusals: list[tuple[str, RefusalError]] = []
         for kernel in kernels:
             try:

@@ -12,7 +12,7 @@ Sizes: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class LaunchLimits:
-    """What a device takes: work-items per work-group, in all and per dimension; the bits of an id."""
+    """The limits of a device: work-items per work-group, in all and per dimension; the bits of an id."""
 
     max_work_group_size: int
     max_work_item_sizes: Sizes
@@ -20,7 +20,7 @@ class LaunchLimits:
 
 
 def is_plain(global_size: Sizes, local_size: Sizes | None) -> bool:
-    """Whether there is work and every work-group is whole; anything else, also what OpenCL rejects, is not."""
+    """Return True if there is work and every work-group is whole; False also for what OpenCL rejects."""
     if not has_work(global_size, local_size):
         return False
     return local_size is None or all(
@@ -29,7 +29,7 @@ def is_plain(global_size: Sizes, local_size: Sizes | None) -> bool:
 
 
 def has_work(global_size: Sizes, local_size: Sizes | None) -> bool:
-    """Whether all sizes are positive, and those of both kinds as many."""
+    """Return True if all sizes are positive, and there are as many of one kind as of the other."""
     if min(global_size, default=0) < 1:
         return False
     return local_size is None or (len(local_size) == len(global_size) and min(local_size) >= 1)

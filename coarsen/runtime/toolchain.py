@@ -1,5 +1,5 @@
-"""What a program needs of the rest of the package: coarsening a kernel's source, and predicting a factor for
-it.
+"""The functions that a program takes from the rest of the package: coarsening a kernel's source, and predicting
+a factor for it.
 
 A program holds these two functions as values, so that tests can give it others.
 """
@@ -41,12 +41,12 @@ class CoarsenedKernel(Protocol):
 
     @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:
-        """What a launch passes behind the kernel's own arguments, in this order."""
+        """The arguments that a launch passes after the kernel's own, in this order."""
         ...
 
     @property
     def needs_whole_groups(self) -> bool:
-        """Whether it matters to the kernel how a launch groups its work-items, along dimensions along which
+        """True if it matters to the kernel how a launch groups its work-items, along dimensions along which
         they are merged.
         """
         ...
@@ -78,7 +78,7 @@ class CoarsenFunction(Protocol):
 
 
 class PredictedFactor(Protocol):
-    """What is predicted for a kernel."""
+    """The prediction for a kernel."""
 
     @property
     def factor(self) -> int:
@@ -92,7 +92,7 @@ class PredictedFactor(Protocol):
 
     @property
     def device_note(self) -> str:
-        """What is not known of the device, in one sentence; empty where it was learned from."""
+        """The gaps in what is known of the device, in one sentence; empty where it was learned from."""
         ...
 
 
@@ -123,7 +123,7 @@ class Toolchain:
 
 
 def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
-    """This package's own functions, for sources that may find out so much about their device."""
+    """Return this package's own functions, for sources that may ask for these facts about their device."""
     # Imported late: a program with explicit factors needs no models, one that only delegates needs no
     # compiler.
     from coarsen import api

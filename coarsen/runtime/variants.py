@@ -1,4 +1,4 @@
-"""The coarsened kernel objects behind one kernel: made when first needed, and what a launch passes to them."""
+"""The coarsened kernel objects of one kernel: made when first needed, and what a launch passes to them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Variants:
         self._argument_types: tuple[Any, ...] | None = None
 
     def get(self, wanted: Variant) -> pyopencl.Kernel | None:
-        """The kernel object of a variant; None for one that there is none of. Raises DeviceError."""
+        """Return the kernel object of a variant; None if it has none. Raises DeviceError."""
         if wanted not in self._kernels:
             kernel = self._plan.variant(self._name, wanted)
             if kernel is not None:

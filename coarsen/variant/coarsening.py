@@ -1,4 +1,4 @@
-"""What to coarsen by: a factor along one dimension with a stride, and several of them together."""
+"""The coarsening of a kernel: a factor along one dimension with a stride, and several of them together."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any, SupportsIndex
 from coarsen.errors import InvalidInputError
 
 DIMENSIONS = 3
-# Beyond what work-groups hold, and a kernel of a million copies is a mistake that takes hours to find.
+# More than any work-group holds; a kernel of a million copies, asked for by mistake, would take hours.
 MOST_MERGED = 4096
 # Ids have 64 bits, and those of merged work-items are strides times factors.
 _LARGEST_STRIDE = 2**32
 
 
 class Level(enum.StrEnum):
-    """What is merged: work-items of one work-group, or whole work-groups."""
+    """The level of merging: work-items of one work-group, or whole work-groups."""
 
     ITEM = "item"
     GROUP = "group"

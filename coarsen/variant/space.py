@@ -4,8 +4,8 @@
         × fast_path × lock_step × wide_accesses × clean_up × any_size
         under constraints that are known before anything is compiled
 
-A choice is one index for each dimension. Several choices may spell one variant (a stride means nothing at factor
-1): the one whose meaningless indices are all 0 stands for it, so each variant is there once. A space can be
+A choice is one index for each dimension. Several choices may describe one variant (a stride has no effect at
+factor 1): the one whose meaningless indices are all 0 stands for it, so each variant is there once. A space can be
 enumerated, and sampled without being enumerated; neighbours differ in one dimension.
 """
 
@@ -26,7 +26,7 @@ from coarsen.variant.variant import LocalSize, Variant
 Choice = tuple[int, ...]
 # Says in one sentence why a variant can't run; None where nothing is known against it.
 Constraint = Callable[[Variant], str | None]
-# So many draws may fail for each that is wanted before a sample ends smaller than it was asked for.
+# Failed draws allowed for each requested variant before a sample ends smaller than requested.
 _DRAWS_FOR_EACH = 200
 
 MACRO = "-D "

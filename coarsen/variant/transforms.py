@@ -1,4 +1,4 @@
-"""Which transforms besides replication a coarsening may use, and when."""
+"""Transforms besides replication that a coarsening may use, and when."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def use_named(argument: str, value: str) -> Use:
 
 
 class DeviceKind(enum.StrEnum):
-    """What a kernel is coarsened for, where that decides whether a transform pays.
+    """The kind of device that a kernel is coarsened for, where that decides whether a transform pays.
 
     Compilers for CPUs vectorise over work-items. Loops in lock-step leave them less to vectorise, and so may loops
     in the slow paths of kernels that have none else; GPUs run work-items side by side whatever their code is.

@@ -20,7 +20,7 @@ Definitions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """By what a kernel is coarsened, how, and the launch and the macros that this is for.
+    """The coarsening of a kernel, its transforms, and the launch and the macros that this is for.
 
     A kernel that is not coarsened has one form, whatever the transforms: the default ones stand there.
 
@@ -52,17 +52,17 @@ class Variant:
 
     @property
     def factor(self) -> int:
-        """How many work-items become one, over all dimensions and levels; 1 for the uncoarsened kernel."""
+        """Return the number of work-items that become one, over all dimensions and levels; 1 if uncoarsened."""
         return math.prod(coarsening.factor for coarsening in self.coarsenings)
 
     @property
     def is_coarsened(self) -> bool:
-        """Whether any work-items or work-groups are merged."""
+        """Return True if any work-items or work-groups are merged."""
         return bool(self.coarsenings)
 
     @property
     def merges_groups(self) -> bool:
-        """Whether work-groups are merged."""
+        """Return True if work-groups are merged."""
         return any(coarsening.level is Level.GROUP for coarsening in self.coarsenings)
 
     def uncoarsened(self) -> Variant:
@@ -98,5 +98,5 @@ def transform_words(transforms: Transforms) -> tuple[str, ...]:
 
 
 def shape(local_size: LocalSize) -> str:
-    """Write a local size as people do: `16×16`."""
+    """Write a local size for people: `16×16`."""
     return "×".join(map(str, local_size))

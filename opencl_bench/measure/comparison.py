@@ -11,7 +11,7 @@ import numpy as np
 from coarsen.opencl_bench.measure.rounding import rounding_tolerance, typical_magnitude
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 
-# Elements that are compared at once: what comes up in between then stays in a processor's cache.
+# Elements that are compared at once: intermediate results then stay in a processor's cache.
 PIECE = 1 << 17
 
 
@@ -69,7 +69,7 @@ def _allowance(wanted: Array, workload: Workload) -> _Allowance:
 
 
 def _of_tolerance(got: Array, allowance: _Allowance) -> str:
-    """That rounding was no excuse, where numbers are compared that are rounded."""
+    """Return a remark that no tolerance is given, if rounded numbers are compared without one."""
     has_any = allowance.fixed or allowance.relative
     return (
         ""
@@ -79,7 +79,7 @@ def _of_tolerance(got: Array, allowance: _Allowance) -> str:
 
 
 def _any_wrong(got: Array, wanted: Array, allowance: _Allowance) -> bool:
-    """Whether any element is wrong; large buffers are compared in pieces, on all processors."""
+    """Return True if any element is wrong; large buffers are compared in pieces, on all processors."""
     flat_got, flat_wanted = got.reshape(-1), wanted.reshape(-1)
 
     def wrong_from(start: int) -> bool:

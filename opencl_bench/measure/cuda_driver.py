@@ -20,7 +20,7 @@ _VERSION_FILE = Path("/sys/module/nvidia/version")
 
 
 class CudaError(Exception):
-    """The driver refused something; the message is one line."""
+    """A call of the driver failed; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CudaDevice:
 
 
 def call(function: Any, *arguments: Any) -> Any:  # noqa: ANN401 (the bindings have no types)
-    """What a function of the driver returns, without its status. Raises CudaError."""
+    """Call a function of the driver; return its result without the status. Raises CudaError."""
     status, *results = function(*arguments)
     if status != driver.CUresult.CUDA_SUCCESS:
         raise CudaError(f"{function.__name__}: {_meaning(status)}")
@@ -69,7 +69,7 @@ def describe_device(index: int) -> CudaDevice:
 
 
 class DeviceMemory:
-    """Bytes on the current device, given back when nobody holds this any more. Raises CudaError."""
+    """Bytes on the current device, freed when this object is no longer referenced. Raises CudaError."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -93,7 +93,7 @@ class DeviceMemory:
 
 
 class Module:
-    """PTX as the driver has compiled it. Raises CudaError, with the compiler's words where it refused."""
+    """PTX compiled by the driver. Raises CudaError, with the compiler's message if it failed."""
 
     def __init__(self, text: str) -> None:
         image = np.frombuffer(text.encode() + b"\0", np.uint8)
@@ -143,7 +143,7 @@ def _described(index: int) -> CudaDevice:
 
 
 def _driver_version() -> str:
-    """The version of the kernel module, which the driver's interface does not tell; empty where it isn't known."""
+    """The version of the kernel module, which the driver's interface lacks; empty where it isn't known."""
     try:
         return _VERSION_FILE.read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a launch through NVIDIA's driver is given, computed from an OpenCL launch; no driver is needed for it.
+"""Arguments of a launch through NVIDIA's driver, computed from an OpenCL launch; no driver is needed for it.
 
 global_size ─▶ grid of blocks      local_size ─▶ block
 buffer      ─▶ its address         scalar     ─▶ its bytes
@@ -42,7 +42,7 @@ class CudaLaunch:
     parameters: tuple[Array, ...]
 
     def addresses(self) -> Array:
-        """Where each parameter lies in this process's memory, as the driver wants it; holds while `self` lives."""
+        """Return where each parameter lies in memory, as the driver wants it; valid as long as `self` exists."""
         return np.array([parameter.ctypes.data for parameter in self.parameters], np.uint64)
 
 

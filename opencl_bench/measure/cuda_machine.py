@@ -178,7 +178,7 @@ class GuardedMemory:
         return now
 
     def intact(self) -> bool:
-        """Whether both guard zones are as they were made."""
+        """Return True if both guard zones are as they were made."""
         zone = np.empty_like(self._pattern)
         for offset in (0, self._end):
             self._whole.read(zone, offset)

@@ -1,4 +1,4 @@
-"""What a session needs of a machine: to put a workload on it, to load code, to run it, to look at the results.
+"""A machine as a session uses it: to put a workload on it, to load code, to run it, to look at the results.
 
 OpenCL devices (`opencl_machine.py`) and NVIDIA's driver without OpenCL (`cuda_machine.py`) offer it alike.
 """
@@ -55,7 +55,7 @@ class Executor(Protocol):
         ...
 
     def flush_caches(self) -> None:
-        """Touch so much other memory that the device's caches hold nothing of the workload any more.
+        """Touch enough other memory that the device's caches hold nothing of the workload any more.
 
         Raises LaunchError.
         """

@@ -18,7 +18,7 @@ from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 from coarsen.variant.variant import Variant
 
-# Devices report one level of cache, not always the last: several times as much clears all of them.
+# Devices report one level of cache, not always the last: several times its size clears all levels.
 FLUSHED_CACHES = 4
 LEAST_FLUSHED_BYTES = 64 << 20
 

@@ -1,4 +1,4 @@
-"""How far two right results of the same floating-point computation may be apart.
+"""Bound on the difference of two right results of the same floating-point computation.
 
 Each of `k` rounded operations, one after the other, changes a partial result by at most the unit roundoff `u` of
 its type, so that the relative error of a sum of terms of one sign is at most γ_k = k·u / (1 − k·u) (Higham,

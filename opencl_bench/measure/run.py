@@ -35,7 +35,7 @@ KernelArgument = cl.Buffer | cl.LocalMemory | np.generic
 
 
 class LaunchableKernel(Protocol):
-    """What a launch calls: `pyopencl.Kernel` is one, and so is a coarsened kernel."""
+    """A kernel that a launch calls: `pyopencl.Kernel` is one, and so is a coarsened kernel."""
 
     def __call__(
         self,
@@ -54,7 +54,7 @@ KernelChoice = Callable[[Launch], LaunchableKernel]
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run left behind: outputs, names of the buffers whose guard zones changed, the kernels' time."""
+    """The results of a run: outputs, names of the buffers whose guard zones changed, the kernels' time."""
 
     outputs: dict[str, Array]
     violated: tuple[str, ...]
@@ -62,7 +62,7 @@ class RunResult:
 
     @property
     def guards_intact(self) -> bool:
-        """Whether no kernel wrote outside its buffers."""
+        """Return True if no kernel wrote outside its buffers."""
         return not self.violated
 
 
@@ -104,7 +104,7 @@ class GuardedBuffer:
         return now
 
     def intact(self) -> bool:
-        """Whether both guard zones are as they were made."""
+        """Return True if both guard zones are as they were made."""
         zone = np.empty_like(self._pattern)
         for offset in (0, self._end):
             cl.enqueue_copy(self._queue, zone, self._whole, src_offset=offset)

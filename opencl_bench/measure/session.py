@@ -22,7 +22,7 @@ from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
 
-# How a change of a guard zone is told.
+# The message about a changed guard zone.
 WROTE_OUTSIDE = "wrote outside of the buffer"
 
 # Small enough for every reference.
@@ -38,7 +38,7 @@ class Slot(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a first run showed: its duration in nanoseconds, what is wrong with its results, what they were
+    """The result of a first run: its duration in nanoseconds, what is wrong with its results, what they were
     compared with."""
 
     nanoseconds: int
@@ -75,7 +75,7 @@ class _Placement:
 
     @property
     def expected(self) -> Mapping[str, Array]:
-        """What was found out."""
+        """Return the expected outputs that were found. Raises InternalError if none were."""
         if self._expected is None:
             raise InternalError("nobody found out what the outputs should be")
         return self._expected
@@ -87,7 +87,7 @@ class _Placement:
             self._expected = self.outputs_of_oracle(original) if reference is None else reference()
 
     def outputs_of(self, original: Code) -> Mapping[str, Array]:
-        """What the uncoarsened kernel writes, of all that there was before. Raises LaunchError."""
+        """Return the outputs of the uncoarsened kernel, started from the workload's inputs. Raises LaunchError."""
         try:
             job = self.executor.load(original, Variant())
         except BuildError as error:
@@ -97,7 +97,7 @@ class _Placement:
         return self.executor.outputs()
 
     def outputs_of_oracle(self, original: Code) -> Mapping[str, Array]:
-        """What the uncoarsened kernel writes, the measure of others. Raises LaunchError."""
+        """Return the outputs of the uncoarsened kernel, the measure of others. Raises LaunchError."""
         outputs = self.outputs_of(original)
         before = self.workload.buffers
         if all(_is_same(outputs[name], before[name]) for name in self.workload.outputs):

@@ -15,7 +15,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Speedup:
-    """How many times faster a candidate is than the baseline, with a bootstrap interval of that ratio."""
+    """The ratio of the baseline's duration to a candidate's, with a bootstrap interval of that ratio."""
 
     ratio: float
     low: float
@@ -23,7 +23,7 @@ class Speedup:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval leaves out 1."""
+        """Return True if the interval leaves out 1."""
         return not self.low <= 1.0 <= self.high
 
     def __str__(self) -> str:

@@ -58,8 +58,8 @@ def in_turns(
         runs: each runs a job once and returns its duration in nanoseconds.
         repetitions: timed runs of each, at most.
         warm_up: runs of each before the first timed one.
-        rotates: whether each repetition begins with the next job. In a fixed order each has always the same one
-            before it, whose traces in the caches it finds.
+        rotates: whether each repetition begins with the next job. In a fixed order each always runs after the
+            same predecessor, whose state of the caches biases it.
         known: is given the number of a repetition and all durations after it, and says whether they are enough.
 
     Returns:

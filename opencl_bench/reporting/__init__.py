@@ -1,1 +1,1 @@
-"""Reporting: the numbers behind figures, their drawing, and the page for a browser."""
+"""Reporting: the numbers of figures, their drawing, and the page for a browser."""

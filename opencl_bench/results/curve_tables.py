@@ -25,7 +25,7 @@ _RESULTS_COLUMN = "ir_hash"
 
 
 @dataclass(frozen=True)
-class _Row:
+class _TableRow:
     """A row's cells by column, and how a message calls it: the file and the row's line in it."""
 
     place: str
@@ -65,7 +65,7 @@ class _Table:
 
     path: Path
     columns: tuple[str, ...]
-    rows: tuple[_Row, ...]
+    rows: tuple[_TableRow, ...]
 
 
 def read_table(path: Path) -> CurveData | None:
@@ -151,8 +151,8 @@ def _read(path: Path) -> _Table | None:
     return _Table(path, columns, rows)
 
 
-def _row(path: Path, columns: Sequence[str], cells: Sequence[str], line: int) -> _Row:
+def _row(path: Path, columns: Sequence[str], cells: Sequence[str], line: int) -> _TableRow:
     place = f"{path}, line {line}"
     if len(cells) != len(columns):
         raise InvalidInputError(f"{place}: {len(cells)} cells under {len(columns)} columns")
-    return _Row(place, {column: cell.strip() for column, cell in zip(columns, cells, strict=True)})
+    return _TableRow(place, {column: cell.strip() for column, cell in zip(columns, cells, strict=True)})

@@ -1,4 +1,4 @@
-"""What coarsening does to kernels on devices: one curve of speed-ups per kernel, device and dimension."""
+"""Effect of coarsening on kernels on devices: one curve of speed-ups per kernel, device and dimension."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 
 # A kernel on a device along a dimension.
-Place = tuple[str, str, int]
+CurveKey = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Curve:
     best_factor: int
 
     @property
-    def place(self) -> Place:
-        """What tells curves apart."""
+    def place(self) -> CurveKey:
+        """The key that tells curves apart."""
         return self.kernel, self.device, self.dimension
 
 
@@ -60,7 +60,7 @@ def merged(parts: Sequence[CurveData]) -> CurveData:
     Raises:
         InvalidInputError: two files have the same curve.
     """
-    curves: dict[Place, Curve] = {}
+    curves: dict[CurveKey, Curve] = {}
     for curve in (curve for part in parts for curve in part.curves):
         known = curves.get(curve.place)
         if known is not None and bool(known.speedup) == bool(curve.speedup):

@@ -1,4 +1,4 @@
-"""What a device is called in a figure: short, and different from every other's.
+"""Label of a device in a figure: short, and different from every other's.
 
 pthread-skylake-avx512-AMD EPYC, Portable Computing Language  ->  AMD EPYC (PoCL)
 """

@@ -1,4 +1,4 @@
-"""The lines that make a result one's own: a best configuration as a program says it, and as the command line does.
+"""Lines to paste for using a result: a best configuration as a call in a program, and as a command.
 
 factor 4 along dimension 1, local size 16×16 ─▶ coarsen.Program(context, source, factor=4, dim=1)
 """
@@ -16,7 +16,7 @@ from coarsen.variant.variant import Variant, shape
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """How to use a configuration.
+    """Instructions for using a configuration.
 
     Attributes:
         python: the call that makes the program; empty where the kernel is to be left as it is.
@@ -30,7 +30,7 @@ class Paste:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All of it, a line each."""
+        """Return all of it, a line each."""
         return tuple(filter(None, (self.python, self.command, self.launch)))
 
 

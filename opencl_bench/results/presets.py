@@ -1,4 +1,4 @@
-"""Which preset is shown of a kernel that was measured at several: times at different sizes do not compare."""
+"""Choice of the preset shown of a kernel that was measured at several: times at different sizes do not compare."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TypeVar
 from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.best import Case, case_of, seconds_of
 
-# More names are of no use in a note.
+# The most names in a note.
 _NAMED = 4
 
-Place = TypeVar("Place", bound=Hashable)
+Group = TypeVar("Group", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Shown:
     others: tuple[str, ...]
 
 
-def shown_presets(rows: Iterable[tuple[Place, At]]) -> Mapping[Place, Shown]:
+def shown_presets(rows: Iterable[tuple[Group, At]]) -> Mapping[Group, Shown]:
     """Return the preset that is shown of each place: that of its newest comparison, or else of its newest row.
 
     Args:
-        rows: each with its place, what has a best configuration: a kernel on a device.
+        rows: each with its place: a kernel on a device, which has one best configuration.
     """
-    groups: dict[Place, list[At]] = {}
+    groups: dict[Group, list[At]] = {}
     for place, row in rows:
         groups.setdefault(place, []).append(row)
     return {place: _shown(own) for place, own in groups.items()}
@@ -55,7 +55,7 @@ def preset_notes(measurements: Iterable[Measurement]) -> tuple[str, ...]:
 
 
 def at(measurement: Measurement) -> At:
-    """Return what decides of a measurement."""
+    """Return the part of a measurement that the choice depends on."""
     compares = measurement.role is Role.COMPARISON
     return At(measurement.subject.preset, seconds_of(measurement.started_at), compares)
 

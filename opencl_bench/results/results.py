@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from coarsen.opencl_bench.results.curves import CurveData
 
-# More names are of no use in a line of text.
+# The most names in a line of text.
 _LISTED = 20
 
 
@@ -65,9 +65,9 @@ class Results:
             preset: the sizes.
 
         Raises:
-            InvalidInputError: nothing is; the message says what there is.
+            InvalidInputError: none matches; the message lists what there is.
         """
-        wanted = _Wanted(tuple(devices), tuple(benchmarks), preset)
+        wanted = _Filter(tuple(devices), tuple(benchmarks), preset)
         chosen = [row for row in self.measurements if wanted.lets_through(row)]
         if not chosen:
             raise InvalidInputError(_nothing_of_it(self.measurements, self.place))
@@ -81,7 +81,7 @@ class Results:
         Returns:
             The columns that the page on the results format lists; durations in nanoseconds, speed-ups as ratios.
         """
-        # Imported late, like all that needs pandas: whoever only measures does without.
+        # Imported late, like all modules that need pandas: measuring alone does without it.
         from coarsen.opencl_bench.results.frames import frame
 
         return frame(self.measurements)
@@ -199,7 +199,7 @@ def _results(measurements: Iterable[Measurement], place: str) -> Results:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Filter:
     """The measurements asked for; an empty field does not filter. See `Results.only`."""
 
     devices: tuple[str, ...]

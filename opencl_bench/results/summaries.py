@@ -1,4 +1,4 @@
-"""What a store's rows come to: how many there are for each benchmark on each device, how they ended, the best."""
+"""Summary of a store's rows: how many there are for each benchmark on each device, how they ended, the best."""
 
 from __future__ import annotations
 

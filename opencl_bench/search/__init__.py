@@ -1,1 +1,1 @@
-"""Searches over the configurations of a kernel: what they ask of whoever measures."""
+"""Searches over the configurations of a kernel: their interface to measurements."""

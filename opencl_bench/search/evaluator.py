@@ -1,4 +1,4 @@
-"""What a search over a space asks of whoever measures: the only way to a time, and one count of what was tried.
+"""Interface of a search over a space to measurements: the only way to a time, and one count of what was tried.
 
     searcher ── variant ──▶ Evaluator ── Evaluation ──▶ searcher
 
@@ -18,7 +18,7 @@ from coarsen.variant.variant import Variant
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came of trying a variant.
+    """The result of trying a variant.
 
     Attributes:
         variant: what was tried.
@@ -36,7 +36,7 @@ class Evaluation:
 
     @property
     def is_correct(self) -> bool:
-        """Whether there is a duration to compare."""
+        """Return True if there is a duration to compare."""
         return self.nanoseconds is not None
 
 
@@ -50,7 +50,7 @@ class Evaluator(Protocol):
 
     @property
     def tried(self) -> int:
-        """How many distinct variants were tried so far, failed ones too."""
+        """The number of distinct variants tried so far, failed ones too."""
         ...
 
     def evaluate(self, variant: Variant) -> Evaluation:

@@ -35,7 +35,7 @@ _NANOSECONDS = 1e6  # in a millisecond
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to measure of a benchmark: the sizes, the local size (None: the preset's own), timed runs of each."""
+    """The request for a benchmark: the sizes, the local size (None: the preset's own), timed runs of each."""
 
     preset: str = "cpu"
     local_size: LocalSize | None = None
@@ -50,7 +50,7 @@ def choices(kind: DeviceKind) -> Mapping[str, Transforms]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TransformComparison:
     """A kernel coarsened by one factor, with fast path and lock-step off and on.
 
     Attributes:
@@ -83,7 +83,7 @@ def measured_rows(
     factors: Sequence[int],
     asked: Asked,
     kind: DeviceKind = DeviceKind.ANY,
-) -> Iterator[Row]:
+) -> Iterator[TransformComparison]:
     """Measure a benchmark at each factor that divides the local size.
 
     Args:
@@ -129,7 +129,7 @@ class _Bench:
         self._original = original_code(benchmark, (), benchmark.source)
         self._expected = self._find_expected()
 
-    def row(self, coarsening: Coarsening) -> Row:
+    def row(self, coarsening: Coarsening) -> TransformComparison:
         """Measure one coarsening."""
         codes = {name: self._code(coarsening, chosen) for name, chosen in self._compared.items()}
         runs = {"original": self._verified("original", self._original, ())}
@@ -137,7 +137,7 @@ class _Bench:
             runs[name] = self._verified(f"{coarsening}, {name}", code, (coarsening,))
         times = in_turns(list(runs.values()), self._repetitions, WARM_UP, rotates=True)
         samples = dict(zip(runs, times, strict=True))
-        return Row(
+        return TransformComparison(
             self._benchmark.name,
             coarsening.dimension,
             coarsening.factor,

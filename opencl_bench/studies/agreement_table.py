@@ -1,4 +1,4 @@
-"""What the fast path and lock-step are worth: `python -m coarsen.opencl_bench.studies.agreement_table`.
+"""Worth of the fast path and lock-step: `python -m coarsen.opencl_bench.studies.agreement_table`.
 
 Six kernels with divergent regions at factors 2, 4 and 8, on each CPU device, with both transforms on and off and
 beside the uncoarsened kernel, all in one process and one run: verified, timed in turns, medians with bootstrap
@@ -24,8 +24,8 @@ from coarsen.devices.selection import find_device
 from coarsen.errors import CoarsenError, DeviceError
 from coarsen.opencl_bench.measure.machine import BuildError, LaunchError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine, devices_to_measure
-from coarsen.opencl_bench.studies.agreement import Asked, Row, measured_rows
-from coarsen.opencl_bench.studies.agreement_targets import Target, targets
+from coarsen.opencl_bench.studies.agreement import Asked, TransformComparison, measured_rows
+from coarsen.opencl_bench.studies.agreement_targets import Goal, targets
 from coarsen.opencl_bench.studies.agreement_text import device_table, effects_table, shares_line, target_lines
 from coarsen.opencl_bench.studies.static_effects import StaticEffect, mean_shares, static_effects
 from coarsen.opencl_bench.sweep.device_lock import device_lock
@@ -104,12 +104,12 @@ def _devices(chosen: argparse.Namespace) -> list[DeviceDescription]:
     return devices
 
 
-def _measured(device: DeviceDescription, chosen: argparse.Namespace) -> list[Row]:
+def _measured(device: DeviceDescription, chosen: argparse.Namespace) -> list[TransformComparison]:
     with device_lock(device):
         return list(_rows(OpenClMachine(device), device_kind_of(device.device_types), chosen))
 
 
-def _rows(machine: OpenClMachine, kind: DeviceKind, chosen: argparse.Namespace) -> Iterator[Row]:
+def _rows(machine: OpenClMachine, kind: DeviceKind, chosen: argparse.Namespace) -> Iterator[TransformComparison]:
     asked = Asked(chosen.preset, chosen.local_size, chosen.repetitions)
     for name in chosen.kernel or KERNELS:
         for dimension in benchmark(name).dimensions if chosen.all_dimensions else (0,):
@@ -118,7 +118,9 @@ def _rows(machine: OpenClMachine, kind: DeviceKind, chosen: argparse.Namespace) 
                 yield row
 
 
-def _print(measured: Sequence[tuple[DeviceDescription, list[Row]]], effects: Sequence[StaticEffect]) -> None:
+def _print(
+    measured: Sequence[tuple[DeviceDescription, list[TransformComparison]]], effects: Sequence[StaticEffect]
+) -> None:
     console = Console(width=_WIDTH, highlight=False)
     for device, rows in measured:
         console.print(device_table(device, rows))
@@ -128,14 +130,14 @@ def _print(measured: Sequence[tuple[DeviceDescription, list[Row]]], effects: Seq
     _print_targets(console, targets((), effects))
 
 
-def _print_targets(console: Console, found: Sequence[Target]) -> None:
+def _print_targets(console: Console, found: Sequence[Goal]) -> None:
     for line in target_lines(found):
         console.print(line, soft_wrap=True)
     console.print()
 
 
 def _as_data(
-    measured: Sequence[tuple[DeviceDescription, list[Row]]],
+    measured: Sequence[tuple[DeviceDescription, list[TransformComparison]]],
     effects: Sequence[StaticEffect],
     chosen: argparse.Namespace,
 ) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from rich.table import Table
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.studies.agreement import Row
-from coarsen.opencl_bench.studies.agreement_targets import Target
+from coarsen.opencl_bench.studies.agreement import TransformComparison
+from coarsen.opencl_bench.studies.agreement_targets import Goal
 from coarsen.opencl_bench.studies.static_effects import Shares, StaticEffect
 from coarsen.variant.variant import shape
 
 
-def device_table(device: DeviceDescription, rows: Iterable[Row]) -> Table:
-    """What was measured on a device, a line for each kernel, dimension and factor."""
+def device_table(device: DeviceDescription, rows: Iterable[TransformComparison]) -> Table:
+    """Return the table of a device's measurements, a line for each kernel, dimension and factor."""
     table = Table(title=f"{device}: speed-up over factor 1 (95 % interval; = the same code on and off)")
     for heading in ("kernel", "dimension", "local size", "factor"):
         table.add_column(heading, justify="left" if heading == "kernel" else "right")
@@ -32,7 +32,7 @@ def device_table(device: DeviceDescription, rows: Iterable[Row]) -> Table:
 
 
 def effects_table(effects: Iterable[StaticEffect], factor: int) -> Table:
-    """What the code of each kernel says."""
+    """Return the table of what the code of each kernel shows."""
     table = Table(title=f"factor {factor}: instructions, and the work of one work-item by what is done to it")
     table.add_column("kernel")
     for heading in ("off", "on", "on / off", "outside of regions", "interleaved", "copied"):
@@ -52,8 +52,8 @@ def shares_line(shares: Shares, count: int) -> str:
     )
 
 
-def target_lines(targets: Sequence[Target]) -> Iterator[str]:
-    """What was wanted, what was found."""
+def target_lines(targets: Sequence[Goal]) -> Iterator[str]:
+    """Yield a line for each target: what was wanted, what was found."""
     for target in targets:
         yield f"{'met' if target.met else 'NOT MET'}: {target.wanted}: {target.found}"
 

@@ -1,4 +1,4 @@
-"""How long coarsening takes: `python -m coarsen.opencl_bench.studies.compile_time`.
+"""Time that coarsening takes: `python -m coarsen.opencl_bench.studies.compile_time`.
 
 Three questions, each answered by ratios within this one run, since machines are noisy:
 

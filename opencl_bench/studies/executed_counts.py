@@ -1,4 +1,4 @@
-"""How many instructions run for each work-item, counted by Oclgrind: what `instruction_counts.py` measures.
+"""Instructions run for each work-item, counted by Oclgrind: what `instruction_counts.py` measures.
 
 Oclgrind prints its counts to standard output when a kernel has ended, so each benchmark runs in a process of its
 own:
@@ -116,7 +116,7 @@ def _local_bytes(launch: Launch) -> int:
 
 
 def divides(launch: Launch, coarsening: Coarsening) -> bool:
-    """Whether a coarsened kernel can do a launch; a benchmark's smallest ones it can't."""
+    """Return True if a coarsened kernel can do a launch; it can't do a benchmark's smallest ones."""
     return launch.local_size[coarsening.dimension] % (coarsening.factor * coarsening.stride) == 0
 
 

@@ -34,7 +34,7 @@ _WIDTH = 170
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CountComparison:
     """A benchmark coarsened along one dimension; the counts are per replica, `executed` per original work-item."""
 
     benchmark: str
@@ -46,7 +46,7 @@ class Row:
 
     @property
     def growth(self) -> dict[str, float]:
-        """How many times the uncoarsened kernel's instructions a replica has, cleaned up, by what is counted."""
+        """Return the ratio of a replica's instructions, cleaned up, to the original's, by what is counted."""
         pairs = {
             "together": (self.cleaned.together, self.original.together),
             "weighted": (self.cleaned.weighted, self.original.weighted),
@@ -57,11 +57,11 @@ class Row:
 
     @property
     def keeps_rule(self) -> bool:
-        """Whether no count grows by more than a tenth."""
+        """Return True if no count grows by more than a tenth."""
         return max(self.growth.values()) <= MOST
 
 
-def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bool) -> Iterator[Row]:
+def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bool) -> Iterator[CountComparison]:
     """Count each benchmark along each of its dimensions with each stride.
 
     Raises:
@@ -74,7 +74,7 @@ def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bo
         for dimension in benchmark.dimensions:
             for stride in strides:
                 coarsening = Coarsening(factor, dimension, stride)
-                yield Row(
+                yield CountComparison(
                     name,
                     coarsening,
                     original,
@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _table(found: Sequence[Row], factor: int) -> Table:
+def _table(found: Sequence[CountComparison], factor: int) -> Table:
     title = f"instructions per replica at factor {factor}: without clean-up → with it (over uncoarsened)"
     table = Table(title=title)
     table.add_column("kernel")
@@ -133,13 +133,13 @@ def _table(found: Sequence[Row], factor: int) -> Table:
     return table
 
 
-def _executed(row: Row) -> str:
+def _executed(row: CountComparison) -> str:
     if row.executed is None:
         return "–"
     return f"{row.executed.without:.1f} → {row.executed.cleaned:.1f} ({row.growth['executed']:.2f})"
 
 
-def _as_data(row: Row) -> dict[str, object]:
+def _as_data(row: CountComparison) -> dict[str, object]:
     return {**asdict(row), "growth": row.growth, "keeps_rule": row.keeps_rule}
 
 

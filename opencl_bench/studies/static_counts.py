@@ -1,4 +1,4 @@
-"""How many instructions a kernel's code has for each replica, coarsened with clean-up and without.
+"""Instructions of a kernel's code for each replica, coarsened with clean-up and without.
 
 The instructions are LLVM's, in normal form. Three counts of the same code:
 
@@ -24,7 +24,7 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
 
-# What the transforms call the blocks that ask, where not all replicas go one way, whether all go the other.
+# The transforms' name for blocks that test, if not all replicas go one way, whether all go the other.
 _PARTED = re.compile(r"\.differ(?:\.|$)")
 
 

@@ -1,4 +1,4 @@
-"""What the fast path and lock-step do to kernels, by their code alone: its size, and how much is interleaved.
+"""Effects of the fast path and lock-step on kernels, by their code alone: its size, and how much is interleaved.
 
 The code's size is in instructions of the coarsened kernel, as LLVM's passes leave them. The work is that of
 `coarsen.report`: instructions weighted by loops, of what stands outside of divergent regions, of regions whose
@@ -47,7 +47,7 @@ class StaticEffect:
 
     @property
     def growth(self) -> float:
-        """How many times as large the code is with them on."""
+        """Return the ratio of the code's size with them on to that with them off."""
         return self.on / self.off
 
 

@@ -1,6 +1,6 @@
 """The outer side of a child process: asks it, waits no longer than allowed, kills it.
 
-A driver may crash, hang or eat all memory; in a process of its own that costs one configuration, not the sweep.
+A driver may crash, hang or use up all memory; in a process of its own that costs one configuration, not the sweep.
 The process is started with the first request and again after it died.
 """
 
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import IO, Any
 
 READ_BYTES = 1 << 16
-# What a driver or an assertion says last, on its way down.
+# The last messages of a driver or an assertion before a crash.
 LAST_WORDS_BYTES = 2000
-# An LLVM inside of a driver takes every crash for its own.
+# An LLVM inside a driver reports every crash as its own.
 NO_LAST_WORDS = "PLEASE submit a bug report"
 DIED = "the process died of signal"
 # A driver may hang while its process ends; in the kernel of the operating system it can't even be killed.
@@ -34,7 +34,7 @@ SET_VARIABLES = {"PYOPENCL_NO_CACHE": "1"}
 
 
 class ChildTimedOutError(Exception):
-    """The child did not answer in time and was killed."""
+    """No answer of the child in time; it was killed."""
 
 
 class ChildDiedError(Exception):
@@ -66,7 +66,7 @@ class ChildProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process that can be asked; what it was told before still holds."""
+        """Return True if there is a process that can be asked; it then still knows what it was told before."""
         return self._process is not None and self._process.poll() is None
 
     def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class ChildProcess:
                 _signal(self._process)
 
     def _start(self) -> None:
-        """Raises ChildDiedError where the system lets no process begin."""
+        """Start the process. Raises ChildDiedError if the system starts none."""
         environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT_VARIABLES}
         environment |= SET_VARIABLES
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
@@ -183,7 +183,7 @@ class ChildProcess:
         return line
 
     def _listen(self, selector: selectors.BaseSelector | None = None) -> bool:
-        """Keep the end of what it says on standard error, however much that is; False: it says no more."""
+        """Keep the end of its standard error, however long; return False if there is nothing more to read."""
         pipe = _open_pipe(self._running().stderr)
         try:
             said = os.read(pipe.fileno(), READ_BYTES)
@@ -218,7 +218,7 @@ class ChildProcess:
 
 
 def _ready(selector: selectors.BaseSelector, deadline: float) -> list[selectors.SelectorKey]:
-    """What can be read or written now. Raises TimeoutError."""
+    """Return the files that can be read or written now. Raises TimeoutError."""
     remaining = deadline - time.monotonic()
     found = selector.select(remaining) if remaining > 0 else []
     if not found:

@@ -5,7 +5,7 @@
        └───────────────────────────────── counts rows, reads them in the end ────────────────────────────┘
 
 A worker is started with the names that plans give to its devices, in small letters. On one machine all listen to
-the loopback; on several they need TLS, since a scheduler runs whatever code it is sent, and asks nobody who he is:
+the loopback; on several they need TLS, since a scheduler runs whatever code it is sent, and checks no identity:
 
     dask scheduler --host 127.0.0.1
     dask worker tcp://127.0.0.1:8786 --host 127.0.0.1 --resources "pocl=1"
@@ -47,15 +47,15 @@ from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, swee
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 SECONDS_BETWEEN_COUNTS = 0.5
-# So long may a device be without a worker (one is started again, say) before its sweeps are given up.
+# The time a device may be without a worker (while one restarts, say) before its sweeps are given up.
 SECONDS_WITHOUT_WORKER = 60.0
-# Of a task that fails in a way nobody foresaw; a worker that dies isn't counted here, but by the scheduler.
+# Of a task that fails unexpectedly; a worker that dies isn't counted here, but by the scheduler.
 RETRIES = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is sent: a plan as JSON, the identity of the store, and its URL without password."""
+    """A message to a worker: a plan as JSON, the identity of the store, and its URL without password."""
 
     plan: dict[str, Any]
     identity: str
@@ -78,7 +78,7 @@ def sweep_on_cluster(
         store: the open store.
         store_url: how a worker opens it; None for the default.
         scheduler: the Dask scheduler.
-        observer: is told how many rows there are, and of each finished sweep.
+        observer: receives the number of rows, and each finished sweep.
         again: which stored rows are measured once more.
 
     Raises:
@@ -136,12 +136,12 @@ def _check_offers(client: Client, wanted: set[str], scheduler: Scheduler) -> Non
 
 
 class _Gathering:
-    """Waits for the tasks, tells how far they are, and reads their rows from the store.
+    """Waits for the tasks, reports their progress, and reads their rows from the store.
 
     Args:
         client: connected to the scheduler.
         store: where the workers write.
-        observer: is told.
+        observer: receives the progress.
         before: the keys of the feasible rows that were there before the tasks.
         tasks: each plan with its task.
     """
@@ -163,7 +163,7 @@ class _Gathering:
         self._without_worker: dict[str, float] = {}
 
     def results(self) -> list[SweepResult]:
-        """What each plan came to."""
+        """Wait for all plans; return the result of each."""
         while True:
             for index, (plan, future) in enumerate(self._tasks):
                 if index not in self._done and (future.done() or self._is_given_up(plan)):
@@ -186,7 +186,7 @@ class _Gathering:
         return self._store.count(chosen) - self._store.count(infeasible)
 
     def _is_given_up(self, plan: SweepPlan) -> bool:
-        """Whether the plan's device has been without a worker for long."""
+        """Return True if the plan's device has been without a worker for long."""
         name = _resource(plan)
         if name in _offers(self._client):
             self._without_worker.pop(name, None)
@@ -212,7 +212,7 @@ class _Gathering:
         return self._read(plan, answer)
 
     def _read(self, plan: SweepPlan, answer: Mapping[str, Any]) -> SweepResult:
-        """The result with its rows; those that came from a worker that has died since were measured now, too."""
+        """The result with its rows; rows of a worker that has died since count as measured now, too."""
         rows = [row for key in answer["keys"] if (row := self._store.find(key)) is not None]
         measured = frozenset(answer["measured"])
         known = measured | self._before
@@ -234,12 +234,12 @@ def _failed(plan: SweepPlan, problem: str, exit_code: int) -> SweepResult:
 
 
 def _filters(plans: Iterable[SweepPlan]) -> set[Filter]:
-    """What the rows of plans have in common; rows of other devices are among them."""
+    """Return filters that let the rows of plans through; rows of other devices are among them."""
     return {Filter(benchmark=find_benchmark(plan.benchmark).name, preset=plan.preset) for plan in plans}
 
 
 class _AbandonedError(BaseException):
-    """Nobody waits for this sweep any more."""
+    """The sweep's result is no longer awaited."""
 
 
 class _ObserverOnWorker(SweepObserver):

@@ -34,12 +34,12 @@ class Scheduler:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether both ends show certificates, and nobody between them can read or change anything."""
+        """Return True if both ends show certificates, and nobody between them can read or change anything."""
         return self._scheme in ENCRYPTED
 
     @property
     def worker_options(self) -> str:
-        """What `dask worker ADDRESS` needs besides."""
+        """The options that `dask worker ADDRESS` needs besides."""
         if self.is_encrypted:
             return "--tls-ca-file CA.pem --tls-cert CERTIFICATE.pem --tls-key KEY.pem"
         return "" if self.trusts_network else "--host 127.0.0.1"
@@ -60,7 +60,7 @@ class Scheduler:
         return self.address.partition("://")[0].lower() if "://" in self.address else "tcp"
 
     def security(self) -> Security | None:
-        """What Dask is told of TLS; None where there is none. Raises InvalidInputError for missing files."""
+        """Return Dask's TLS settings; None where there is no TLS. Raises InvalidInputError for missing files."""
         if not self.is_encrypted:
             return None
         files = {"tls_ca_file": self.ca_file, "tls_client_cert": self.certificate, "tls_client_key": self.key}

@@ -120,7 +120,7 @@ class CompileService:
 
 
 def ir_hash_of(kernel: Kernel, benchmark: Benchmark) -> str:
-    """What tells versions of a kernel apart: the hash of its normalised IR, and of a user's inputs."""
+    """Return the hash that tells versions of a kernel apart: of its normalised IR, and of a user's inputs."""
     text, inputs = module_text(kernel), benchmark.inputs_hash
     return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
 
@@ -150,7 +150,7 @@ def _include_options(benchmark: Benchmark, source: str) -> tuple[str, ...]:
 
 
 def has_includes(source: str) -> bool:
-    """Whether OpenCL C source may include files."""
+    """Return True if OpenCL C source may include files."""
     return next(file_directives(source), None) is not None
 
 

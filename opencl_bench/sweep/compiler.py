@@ -24,7 +24,7 @@ SERVICE = "coarsen.opencl_bench.sweep.compile_service"
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What came of a compilation: the code, with the device's binary in base64 where it gave one, or a failure."""
+    """The result of a compilation: the code, with the device's binary in base64 if it gave one, or a failure."""
 
     code: Code | None
     binary: str | None = None
@@ -66,7 +66,7 @@ class CompilePool:
             child.close()
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
-        """Have a task done by a thread that may ask a process."""
+        """Submit a task to a thread that may send requests to a process."""
         return self._pool.submit(task)
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Compiler:
         form: what the device takes.
         machine: where the device's own compiler is tried; None where the device isn't here.
         method: says how long a compilation may take.
-        pool: who compiles; what has not begun when the context ends never does.
+        pool: the processes that compile; a compilation not begun when the context ends is dropped.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ def named_lock(*names: str) -> Iterator[None]:
 
 
 def _wait_for(file: IO[bytes]) -> None:
-    """Get the lock; who has it is said after a second."""
+    """Get the lock; after a second of waiting, report its holder."""
     deadline = time.monotonic() + SILENT_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -1,4 +1,4 @@
-"""How a sweep that came to nothing ended: in one line, and as the exit code of the command line."""
+"""Ending of a sweep that came to nothing: in one line, and as the exit code of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process in which candidates run: a `Session` behind requests.
+"""The process in which candidates run: a `Session` that serves requests.
 
     open ─▶ (place ─▶ load ─▶ expect ─▶ try ─▶ time) for each candidate
 
@@ -123,7 +123,7 @@ def open_machine(description: Mapping[str, Any]) -> Machine:
 
 def main() -> int:
     """Serve until the parent has no more requests."""
-    # A vendor's compiler remarks on every build.
+    # Vendors' compilers print remarks at every build.
     warnings.simplefilter("ignore")
     service = MeasureService()
     handlers = {"open": service.open, "place": service.place, "load": service.load, "expect": service.expect}

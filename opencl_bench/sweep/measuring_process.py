@@ -28,9 +28,9 @@ PLACING_SECONDS = 120.0
 ORACLE_SECONDS = 900.0
 # Between two timed runs the outputs are put back.
 COPYING_ALLOWANCE = 4.0
-# What is no slower than this many times the baseline is never given up, however good the best is.
+# A candidate at most this many times as slow as the baseline is never given up, however good the best is.
 TOLERATED_SLOWDOWN = 2.0
-# Nor what is over so soon, in nanoseconds, that giving it up would save nothing.
+# Nor a run of at most this many nanoseconds: giving it up would save nothing.
 SHORT_RUN = 1e7
 
 
@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of measuring a candidate; the fields are those of a `Measurement`."""
+    """The result of measuring a candidate; the fields are those of a `Measurement`."""
 
     invalidity: Invalidity
     reason: str = ""
@@ -167,7 +167,7 @@ class MeasuringProcess:
         self._ask_for(Slot.CANDIDATE, {"do": "expect", "original": ready.original.to_json()}, seconds)
         tried = self._tried(limits)
         if tried["wrong"]:
-            # What writes wrong results may have written anywhere: inputs and guard zones are to be made anew.
+            # A kernel with wrong results may have written anywhere: inputs and guard zones are to be made anew.
             self._child.close()
             raise _FailedError(Invalidity.CORRECTNESS, "; ".join(tried["wrong"]))
         if _is_slow(tried["nanoseconds"], limits.longest(self._method)):
@@ -233,7 +233,7 @@ class MeasuringProcess:
 
     def _seconds_of_first_run(self, limits: Limits) -> float:
         longest = limits.longest(self._method)
-        # The first launch may compile for its work-group size; before there is a best, nobody knows what is slow.
+        # The first launch may compile for its work-group size; before there is a best, no run counts as slow.
         allowance = self._method.compile_seconds if longest is None else longest / 1e9
         return self._method.grace_seconds + allowance
 

@@ -1,4 +1,4 @@
-"""What a sweep tells whoever watches it, and what it amounts to in the end."""
+"""Events of a sweep, reported to an observer, and its summary in the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coarsen.variant.variant import Variant
 
 
 class Remeasure(enum.StrEnum):
-    """Which stored rows are measured again: none, those that failed (not by constraints), all."""
+    """The stored rows that are measured again: none, those that failed (not by constraints), all."""
 
     NOTHING = "nothing"
     FAILED = "failed"
@@ -26,7 +26,7 @@ class SweepObserver:
         """The sweep of a benchmark begins; it has so many rows, stored ones included."""
 
     def compiling(self, configurations: int) -> None:
-        """So many configurations are compiled now, before any is measured (on a CPU, which does both)."""
+        """A number of configurations is compiled now, before any is measured (on a CPU, which does both)."""
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """A configuration is about to be measured."""
@@ -51,7 +51,7 @@ class SweepSummary:
     problem: str = ""
 
     def failures(self) -> Counter[Invalidity]:
-        """How many rows ended other than correct, by kind."""
+        """Count the rows that ended other than correct, by kind."""
         return Counter(row.invalidity for row in self.rows if row.invalidity is not Invalidity.CORRECT)
 
 

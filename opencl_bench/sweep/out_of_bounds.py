@@ -1,8 +1,8 @@
-"""Says of a user's kernel that crashes, or that writes beside its buffers, which access is out of bounds.
+"""Find the access out of bounds of a user's kernel that crashes, or that writes beside its buffers.
 
     uncoarsened kernel ──▶ Oclgrind, in a process of its own ──▶ its log ──▶ buffer, element, what to change
 
-Without Oclgrind it is left at naming the buffers whose contents are used as indices.
+Without Oclgrind only the buffers whose contents are used as indices are named.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_u
 from coarsen.variant.variant import Definitions
 
 SERVICE = "coarsen.opencl_bench.sweep.simulated_run"
-# It interprets: what takes longer is left undiagnosed.
+# Oclgrind interprets: a run that takes longer is left undiagnosed.
 SECONDS = 60.0
 _ACCESS = re.compile(r"Invalid (read|write) of size \d+ at (global|constant|local) memory address 0x([0-9a-f]+)")
 _ITEM = re.compile(r"Entity: Global\((\d+),(\d+),(\d+)\)")
@@ -153,12 +153,12 @@ def _indices(benchmark: Benchmark, definitions: Definitions) -> Mapping[str, Ind
 
 
 def _log(path: Path, preset: str, local_size: LocalSize, definitions: Definitions) -> str:
-    """What Oclgrind says of a run, also of one that crashes or does not end; empty where it isn't installed."""
+    """Return Oclgrind's messages of a run, even if it crashes or does not end; empty if not installed."""
     with tempfile.TemporaryDirectory(prefix="coarsen-oclgrind-") as folder:
         log = Path(folder, "log")
         packages = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         command = [sys.executable, "-P", "-m", SERVICE, str(path), preset]
-        # What it has found up to the end of the time counts.
+        # Its findings up to the end of the time count.
         with contextlib.suppress(subprocess.TimeoutExpired, OSError):
             subprocess.run(
                 [*command, json.dumps(local_size), json.dumps(definitions)],

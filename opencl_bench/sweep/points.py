@@ -23,7 +23,7 @@ from coarsen.variant.space import MACRO, Dimension, VariantSpace, coarsening_dim
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 
-# Beyond this many nobody waits for the end, and listing them alone takes minutes.
+# A larger space would never be finished, and listing it alone takes minutes.
 MOST_CHOICES = 5_000_000
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MOST_POINTS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimits:
-    """What a device can hold: work-items per work-group, in all and per dimension, and bytes of local memory."""
+    """The limits of a device: work-items per work-group, in all and per dimension, and bytes of local memory."""
 
     max_work_group_size: int
     max_work_item_sizes: tuple[int, ...]
@@ -44,7 +44,7 @@ class DeviceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A candidate, and in one sentence why it can't run; None if nothing speaks against it."""
+    """A candidate, and in one sentence why it can't run; None if nothing is known against it."""
 
     candidate: Variant
     violation: str | None
@@ -143,7 +143,7 @@ def _check_count(benchmark: Benchmark, count: int) -> None:
 
 
 def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], tuple[Any, ...]]:
-    """By local size and macros, then dimensions, factors and strides as the space lists them, then transforms."""
+    """Return a sort key: local size, macros; dimensions, factors, strides as the space lists them; transforms."""
     groups = {variant: number for number, variant in enumerate(uncoarsened)}
     dimensions, factors, strides = (
         {value: place for place, value in reversed(list(enumerate(values)))}
@@ -198,7 +198,7 @@ def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:
 
 
 class _LaunchConstraint:
-    """What speaks against a variant's launches: that they can't be made, don't divide, or don't fit the device.
+    """Reason against a variant's launches: that they can't be made, don't divide, or don't fit the device.
 
     Launches of one local size and one choice of macros are made once.
     """

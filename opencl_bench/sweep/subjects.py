@@ -1,4 +1,4 @@
-"""What a sweep's rows are about: a benchmark at its sizes, with the hash of the IR of each set of macro values."""
+"""Subjects of a sweep's rows: a benchmark at its sizes, with the hash of the IR of each set of macro values."""
 
 from __future__ import annotations
 

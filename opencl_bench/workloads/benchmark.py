@@ -1,4 +1,4 @@
-"""What a benchmark is: a kernel's source, its sizes, and the workloads made from them.
+"""Benchmarks: a kernel's source, its sizes, and the workloads made from them.
 
 A `Benchmark` makes a `Workload` from a preset and a seed: the buffers, the launches that turn the inputs
 into the outputs, and an independent reference of the outputs where there is one.

@@ -1,4 +1,4 @@
-"""What several host drivers share: whole work-groups, outputs not yet written, short argument lists."""
+"""Tools that several host drivers share: whole work-groups, outputs not yet written, short argument lists."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def whole_groups(size: Size, names: tuple[str, ...], local_size: LocalSize) -> t
 
 
 def unwritten(shape: int | tuple[int, ...], dtype: type[np.generic]) -> Array:
-    """An output before the launch: NaN or a fixed bit pattern, so that an element nobody writes is found."""
+    """An output before the launch: NaN or a fixed bit pattern, so that an unwritten element is found."""
     if np.issubdtype(dtype, np.floating):
         return np.full(shape, np.nan, dtype)
     item_size = np.dtype(dtype).itemsize

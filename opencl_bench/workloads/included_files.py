@@ -1,4 +1,4 @@
-"""Which files OpenCL C source puts into what is compiled: `#include` and `#embed`, however they are written.
+"""Files that OpenCL C source puts into what is compiled: `#include` and `#embed`, however they are written.
 
 A described kernel or a pack is often somebody else's. `#embed "/home/me/.ssh/id_rsa"` would put that file into the
 code that is stored, shown and packed, and a compiler's message quotes lines of what is included. So only files in
@@ -24,7 +24,7 @@ _TRIGRAPHS = (("??=", "#"), ("??/", "\\"))
 _LINE_END = re.compile(r"\r\n?")
 _CONTINUED = re.compile(r"\\[ \t\v\f]*\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
-# Wherever it stands in a line: what is a comment or a text isn't looked at, which a source could make look wrong.
+# Wherever it stands in a line: comments and texts are not recognised, since a source could disguise them.
 _DIRECTIVE = re.compile(rf"(?:#|%:){_BLANK}(__include_macros|include_next|include|import|embed)\b", re.DOTALL)
 _NAME = re.compile(rf'{_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)', re.DOTALL)
 
@@ -38,7 +38,7 @@ class FileDirective:
 
     @property
     def danger(self) -> str:
-        """Why it may read any file of this machine, as the end of a sentence; empty where it may not."""
+        """Say why it may read any file of this machine, as the end of a sentence; empty where it may not."""
         path = PurePosixPath(self.name.replace("\\", "/"))
         if self.word == "embed":
             return "puts a file into the code"

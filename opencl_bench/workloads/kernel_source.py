@@ -1,4 +1,4 @@
-"""What a kernel's name in a table or in a row of results means."""
+"""Kernels by their names in a table or in a row of results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
 
 
 def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
-    """What `find_measured` finds; None where it finds nothing or a mistake."""
+    """Return the kernel that `find_measured` finds; None where it finds nothing or a mistake."""
     try:
         return find_measured(name, kernels)
     except InvalidInputError:

@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.backend.spirv import VERSIONS, supports_spirv, write_spirv
+from coarsen.backend.spirv import VERSIONS, write_spirv
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
 from tests.frontend.corpus import Launch, LocalMemory, assert_same, launches, run
@@ -61,22 +61,6 @@ def test_version_stands_in_the_header(version: str) -> None:
 def test_unknown_version() -> None:
     with pytest.raises(InvalidInputError, match=r"no SPIR-V version '7\.1'"):
         write_spirv(lower("kernel void k(global int *a) { a[0] = 1; }"), "7.1")
-
-
-@pytest.mark.parametrize(
-    ("il_version", "takes"),
-    [
-        ("", False),
-        ("SPIR-V_1.0", False),
-        ("SPIR-V_1.2", True),
-        ("SPIR-V_1.0 SPIR-V_1.1 SPIR-V_1.2 SPIR-V_1.3", True),
-        ("SPIR-V_1.4 ", True),
-        ("PTX_7.0", False),
-    ],
-)
-def test_which_devices_take_it(il_version: str, takes: bool) -> None:
-    assert supports_spirv(il_version) is takes
-    assert supports_spirv(il_version, "1.0") is ("SPIR-V" in il_version)
 
 
 def test_demanded_size_is_an_execution_mode() -> None:

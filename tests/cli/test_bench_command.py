@@ -67,6 +67,9 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     ("words", "code", "message"),
     [
         (("sgem",), 2, "no benchmark 'sgem' (did you mean sgemm?); there are binarySearch, "),
+        (("inti", "mine.cl"), 2, "no benchmark 'inti' (did you mean 'coarsen bench init'?)"),
+        (("pakc",), 2, "no benchmark 'pakc' (did you mean 'coarsen bench pack'?)"),
+        (("unlike",), 2, "no benchmark 'unlike'; there are binarySearch, "),
         (("nowhere.toml",), 2, "{here}/nowhere.toml: "),
         (
             ("nowhere.cl",),

@@ -1,4 +1,4 @@
-"""Figures of measured speed-ups: the numbers behind each, and their drawing with Matplotlib.
+"""Figures of measured speed-ups: the numbers of each, and their drawing with Matplotlib.
 
 `curves`, `violins`, `hinton`, `portability` and `summary` compute; `draw_curves`, `draw_violins`, `draw_hinton`
 and `draw_portability` draw; `files` and `window` show. All take the frame that

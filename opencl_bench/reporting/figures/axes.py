@@ -1,4 +1,4 @@
-"""What several figures draw alike: logarithmic axes with 1 marked."""
+"""Axes that several figures share: logarithmic, with 1 marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the best factors of curves lie: the drawing, a Hinton diagram of factors against devices."""
+"""Drawing of the best factors of curves: a Hinton diagram of factors against devices."""
 
 from __future__ import annotations
 

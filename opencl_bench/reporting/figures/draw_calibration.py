@@ -1,4 +1,4 @@
-"""How far probabilities mean what they say, on kernels held out: the drawing."""
+"""Drawing of the calibration of probabilities, on kernels held out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _figure(points: pd.DataFrame, finding: str) -> Figure:
 
 
 def _numbers_of(methods: Sequence[str]) -> dict[str, int]:
-    """By method, the number of its look."""
+    """Return the number of each method's look."""
     others = [name for name in methods if name not in _NUMBERS]
     numbers = {**_NUMBERS, **{name: len(_NUMBERS) + index for index, name in enumerate(others)}}
     return {name: numbers[name] for name in methods}

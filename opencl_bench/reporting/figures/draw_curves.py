@@ -88,7 +88,7 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
 
 
 def columns_for(kernels: int) -> int:
-    """How many panels go side by side: as few lines as can be, then as few empty places."""
+    """Return the number of panels side by side: as few lines as can be, then as few empty places."""
     choices = range(min(3, kernels), MOST_COLUMNS + 1)
     return min(choices, key=lambda columns: (math.ceil(kernels / columns), -kernels % columns))
 
@@ -98,7 +98,7 @@ def _taken(points: pd.DataFrame, by: By, choice: Choice) -> str:
 
 
 def _are_alone(points: pd.DataFrame) -> bool:
-    """Whether there is nothing to choose from at any point."""
+    """Return True if there is nothing to choose from at any point."""
     return bool((points[["measured", "failed", "excluded"]].sum(axis=1) <= 1).all())
 
 
@@ -165,7 +165,7 @@ def _failures(axes: Axes, points: pd.DataFrame, shift: float, height: float, col
 
 
 def failure_marks(points: pd.DataFrame) -> list[tuple[str, str, float, pd.DataFrame]]:
-    """What went wrong at which points: the mark's name, marker and size, and the points; only what there is."""
+    """Return the failures that there are: for each the mark's name, marker and size, and the points."""
     none_worked = (points["measured"] == 0) & (points["failed"] > 0)
     marks = [
         ("none worked", "X", 4.6, points[none_worked]),

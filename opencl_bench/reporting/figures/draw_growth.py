@@ -1,4 +1,4 @@
-"""How a kernel's features grow when it is coarsened (Magni, Dubach, O'Boyle, PACT 2014, table 3): the drawing."""
+"""Drawing of the growth of a kernel's features by coarsening (Magni, Dubach, O'Boyle, PACT 2014, table 3)."""
 
 from __future__ import annotations
 

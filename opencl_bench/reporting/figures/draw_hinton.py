@@ -1,4 +1,4 @@
-"""Where the fastest configurations lie (Magni, Dubach, O'Boyle, PACT 2014, figure 5): the drawing."""
+"""Drawing of the fastest configurations' places (Magni, Dubach, O'Boyle, PACT 2014, figure 5)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LOCAL_SIZES = "Local sizes are those before coarsening."
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is drawn at a factor and a value: the areas of its squares, the largest of all being 1, and a text."""
+    """The drawing at a factor and a value: the areas of its squares, the largest of all being 1, and a text."""
 
     area: float
     behind: float
@@ -105,7 +105,7 @@ def _figure(shares: pd.DataFrame, against: Against, finding: str, note: str) -> 
 
 
 def make_square(figure: Figure) -> Figure:
-    """Give the panels square cells within their places. The solver of the layout would lose its way with these."""
+    """Give the panels square cells within their places, which the solver of the layout can't do itself."""
     for axes in figure.axes:
         axes.set_aspect("equal", anchor="W")
     return figure

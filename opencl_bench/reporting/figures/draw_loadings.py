@@ -1,4 +1,4 @@
-"""What the cascade's components load on (Magni, Dubach, O'Boyle, PACT 2014, figure 9): the drawing."""
+"""Drawing of the cascade's component loadings (Magni, Dubach, O'Boyle, PACT 2014, figure 9)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class _Cell:
 
 
 def draw_portability(frame: pd.DataFrame) -> Figure:
-    """Two panels: the geometric mean of each ordered pair of devices, and each kernel's values.
+    """Draw two panels: the geometric mean of each ordered pair of devices, and each kernel's values.
 
     Every cell holds its number; one without a value says why. Under a mean stands how many kernels it is of.
 
@@ -107,7 +107,7 @@ def _figure(pairs: pd.DataFrame, remarks: Remarks) -> Figure:
 
 
 def _note(pairs: pd.DataFrame, remarks: Remarks) -> str:
-    """How to read the figure: of the words only those that are there."""
+    """Explain how to read the figure, in only those words that appear in it."""
     outcomes = set(pairs["outcome"])
     failures = [meaning for outcome, meaning in _MEANING.items() if outcome in outcomes]
     return joined(

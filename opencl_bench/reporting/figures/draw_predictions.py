@@ -118,7 +118,7 @@ def _panel(axes: Axes, bars: pd.DataFrame, looks: Looks, kernels: list[str]) -> 
 
 
 def _looks(methods: Sequence[str]) -> Looks:
-    """How the bars of each method look, in the order in which they are drawn; the oracle comes last."""
+    """Return the look of each method's bars, in the order in which they are drawn; the oracle comes last."""
     others = [name for name in methods if name not in _LOOKS]
     known = {name: look for name, look in _LOOKS.items() if name in methods and name != ORACLE}
     known |= {name: _OTHERS[index % len(_OTHERS)] for index, name in enumerate(others)}

@@ -1,5 +1,5 @@
-"""How much each of the cascade's components says about the decision to coarsen (after Magni, Dubach, O'Boyle, PACT
-2014, figure 11): the drawing."""
+"""Drawing of the relevance of each of the cascade's components to the decision to coarsen (after Magni, Dubach,
+O'Boyle, PACT 2014, figure 11)."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _name_kernels(panels: Sequence[Axes], kernels: Sequence[str], columns: int) 
 
 
 def _outline(points: pd.DataFrame) -> str:
-    """What the note says of the outlines: nothing where no kernel has points enough for one."""
+    """Describe the outlines in the note: nothing where no kernel has points enough for one."""
     different = points.groupby(["label", "benchmark"])["speedup"].nunique()
     if (different < SMALLEST_VIOLIN).all():
         return ""
@@ -152,7 +152,7 @@ def _violin(
 
 
 def _spread(count: int) -> npt.NDArray[np.float64]:
-    """Offsets in [-0.8, 0.8], the same in every run, neighbours far from each other (golden ratio)."""
+    """Return offsets in [-0.8, 0.8], the same in every run, neighbours far from each other (golden ratio)."""
     return np.asarray(1.6 * ((np.arange(count) * 0.6180339887) % 1.0 - 0.5), np.float64)
 
 

@@ -19,7 +19,7 @@ from coarsen.opencl_bench.reporting.figures.style import styled
 
 FileType = Literal["png", "svg", "pdf"]
 _CANVAS = MappingProxyType({"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf})
-# What Matplotlib would write of itself and of today.
+# The metadata that Matplotlib would write: its version and the date.
 _METADATA = MappingProxyType(
     {
         "png": {"Software": None},

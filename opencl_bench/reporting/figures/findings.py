@@ -13,7 +13,7 @@ from coarsen.opencl_bench.results.rows import CLEAR_GAIN, is_helped, lies_above,
 
 
 def curves_finding(points: pd.DataFrame, by: By, choice: Choice = "best") -> str:
-    """How many kernels coarsening helps: on each device, or along which dimension (with which stride).
+    """Say how many kernels coarsening helps: on each device, or along which dimension (with which stride).
 
     Args:
         points: from `curves.curve_points`.
@@ -27,7 +27,7 @@ def curves_finding(points: pd.DataFrame, by: By, choice: Choice = "best") -> str
 
 
 def _series_finding(points: pd.DataFrame) -> str:
-    """How many kernels coarsening helps on a device, and along which dimension or with which stride."""
+    """Say how many kernels coarsening helps on a device, and along which dimension or with which stride."""
     winners = best_points(points, ["benchmark"])
     helping = winners[is_helped(winners)]
     total, device = points["benchmark"].nunique(), points["label"].iloc[0]
@@ -51,7 +51,7 @@ def _place(series: str) -> str:
 
 
 def _no_other(count: int) -> str:
-    """So many kernels had no choice."""
+    """Return a remark on the kernels that had no choice."""
     return f" ({count} with no other to choose)" if count else ""
 
 
@@ -75,7 +75,7 @@ def _remarks(remarks: list[str]) -> str:
 
 
 def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
-    """What coarsening does to the only kernel on each device; the winners' `place` says where on it."""
+    """Say what coarsening does to the only kernel on each device; the winners' `place` says where on it."""
     kernel = points["benchmark"].iloc[0]
     helping, known = winners[is_helped(winners)], set(winners["label"])
     unhelped = [name for name in names_of(winners, "label") if name not in set(helping["label"])]
@@ -96,12 +96,12 @@ def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
 
 
 def _times(speedup: float) -> str:
-    """So many times, with a digit more where two would say 1."""
+    """Return the speed-up in words, with a third digit if two would read 1."""
     return f"{speedup:.3f} times" if f"{speedup:.2f}" == "1.00" else f"{speedup:.2f} times"
 
 
 def violins_finding(points: pd.DataFrame) -> str:
-    """What share of the configurations with a speed-up is faster than the baseline, and how far apart they lie.
+    """Say what share of the configurations with a speed-up beats the baseline, and how far apart they lie.
 
     Those that were given up because they were too slow are not among them.
 
@@ -122,7 +122,7 @@ def violins_finding(points: pd.DataFrame) -> str:
 
 
 def hinton_finding(shares: pd.DataFrame, against: Against, top: float = TOP) -> str:
-    """Where the largest share of the fastest configurations lies on each device.
+    """Say where the largest share of the fastest configurations lies on each device.
 
     Args:
         shares: from `hinton.top_shares`.
@@ -149,7 +149,7 @@ def _peak(shares: pd.DataFrame, against: Against) -> str:
 
 
 def portability_finding(pairs: pd.DataFrame) -> str:
-    """What is left of the best speed-up with another device's best configuration.
+    """Say what is left of the best speed-up with another device's best configuration.
 
     Args:
         pairs: from `portability.transfers`.
@@ -170,7 +170,7 @@ def portability_finding(pairs: pd.DataFrame) -> str:
 
 
 def _kept(usable: pd.DataFrame, own: str, alone: bool) -> str:
-    """What part is kept: the geometric mean, and the worst where there are several."""
+    """Say what part is kept: the geometric mean, and the worst where there are several."""
     mean = float(np.exp(np.log(usable["relative"]).mean()))
     if len(usable) == 1:
         return f"{_percent(mean)} {own}"

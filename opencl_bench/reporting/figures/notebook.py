@@ -1,4 +1,4 @@
-"""Figures as notebooks show them: whoever has one as the last expression of a cell sees it."""
+"""Figures in notebooks: one that is the last expression of a cell is shown."""
 
 from __future__ import annotations
 

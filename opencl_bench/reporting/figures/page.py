@@ -54,7 +54,7 @@ class Page:
     def settled(self) -> Figure:
         """The figure with its layout done for good: done again for each file, it would differ a little each time.
 
-        The solver of the layout isn't exact to the last bit, so places are rounded to what nobody sees.
+        The solver of the layout isn't exact to the last bit, so places are rounded to less than is visible.
         """
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
@@ -83,7 +83,7 @@ def page(
         least: the smallest legible height of the panels, in inches, however tall the page becomes.
     """
     title, size = _title(finding, width - 2 * _MARGIN)
-    # What the title has no room for is not lost.
+    # A title that does not fit stands in the note.
     whole = f"{finding}. {note}" if title[-1].endswith("…") else note
     text = filled(whole, width - 2 * _MARGIN, NOTE_SIZE)
     columns = _legend_columns(entries, width)

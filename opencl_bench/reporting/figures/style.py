@@ -1,4 +1,4 @@
-"""How all figures look: colours for colour-blind readers, shapes that black and white keeps, sizes of a page."""
+"""Style of all figures: colours for colour-blind readers, shapes that black and white keeps, sizes of a page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """How a curve is told from others: each alone is enough."""
+    """The look of a curve; each of its attributes alone tells it from others."""
 
     colour: str
     marker: str
@@ -80,7 +80,7 @@ def series_style(index: int) -> Series:
 def styled() -> Iterator[None]:
     """Matplotlib with these settings while the context lasts, whatever the user's own are."""
     with matplotlib.rc_context():
-        # The back end is the user's affair: it decides what a window is.
+        # The back end stays the user's: it decides what a window is.
         kept = {name: value for name, value in matplotlib.rcParams.items() if name.startswith("backend")}
         defaults = {name: value for name, value in matplotlib.rcParamsDefault.items() if name not in kept}
         matplotlib.rcParams.update(defaults | _SETTINGS)

@@ -32,7 +32,7 @@ def lines_of(label: str, length: float) -> str:
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """How wide a line of text is, in inches."""
+    """Return the width of a line of text, in inches."""
     font = FontProperties(family="DejaVu Sans", weight=weight, size=size)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
 

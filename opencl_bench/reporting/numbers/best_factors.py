@@ -1,6 +1,6 @@
-"""Where the best factors of curves lie: the numbers.
+"""Best factors of curves: the numbers.
 
-It is what figure 5 of Magni, Dubach and O'Boyle (PACT 2014) comes to where only best factors are known, as of
+The counterpart of figure 5 of Magni, Dubach and O'Boyle (PACT 2014) where only best factors are known, as in
 their table 5.
 """
 
@@ -20,7 +20,7 @@ COLUMNS = ("label", "factor", "curves", "share")
 
 
 def best_factor_shares(curves: Iterable[Curve]) -> pd.DataFrame:
-    """How many curves of each device have their best factor where.
+    """Count the curves of each device by their best factor.
 
     Args:
         curves: of any devices, with speed-ups or with best factors alone.
@@ -47,7 +47,7 @@ def best_factor_shares(curves: Iterable[Curve]) -> pd.DataFrame:
 
 
 def best_factors_finding(shares: pd.DataFrame) -> str:
-    """Which factor is the best most often on each device.
+    """Say which factor is the best most often on each device.
 
     Args:
         shares: from `best_factor_shares`.

@@ -1,4 +1,4 @@
-"""How far probabilities mean what they say, on kernels held out: the numbers."""
+"""Calibration of probabilities, on kernels held out: the numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def calibration_points(calibrations: Mapping[str, Calibration]) -> pd.DataFrame:
 
 
 def calibration_finding(calibrations: Mapping[str, Calibration]) -> str:
-    """How far off the probabilities are, in a sentence."""
+    """Say in a sentence how far off the probabilities are."""
     parts = [f"{_points(found)} with {name}" for name, found in calibrations.items()]
     return f"Probability that a step helps: on average off how often it did by {listed(parts)}"
 

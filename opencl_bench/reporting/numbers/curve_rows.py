@@ -20,7 +20,7 @@ from coarsen.opencl_bench.results.rows import NEEDED
 from coarsen.variant.coarsening import Coarsening, configuration
 from coarsen.variant.variant import Variant, shape
 
-# How a factor ended that a curve has no speed-up at: nothing says why.
+# The outcome of a factor without a speed-up in a published curve, which gives no reason.
 MISSING = "missing"
 _UNKNOWN: Mapping[str, object] = {
     **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form"), ""),
@@ -62,7 +62,7 @@ def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
 
 
 def device_name(device: str) -> str:
-    """What figures call the device of a curve: `fermi` is the NVIDIA GTX 480."""
+    """Return the name of a curve's device in figures: `fermi` is the NVIDIA GTX 480."""
     known = DEVICE_DESCRIPTORS.get(device)
     return known.full_name.partition(" on ")[0] if known else device
 

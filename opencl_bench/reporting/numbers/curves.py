@@ -62,7 +62,7 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
 
 
 def series_order(name: str) -> tuple[int, str]:
-    """Where a curve stands among others: numbers by value ("stride 8" before "stride 32"), names by letters."""
+    """Return the sort key of a curve: numbers by value ("stride 8" before "stride 32"), names by letters."""
     kind, _, value = name.partition(" ")
     numbered = kind in ("dimension", "stride") and value.isdigit()
     return (int(value), "") if numbered else (1 << 30, name.casefold())
@@ -123,6 +123,6 @@ def _point(benchmark: str, series: str, factor: int, group: pd.DataFrame) -> dic
 
 
 def _is_unsure(taken: Mapping[str, Any] | pd.Series, beaten: float) -> bool:
-    """Whether a point that was not timed again lies above the best of its kernel, interval and all."""
+    """Return True if a point that was not timed again lies above the best of its kernel, interval and all."""
     low = taken["speedup"] if np.isnan(taken["low"]) else taken["low"]
     return bool(not taken["confirmed"] and low > beaten)

@@ -1,4 +1,4 @@
-"""How a kernel's features grow when it is coarsened (Magni, Dubach, O'Boyle, PACT 2014, table 3): the numbers."""
+"""Growth of a kernel's features when it is coarsened (Magni, Dubach, O'Boyle, PACT 2014, table 3): the numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def growth_table(tables: Sequence[FeatureTable], factor: int = 8) -> pd.DataFram
 
 
 def growth_finding(table: pd.DataFrame, factor: int) -> str:
-    """How much the instructions grow, in a sentence.
+    """Say in a sentence how much the instructions grow.
 
     Args:
         table: from `growth_table`.

@@ -1,4 +1,4 @@
-"""Where the fastest configurations lie (Magni, Dubach, O'Boyle, PACT 2014, figure 5): the numbers."""
+"""Places of the fastest configurations (Magni, Dubach, O'Boyle, PACT 2014, figure 5): the numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOP = 0.05
 
 
 def top_shares(frame: pd.DataFrame, against: Against = "local size", top: float = TOP) -> pd.DataFrame:
-    """What share of the fastest configurations lies at each factor and each local size (or stride, or dimension).
+    """Return the share of the fastest configurations at each factor and each local size (or stride, or dimension).
 
     The fastest are the given part of each kernel's configurations that have a speed-up, rounded up, at least one.
     Every kernel weighs the same, however many configurations it has, so the shares of a device add up to 1.
@@ -68,7 +68,7 @@ def _values(rows: pd.DataFrame, against: Against) -> pd.Series:
 
 
 def value_order(value: str) -> tuple[float, ...]:
-    """Where a value stands on its axis: "none", then numbers by value, those of several dimensions by each."""
+    """Return the sort key of a value on its axis: "none", then numbers, those of several dimensions by each."""
     return tuple(float(part) for part in value.split(",")) if value != "none" else (-1.0,)
 
 

@@ -1,4 +1,4 @@
-"""What the cascade's components load on (Magni, Dubach, O'Boyle, PACT 2014, figure 9): the numbers."""
+"""Loadings of the cascade's components (Magni, Dubach, O'Boyle, PACT 2014, figure 9): the numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def components_of(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def loadings_finding(table: pd.DataFrame) -> str:
-    """How many components hold how much, and what the largest is about."""
+    """Say how many components hold how much, and what the largest is about."""
     components = components_of(table)
     inputs = len(table) // len(components)
     first = components.iloc[0]

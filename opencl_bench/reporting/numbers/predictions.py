@@ -1,4 +1,4 @@
-"""What predictors chose for kernels held out, and what came of it (Magni, Dubach, O'Boyle, PACT 2014, table 5 and
+"""Choices of predictors for kernels held out, and their results (Magni, Dubach, O'Boyle, PACT 2014, table 5 and
 figure 10): the numbers."""
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def predictions_finding(bars: pd.DataFrame) -> str:
-    """Which method comes nearest to the best factors on each device, by the geometric mean.
+    """Say which method comes nearest to the best factors on each device, by the geometric mean.
 
     Args:
         bars: from `speedup_bars`.
@@ -119,7 +119,7 @@ def predictions_finding(bars: pd.DataFrame) -> str:
 
 
 def method_means(bars: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """By device and method, in their order.
+    """Return the geometric means by device and method, in their order.
 
     Args:
         bars: from `speedup_bars`.

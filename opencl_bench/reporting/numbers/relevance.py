@@ -1,13 +1,13 @@
-"""How much each of the cascade's components says about the decision to coarsen (after Magni, Dubach, O'Boyle, PACT
+"""Relevance of each of the cascade's components to the decision to coarsen (after Magni, Dubach, O'Boyle, PACT
 2014, figure 11): the numbers.
 
 The mutual information of a component's score and the step's target ("does the next step help?"), over all steps
 that have a target, by the nearest-neighbour estimate of scikit-learn (B. C. Ross, PLoS ONE 9, 2014), as a share of
-the target's entropy: 0 where the component says nothing, 1 where it settles the question.
+the target's entropy: 0 if the component is uninformative, 1 if it determines the answer.
 
 What chance alone gives is found by shuffling kernels: each one's targets are put beside another's scores at the
-same factors. The steps of a kernel are alike, so shuffling steps would promise too much: a component that does
-nothing but tell kernels apart would seem to know something.
+same factors. The steps of a kernel are alike, so shuffling steps would overstate relevance: a component that
+only tells kernels apart would seem informative.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from coarsen.models.cascade.step_samples import all_inputs, step_target
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.reporting.figures.text import listed
 
-# Fewer steps with an answer say nothing.
+# Fewer steps with an answer give no estimate.
 FEWEST_STEPS = 10
 _NEIGHBOURS = 3
 # Of the kernels, to find out what chance alone gives.
@@ -37,7 +37,7 @@ _CHANCE = 0.95
 
 @dataclass(frozen=True)
 class _Answers:
-    """What a device's k kernels say of the steps at s factors, seen through c components.
+    """The scores of a device's k kernels for the steps at s factors, by c components.
 
     Args:
         scores: of each kernel at each factor, (k, s, c).
@@ -111,7 +111,7 @@ def relevance_table(examples: Sequence[Example]) -> pd.DataFrame:
 
 
 def relevance_finding(table: pd.DataFrame) -> str:
-    """Which component says most on each device, of those that say more than chance."""
+    """Say which component says most on each device, of those that say more than chance."""
     telling, silent = [], []
     for device, own in table.groupby("device", sort=False):
         top = own.loc[own["relevance"].idxmax()]
@@ -141,7 +141,7 @@ def _answers(examples: Sequence[Example], projection: Projection) -> _Answers:
 
 
 def _relevance(scores: Array, further: NDArray[np.bool_]) -> Array:
-    """Of each component (c,), 1 at the most: the estimate can be a little larger."""
+    """Return the relevance of each component (c,), 1 at the most: the estimate can be a little larger."""
     # Imported late: see `shared_projection`.
     from sklearn.feature_selection import mutual_info_classif
 
@@ -159,6 +159,6 @@ def _chance(answers: _Answers) -> float:
 
 
 def _entropy(further: NDArray[np.bool_]) -> float:
-    """Of the target, in nats."""
+    """Return the entropy of the target, in nats."""
     shares = np.array([further.mean(), 1 - further.mean()])
     return float(-(shares * np.log(shares)).sum())

@@ -1,4 +1,4 @@
-"""How good predictors are on kernels held out, as tables: what `Evaluation`'s scores hold, a row per method."""
+"""Quality of predictors on kernels held out, as tables: what `Evaluation`'s scores hold, a row per method."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pandas as pd
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.scores import HitScore, SpeedupScore
 
-# What the case of a method that never loses is called.
+# Stands in place of the worst kernel's name for a method that never loses.
 NO_LOSS = ""
 
 
 def score_table(evaluation: Evaluation) -> pd.DataFrame:
-    """What each method's choices gain: one row for each device whose curves are known, and each method.
+    """Return the gain of each method's choices: one row for each device whose curves are known, and each method.
 
     Args:
         evaluation: of any methods on any devices.
@@ -37,7 +37,7 @@ def score_table(evaluation: Evaluation) -> pd.DataFrame:
 
 
 def hit_table(evaluation: Evaluation) -> pd.DataFrame:
-    """How near each method's choices are to the best factors: one row for each device and method.
+    """Return the distance of each method's choices to the best factors: one row for each device and method.
 
     Args:
         evaluation: of any methods on any devices; the best factor suffices.

@@ -49,7 +49,7 @@ class KnownKernel:
         return self.lowered[definitions]
 
     def is_what_was_measured(self, definitions: Definitions, ir_hashes: Collection[str]) -> bool:
-        """Whether a measurement made now would have each of these as its `ir_hash`. Raises as `lower` does."""
+        """Return True if measurements made now would have these `ir_hash`es. Raises as `lower` does."""
         return {ir_hash_of(self.with_values(definitions), self.benchmark)}.issuperset(ir_hashes)
 
 
@@ -67,7 +67,7 @@ def answers_of(asked: KernelQuestions) -> KernelAnswers:
     """The answers about one kernel; what can't be found or compiled is an answer too."""
     try:
         known = KnownKernel(_found(asked))
-        # Of all, so that each is compiled: what does not is shown as such.
+        # Of all, so that each is compiled, and a failure is shown as such.
         same = [known.is_what_was_measured(values, stored) for values, stored in asked.ir_hashes.items()]
     except InternalError:
         raise

@@ -1,4 +1,4 @@
-"""Where the points of a chart are drawn: numbers for the template's SVG.
+"""Positions of the points of a chart: numbers for the template's SVG.
 
 Horizontally in per cent of the width that the reader's window leaves, vertically in pixels: text keeps its size on
 a phone, and nothing has to be computed in the browser.
@@ -44,7 +44,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Segment:
     """From one point to the next."""
 
     x1: float
@@ -60,7 +60,7 @@ class DrawnCurve:
     place: str
     shift: float
     spots: tuple[Spot, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Segment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,14 @@ def _spot(point: Point, x: float, axis: _Axis) -> Spot:
     return Spot(point, x, axis.y(gain.ratio), axis.y(gain.high), axis.y(gain.low))
 
 
-def _lines(factors: Iterable[int], spots: Mapping[int, Spot]) -> Iterator[Line]:
-    """Between neighbouring factors that both have a speed-up: a gap stays one."""
+def _lines(factors: Iterable[int], spots: Mapping[int, Spot]) -> Iterator[Segment]:
+    """Yield the segments between neighbouring factors that both have a speed-up: a gap stays a gap."""
     last: Spot | None = None
     for factor in factors:
         spot = spots.get(factor)
         here = spot if spot is not None and spot.point.speedup is not None else None
         if last is not None and here is not None:
-            yield Line(last.x, last.y, here.x, here.y)
+            yield Segment(last.x, last.y, here.x, here.y)
         last = here
 
 
@@ -141,7 +141,7 @@ def _ticks(axis: _Axis) -> Iterator[Tick]:
 
 
 def _tick_values(axis: _Axis) -> list[float]:
-    """Few and round, 1 always among them."""
+    """Return a few round values, 1 always among them."""
     powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
     decades = [10.0**power for power in powers]
     thousands = [10.0**power for power in powers if power % 3 == 0]

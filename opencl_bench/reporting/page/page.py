@@ -39,7 +39,7 @@ CHARTED = 25
 _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 # In per cent of the width.
 _TICKS_APART = 11
-# A note that is longer is folded away behind its beginning.
+# Of a longer note only the beginning is shown until it is opened.
 _SHORT = 28
 
 
@@ -51,12 +51,12 @@ class BarAxis:
     high: float
 
     def x(self, value: float) -> float:
-        """Where a speed-up is."""
+        """Return the position of a speed-up."""
         return round(3 + 94 * math.log(value / self.low) / math.log(self.high / self.low), 1)
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Few round values, 1 among them, far enough apart to be read."""
+        """Return a few round values, 1 among them, far enough apart to be read."""
         inside = [value for value in _ROUND if self.low <= value <= self.high]
         kept: list[float] = []
         for value in sorted(inside, key=lambda value: (value != 1, abs(math.log(value)))):
@@ -123,7 +123,7 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may load and run: this page's own style and script, known by their hashes."""
+    """Return the rule for what the browser may load and run: this page's style and script, by their hashes."""
     own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'")
     return "; ".join(("default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"))
@@ -155,7 +155,7 @@ def _bar_axis(report: Report) -> BarAxis:
 
 
 def _numbers(report: Report) -> object:
-    """What programs may want of the page: devices, best configurations and choices."""
+    """Return the numbers that programs may want of the page: devices, best configurations and choices."""
     return {
         "devices": [asdict(place) for place in report.places],
         "kernels": [
@@ -178,13 +178,13 @@ def _embedded(value: object) -> Markup:
 
 
 def _short(text: str) -> str:
-    """What comes before a colon, or the first words."""
+    """Return the part before a colon, or the first words."""
     head = text.partition(":")[0]
     return head if len(head) <= _SHORT else f"{head[:_SHORT].rsplit(' ', 1)[0]} …"
 
 
 def _verified(best: Best) -> str:
-    """What is to be known of a best configuration's verification; nothing where it was against the reference."""
+    """Describe the verification of a best configuration; nothing where it was against the reference."""
     if best.oracle == CheckedAgainst.REFERENCE.value:
         return ""
     words = verified_against(best.oracle, coarsened=best.is_coarsened)

@@ -80,7 +80,7 @@ def _line(line: MarkedLine) -> SourceLine:
 
 
 def _look(marks: Marks) -> str:
-    """Which look a line has: of several that apply, the one that matters most."""
+    """Return the look of a line: of several that apply, the one that matters most."""
     if marks.barrier:
         return "barrier"
     if marks.heads:
@@ -93,7 +93,7 @@ def _look(marks: Marks) -> str:
 
 
 def _merged(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Pairs of the same text as one: the transforms may differ and yet make no difference."""
+    """Merge pairs of the same text: other transforms may give the same code."""
     found: dict[object, Pair] = {}
     for pair in pairs:
         key = (pair.configuration, pair.after)

@@ -1,4 +1,4 @@
-"""What has to be compiled for a kernel's section: predictions, and its code before and after.
+"""Compilations needed for a kernel's section: predictions, and its code before and after.
 
 Plain data that another process can be sent.
 """
@@ -32,7 +32,7 @@ class CodeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PredictionQuestion:
-    """What the default model chooses for a launch at a place.
+    """The question which factor the default model chooses for a launch at a place.
 
     `device` and `platform` are OpenCL's names. `codes` has what is to be shown if a factor is chosen.
     """
@@ -48,7 +48,7 @@ class PredictionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PredictionAnswer:
-    """Its factor and the speed-up that it expects of it; a factor of None where it says nothing.
+    """Its factor and the speed-up that it expects of it; a factor of None if there is no prediction.
 
     `note` is what to know of the answer, or why there is none.
     """

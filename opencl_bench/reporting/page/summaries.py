@@ -1,4 +1,4 @@
-"""How the chosen factors of a device do beside the best ones: geometric means over kernels, by dimension."""
+"""Chosen factors of a device beside the best ones: geometric means over kernels, by dimension."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Sweep:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """All of them."""
+        """Return all of the measurements."""
         return tuple(row for rows in self.kernels.values() for row in rows)
 
 

@@ -7,7 +7,7 @@ from coarsen.opencl_bench.reporting.page.content import EXCLUDED, MEASURED, Poin
 
 
 def ratio(value: float) -> str:
-    """A speed-up to three digits: nobody measures more."""
+    """A speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
@@ -44,10 +44,10 @@ def gain_text(gain: Speedup) -> str:
 
 
 def is_tie(gain: Speedup) -> bool:
-    """Whether nothing tells it from 1."""
+    """Return True if the speed-up can't be told from 1."""
     return not gain.significant
 
 
 def state_word(point: Point) -> str:
-    """How a point without a speed-up came about."""
+    """Return in a word why a point has no speed-up."""
     return {MEASURED: "", EXCLUDED: "left out"}.get(point.state, "failed")

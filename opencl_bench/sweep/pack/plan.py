@@ -45,8 +45,8 @@ class PackedSweep:
     """The sweep of one benchmark with code of one form.
 
     `benchmark` is a name of the suite, or the path of a TOML file within the pack. `subjects` holds the subject of
-    each set of macro values. `content_hash` is the benchmark's at the preset; empty in the packs of old, where
-    nobody knows it.
+    each set of macro values. `content_hash` is the benchmark's at the preset; empty in old packs, which
+    lack it.
     """
 
     benchmark: str
@@ -75,7 +75,7 @@ class PackPlan:
 
 @dataclass(frozen=True, slots=True)
 class CodeEntry:
-    """What the plan says of a file of code."""
+    """The plan's entry for a file of code."""
 
     form: Form
     kernel: str

@@ -1,4 +1,4 @@
-"""A pack that lies in a folder: its plan, and its code where a sweep wants it."""
+"""A pack that lies in a folder: its plan, and its code when a sweep needs it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Pack:
 
     @property
     def plan(self) -> PackPlan:
-        """What is to be measured."""
+        """The plan of the measurements."""
         return self._packed.plan
 
     def code(self, code_hash: str) -> Code:

@@ -32,11 +32,11 @@ class Target(Protocol):
         ...
 
     def limits(self) -> DeviceLimits:
-        """What it can hold."""
+        """Return the limits of the device."""
         ...
 
     def environment(self, versions: Versions) -> Environment:
-        """Where measurements were made; `versions` are those of what made the code."""
+        """Return the environment of the measurements; `versions` are those of what made the code."""
         ...
 
     def lock(self) -> AbstractContextManager[None]:

@@ -37,7 +37,7 @@ from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant
 
-# What every GPU of the last ten years can do.
+# The limits that every GPU of the last ten years has at least.
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)
 PACKAGES = ("coarsen", "llvmlite")
 
@@ -50,7 +50,7 @@ writes results.jsonl; take that back, to `coarsen results import`. `--help` list
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """What a pack is asked for.
+    """The request for a pack.
 
     `benchmarks` are names of the suite or paths of TOML files, each with the space to pack; `limits` those of the
     devices it is made for.
@@ -66,7 +66,7 @@ class PackRequest:
 
 @dataclass(frozen=True, slots=True)
 class PackSummary:
-    """What a pack holds: numbers of sweeps, configurations, codes and bytes; what could not be packed, and why."""
+    """The contents of a pack: sweeps, configurations, codes and bytes; what could not be packed, and why."""
 
     sweeps: tuple[PackedSweep, ...]
     codes: int
@@ -83,7 +83,7 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
     Args:
         request: what it is to hold.
         folder: made; must not exist, or be empty.
-        progress: told, in one line, what is being compiled.
+        progress: called with one line on what is being compiled.
 
     Raises:
         InvalidInputError: no such benchmark or preset, nothing that could be packed, a folder that can't be used.
@@ -197,7 +197,7 @@ class _Writer:
         return (folder / description.name).as_posix()
 
     def finish(self, plan: PackPlan) -> None:
-        """Write what says what the rest is."""
+        """Write the README and the plan, which describe the other files."""
         self._write("README", README.encode())
         text = json.dumps(plan_to_json(Packed(plan, self.codes)), indent=1, ensure_ascii=False)
         self._write(PLAN_FILE, text.encode() + b"\n")

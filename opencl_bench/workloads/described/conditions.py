@@ -1,4 +1,4 @@
-"""What local sizes and macros must fulfil for a launch to make sense: `TILE == local_size_0`.
+"""Conditions on local sizes and macros for a launch to make sense: `TILE == local_size_0`.
 
 A kernel with a tile of a fixed size takes only work-groups of that size. With any other it computes nothing
 meaningful, so that such a point of the optimisation space is ruled out instead of being measured.
@@ -44,7 +44,7 @@ class Condition:
         return self.left.names | self.right.names
 
     def check(self, values: Mapping[str, int]) -> None:
-        """Raise InvalidInputError, with the values, where it is not fulfilled."""
+        """Raise InvalidInputError, with the values, if it is not fulfilled."""
         if not _COMPARISONS[self.sign](self.left.evaluate(values), self.right.evaluate(values)):
             shown = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))
             raise InvalidInputError(f"'{self.text}' does not hold" + (f" for {shown}" if shown else ""))

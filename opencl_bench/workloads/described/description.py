@@ -1,4 +1,4 @@
-"""What a benchmark's TOML file says, read and checked for form."""
+"""Contents of a benchmark's TOML file, read and checked for form."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Description:
 
     @property
     def name(self) -> str:
-        """What the benchmark is called: the file's name without its ending."""
+        """The name of the benchmark: the file's name without its ending."""
         return self.path.stem
 
     @property
@@ -98,7 +98,7 @@ class Description:
 
     @property
     def is_rounding_bounded(self) -> bool:
-        """Whether the tolerances of floating-point numbers follow from the count of roundings."""
+        """Return True if the tolerances of floating-point numbers follow from the count of roundings."""
         return self.relative_tolerance is None and self.absolute_tolerance is None
 
     @property
@@ -108,12 +108,12 @@ class Description:
         return [self.relative_tolerance or 0.0, self.absolute_tolerance or 0.0, self.integer_tolerance]
 
     def place_of(self, index: int) -> str:
-        """How a message names an argument."""
+        """Return the name of an argument in messages."""
         return f"{self.path}: arguments[{index}] ({self.arguments[index].name})"
 
 
 def _content(argument: ArgumentDescription) -> list[object]:
-    """All that a file says of an argument, as JSON takes it."""
+    """Return the whole entry of an argument, as JSON takes it."""
     said: list[object] = [type(argument).__name__, argument.name, argument.type.name]
     if isinstance(argument, BufferDescription):
         return [*said, argument.elements.text, argument.values.text]

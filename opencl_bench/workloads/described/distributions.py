@@ -1,4 +1,4 @@
-"""What buffers are filled with: `uniform(-1, 1)`, `integers(0, n)`, `sorted(0, n)`, `arange`, …"""
+"""Distributions that fill buffers: `uniform(-1, 1)`, `integers(0, n)`, `sorted(0, n)`, `arange`, …"""
 
 from __future__ import annotations
 

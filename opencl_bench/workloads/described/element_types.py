@@ -42,7 +42,7 @@ class ElementType:
 
     @property
     def stored_components(self) -> int:
-        """How many components an element takes in memory: a vector of three takes four."""
+        """The number of components an element takes in memory: a vector of three takes four."""
         return 4 if self.components == 3 else self.components
 
     @property
@@ -57,7 +57,7 @@ class ElementType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it holds whole numbers."""
+        """Return True if it holds whole numbers."""
         return bool(np.issubdtype(self.scalar, np.integer))
 
     def shape(self, elements: int) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class ElementType:
         return (elements,) if self.components == 1 else (elements, self.stored_components)
 
     def can_hold(self, number: float) -> bool:
-        """Whether a number is in the type's range, and whole where it must be; infinity is in that of floats."""
+        """Return True if a number is in the type's range (infinity is in floats'), and whole where it must be."""
         if not self.is_integer:
             is_special = isinstance(number, float) and not math.isfinite(number)
             return is_special or abs(number) <= float(np.finfo(np.dtype(self.scalar)).max)

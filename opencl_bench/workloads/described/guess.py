@@ -1,4 +1,4 @@
-"""What a kernel's parameters and instructions suggest for a benchmark of it; a person corrects the rest."""
+"""Guess of a benchmark from a kernel's parameters and instructions; a person corrects the rest."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LaunchGuess:
 
     @property
     def dimensions(self) -> int:
-        """How many dimensions the NDRange has."""
+        """The number of dimensions of the NDRange."""
         return len(self.local_sizes[0])
 
 

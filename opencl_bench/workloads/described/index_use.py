@@ -1,4 +1,4 @@
-"""Which buffers hold indices: the whole numbers in them decide which elements of other buffers are accessed."""
+"""Buffers of indices: the whole numbers in them decide which elements of other buffers are accessed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ class IndexUse:
 
     Attributes:
         addressed: the parameters whose accesses depend on the contents.
-        holds_ranges: whether neighbouring elements are the begin and the end of a range, as in the row pointers of
-        a
-            matrix in CSR format.
+        holds_ranges: whether neighbouring elements are the begin and the end of a range, as in the row pointers
+            of a matrix in CSR format.
     """
 
     addressed: tuple[str, ...] = ()
@@ -81,7 +80,7 @@ def _computed(kernel: Kernel, instruction: Instruction, reached: set[str]) -> It
 
 
 def _has_neighbours(forms: IndexForms, loads: list[Instruction]) -> bool:
-    """Whether two loads are of elements that follow each other."""
+    """Return True if two loads are of elements that follow each other."""
     for one, other in combinations(loads, 2):
         difference = forms.form(_pointer(one)) - forms.form(_pointer(other))
         assert isinstance(one.type, IntegerType)

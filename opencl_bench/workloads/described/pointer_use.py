@@ -1,4 +1,4 @@
-"""Which buffers a kernel reads and which it writes, as far as its instructions show."""
+"""Reads and writes of a kernel's buffers, as far as its instructions show them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DERIVING = frozenset({"getelementptr", "phi", "select", "addrspacecast", "bitca
 
 @dataclass(frozen=True, slots=True)
 class PointerUse:
-    """Whether what a pointer parameter points to is read, and whether it is written."""
+    """The use of what a pointer parameter points to: if it is read, and if it is written."""
 
     is_read: bool
     is_written: bool

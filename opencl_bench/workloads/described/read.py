@@ -60,7 +60,7 @@ def read_benchmark(path: Path) -> Benchmark:
 
 
 def read_description(path: Path) -> Description:
-    """What a file says. Raises InvalidInputError as `read_benchmark` does."""
+    """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
     top = Table(path, "", _load(path))
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "arguments", "ndrange", "tunables", "sizes"),

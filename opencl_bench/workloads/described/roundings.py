@@ -64,7 +64,7 @@ def rounding_steps(kernel: Kernel, output_types: Iterable[str]) -> str | None:
 
 
 def rounds_to_integers(kernel: Kernel) -> bool:
-    """Whether a floating-point number becomes a whole one, which rounding of the former may tip."""
+    """Return True if a floating-point number becomes a whole one, which rounding of the former may tip."""
     return any(
         instruction.opcode in _TO_INTEGER or builtin_name(instruction.callee).startswith("convert_")
         for instruction in kernel.instructions()

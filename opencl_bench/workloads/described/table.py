@@ -39,7 +39,7 @@ class Table:
                 raise self.error(name, f"no such key{did_you_mean(name, known)}; there are {', '.join(known)}")
 
     def has(self, name: str) -> bool:
-        """Whether there is such an entry."""
+        """Return True if there is such an entry."""
         return name in self.values
 
     def required(self, name: str) -> object:
@@ -93,7 +93,7 @@ class Table:
         return Table(self.path, self.key_of(name), value)
 
     def parse(self, name: str, parser: Callable[[str], T], default: str | None = None) -> T:
-        """An entry that has a small language of its own; whole numbers stand for their text."""
+        """Return an entry written in a small language of its own; whole numbers stand for their text."""
         value = self.required(name) if default is None else self.values.get(name, default)
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise self.error(name, f"it must be a text or a whole number, not {value!r}")
@@ -108,5 +108,5 @@ class Table:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a TOML value is a number; a truth value is none."""
+    """Return True if a TOML value is a number; a truth value is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -122,7 +122,7 @@ def _roundings(steps: str | None) -> str:
 
 
 def _may_outgrow(kernel: Kernel) -> bool:
-    """Whether a larger work-group may be too large for local memory whose size the kernel fixes."""
+    """Return True if a larger work-group may be too large for local memory whose size the kernel fixes."""
     is_local = (variable.address_space == AddressSpace.LOCAL for variable in kernel.globals.values())
     return kernel.required_work_group_size is None and any(is_local)
 

@@ -110,7 +110,7 @@ def check_preset(description: Description, preset: str) -> None:
 
 
 def _values(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
-    """What the names in expressions stand for; macros have their first value unless another is given."""
+    """Return the values of the names in expressions; macros have their first value unless another is given."""
     extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
     return {**whole_numbers(description.defaults), **size, **extents}
 
@@ -168,7 +168,7 @@ def _shown(expression: Expression, values: Mapping[str, int]) -> str:
 
 @contextmanager
 def _at(description: Description, key: str) -> Iterator[None]:
-    """Put file and key before what a mistake is."""
+    """Put file and key before the message of a mistake."""
     try:
         yield
     except InvalidInputError as error:

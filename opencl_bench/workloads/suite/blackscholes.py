@@ -71,7 +71,7 @@ def _prices(prices: Array, strikes: Array, years: Array) -> dict[str, Array]:
 
 
 def _cumulative_normal(values: Array) -> Array:
-    """From the complementary error function, which the kernel does without."""
+    """The cumulative normal distribution by the complementary error function, which the kernel does without."""
     scaled = values * -math.sqrt(0.5)
     return np.fromiter(map(math.erfc, scaled), np.float64, len(scaled)) / 2
 

@@ -52,7 +52,7 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
 
 def _lengths(length: int, group: int) -> list[int]:
-    """How many elements each launch's signal has."""
+    """Return the number of elements of each launch's signal."""
     lengths: list[int] = []
     while length > 1:
         lengths.append(length)

@@ -1,6 +1,6 @@
 """Synthetic kernels: drawn from a seed, measured as the benchmarks are, to learn from.
 
-A name, `synthetic-<seed>-<index>`, says all: source, sizes and inputs follow from it, on every machine alike.
+A name, `synthetic-<seed>-<index>`, determines source, sizes and inputs, on every machine alike.
 """
 
 from coarsen.opencl_bench.workloads.synthetic.benchmark import (

@@ -1,4 +1,4 @@
-"""What a synthetic kernel computes of an element: a function `transform` of straight-line operations.
+"""Arithmetic of a synthetic kernel: a function `transform` of an element, of straight-line operations.
 
 Every operation brings values nearer to each other, but not by much: rounding errors must not grow, and a wrong
 element must stay visible in what is made of it.
@@ -11,7 +11,7 @@ import numpy as np
 from coarsen.opencl_bench.workloads.synthetic.axes import Arithmetic, Element
 from coarsen.opencl_bench.workloads.synthetic.specification import Combination, Specification
 
-# A builtin counts as so many operations, a multiplication with an addition as two.
+# The operations that a builtin counts as, and those that a multiplication with an addition counts as.
 BUILTIN_OPERATIONS = 8
 PAIR_OPERATIONS = 2
 CHAIN_NAMES = ("first", "second", "third", "fourth")
@@ -21,12 +21,12 @@ TOTAL_MASK = "0xfffff"
 
 
 def has_transform(specification: Specification) -> bool:
-    """Whether anything is computed of an element at all."""
+    """Return True if anything is computed of an element at all."""
     return specification.axes.operations > 0
 
 
 def statements(specification: Specification) -> int:
-    """How many operations `transform` does, one after the other or side by side."""
+    """Return the number of operations of `transform`, one after the other or side by side."""
     builtin = specification.axes.arithmetic not in (Arithmetic.MULTIPLY_ADD, Arithmetic.INTEGER)
     return max(1, specification.axes.operations // (BUILTIN_OPERATIONS if builtin else PAIR_OPERATIONS))
 

@@ -1,7 +1,7 @@
 """The axes along which synthetic kernels differ, each a small set of values.
 
 Every axis stands for a mechanism by which coarsening helps or harms: how loads fall into cache lines, what is
-loaded again by the neighbour, how much work is guarded, whether neighbours take the same way through a loop.
+loaded again by the neighbour, how much work is guarded, whether neighbours take the same path through a loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from coarsen.opencl_bench.workloads.benchmark import LocalSize
 
 
 class Access(enum.StrEnum):
-    """Which element a work-item reads."""
+    """The element that a work-item reads."""
 
     COALESCED = "coalesced"
     STRIDED = "strided"
@@ -28,7 +28,7 @@ class Access(enum.StrEnum):
 
 
 class Loop(enum.StrEnum):
-    """What repeats the reading; the divergent ones have a trip count of each work-item's own."""
+    """The loop that repeats the reading; the divergent ones have a trip count of each work-item's own."""
 
     NONE = "none"
     CONSTANT = "constant"
@@ -41,7 +41,7 @@ class Loop(enum.StrEnum):
 
 
 class LocalMemory(enum.StrEnum):
-    """What local memory is for.
+    """The use of local memory.
 
     `tile`: elements are staged and read by a neighbour. `table`: a small table is staged once. `tree` and
     `serial`: a work-group's results become one. `haar`, `exchange`, `scan`: levels of butterflies, or of a prefix
@@ -59,7 +59,7 @@ class LocalMemory(enum.StrEnum):
 
 
 class Store(enum.StrEnum):
-    """Where results go; `in_place` reads what is there before."""
+    """The place of the results; `in_place` reads what is there before."""
 
     COALESCED = "coalesced"
     TRANSPOSED = "transposed"
@@ -70,7 +70,7 @@ class Store(enum.StrEnum):
 
 
 class Guard(enum.StrEnum):
-    """What keeps work-items from working."""
+    """The condition that keeps work-items from working."""
 
     NONE = "none"
     SIZE = "size"
@@ -99,7 +99,7 @@ class Element(enum.StrEnum):
 
 
 class Arithmetic(enum.StrEnum):
-    """What is computed of an element."""
+    """The computation on an element."""
 
     MULTIPLY_ADD = "multiply_add"
     INTEGER = "integer"
@@ -128,7 +128,7 @@ WHOLE_NUMBERS = frozenset({Element.INT, Element.UINT4})
 class Axes:
     """A value of each axis. The order is that in which values are kept where two don't go together.
 
-    `operations`: about so many arithmetic operations are done with each element.
+    `operations`: the approximate number of arithmetic operations on each element.
     """
 
     access: Access
@@ -144,7 +144,7 @@ class Axes:
 
     @property
     def dimensions(self) -> int:
-        """How many dimensions the NDRange has."""
+        """The number of dimensions of the NDRange."""
         return len(self.local_size)
 
 

@@ -1,4 +1,4 @@
-"""What a synthetic kernel makes of the elements that it reads, up to the result that it stores."""
+"""Code of a synthetic kernel from the elements that it reads up to the result that it stores."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def loaded_again(specification: Specification, buffer: str, index: str) -> str:
 
 
 def own_lines(specification: Specification) -> list[str]:
-    """What reads an item's own element, where all else is the same for its neighbours."""
+    """Return the lines that read an item's own element, where all else is the same for its neighbours."""
     if specification.axes.access is not Access.BROADCAST:
         return []
     buffer = "data" if specification.axes.store is Store.IN_PLACE else "owned"
@@ -79,7 +79,7 @@ def own_lines(specification: Specification) -> list[str]:
 
 
 def accumulated(specification: Specification, value: str, *, into_total: bool) -> list[str]:
-    """What takes a value, mixed with the second operands and transformed, into `result`.
+    """Return the lines that take a value, mixed with the second operands and transformed, into `result`.
 
     Args:
         specification: of the kernel.
@@ -115,7 +115,7 @@ def _table_index(specification: Specification) -> str:
 
 
 def stored(specification: Specification, target: str) -> list[str]:
-    """What puts `result` into a buffer, at the index `target`."""
+    """Return the lines that put `result` into a buffer, at the index `target`."""
     axes = specification.axes
     if axes.store is not Store.IN_PLACE:
         return [f"output[{target}] = {_finished(specification, 'result')};"]

@@ -23,7 +23,7 @@ from coarsen.opencl_bench.workloads.synthetic.rules import violations
 
 @dataclass(frozen=True, slots=True)
 class Favourite:
-    """What of a kernel is changed, in a share of those that it could be of."""
+    """A change to a kernel, made in a share of those that it could be made in."""
 
     what: str
     applies: Callable[[Axes], bool]

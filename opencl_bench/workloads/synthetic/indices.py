@@ -1,4 +1,4 @@
-"""Where a synthetic kernel reads and writes: expressions of addresses.
+"""Indices at which a synthetic kernel reads and writes: expressions of addresses.
 
 Names in the kernel's source: `position` is the element that an item works on, `count` how many there are (`width`
 and `height` in two dimensions), `trip` the number of a loop's trip, `lane` an item's number in its work-group.
@@ -21,7 +21,7 @@ ROWS = 32
 
 
 def has_trips(specification: Specification) -> bool:
-    """Whether an item reads several elements, counted by `trip`."""
+    """Return True if an item reads several elements, counted by `trip`."""
     return specification.axes.loop in TRIP_LOOPS
 
 

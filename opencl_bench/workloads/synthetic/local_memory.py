@@ -1,4 +1,4 @@
-"""What a synthetic kernel does in local memory: staging tiles and tables, combining a work-group's results."""
+"""Use of local memory by a synthetic kernel: staging tiles and tables, combining a work-group's results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ HALF_ROOT = "0.70710678f"
 
 
 def staged_table(specification: Specification) -> list[str]:
-    """Copies a table into local memory, an entry by each item."""
+    """Return the lines that copy a table into local memory, an entry by each item."""
     if specification.axes.local_memory is not LocalMemory.TABLE:
         return []
     return ["scratch[lane] = table[lane];", BARRIER]
 
 
 def tiled(specification: Specification) -> list[str]:
-    """All that comes before the store, of a kernel whose items read what others have staged."""
+    """Return the lines before the store, of a kernel whose items read what others have staged."""
     if specification.is_shared_tile:
         return _shared_tile(specification)
     if specification.axes.access is Access.STENCIL:
@@ -35,13 +35,13 @@ def tiled(specification: Specification) -> list[str]:
 
 
 def levels(specification: Specification) -> list[str]:
-    """What makes of all items' `result` the result of the work-group, or of each item a new one."""
+    """Return the lines that make all items' `result` the result of the work-group, or a new one of each item."""
     size = str(specification.group_size) if specification.static_local else "group_size"
     return _LEVELS[specification.axes.local_memory](specification, size)
 
 
 def _tile_places(specification: Specification) -> tuple[str, str]:
-    """Where an item stages its element, and which it reads."""
+    """Return where an item stages its element, and which it reads."""
     if specification.is_transposed_tile:
         pitch = specification.axes.local_size[1] + 1  # one more than the tile has, against bank conflicts
         return f"row * {pitch} + column", f"column * {pitch} + row"
@@ -179,5 +179,5 @@ _LEVELS = {
 
 
 def stores_per_group(specification: Specification) -> bool:
-    """Whether `levels` has stored the result already."""
+    """Return True if `levels` has stored the result already."""
     return specification.axes.local_memory in REDUCTIONS

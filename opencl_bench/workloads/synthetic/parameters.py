@@ -21,7 +21,7 @@ from coarsen.opencl_bench.workloads.synthetic.specification import Specification
 
 
 class Contents(enum.Enum):
-    """What a buffer holds before the launch."""
+    """The contents of a buffer before the launch."""
 
     UNWRITTEN = enum.auto()
     ELEMENTS = enum.auto()
@@ -46,7 +46,7 @@ class Buffer:
 
     @property
     def declaration(self) -> str:
-        """How the kernel declares it."""
+        """The kernel's declaration of it."""
         return f"{self.qualifiers} {self.pointee} *{self.name}"
 
 
@@ -59,7 +59,7 @@ class Scalar:
 
     @property
     def declaration(self) -> str:
-        """How the kernel declares it."""
+        """The kernel's declaration of it."""
         return f"uint {self.name}"
 
 
@@ -73,7 +73,7 @@ class Scratch:
 
     @property
     def declaration(self) -> str:
-        """How the kernel declares it."""
+        """The kernel's declaration of it."""
         return f"local {self.type} *{self.name}"
 
 

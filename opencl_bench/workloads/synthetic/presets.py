@@ -20,7 +20,7 @@ GPU_BYTES = 128 << 20
 CPU_GROUPS = (8, 1 << 14)
 GPU_GROUPS = (1 << 9, 1 << 18)
 TEST_GROUPS = {1: (3,), 2: (3, 2)}
-# Enough that a guard lets some through.
+# Enough that some pass a guard.
 TEST_ITEMS_OF_DATA_GUARD = 3072
 
 
@@ -46,7 +46,7 @@ def _test_groups(specification: Specification) -> tuple[int, ...]:
 def _groups(
     specification: Specification, taken: list[Parameter], cost: float, most_bytes: int, bounds: tuple[int, int]
 ) -> int:
-    """How many work-groups cost so much, or as many as have so many bytes."""
+    """Return the number of work-groups that cost so much, or of those that have so many bytes if that is less."""
     by_cost = cost / (item_cost(specification) * specification.group_size)
     sample = _arranged(specification, 64)
     sizes = sizes_of(specification, _size(specification, sample), specification.axes.local_size)
@@ -56,7 +56,7 @@ def _groups(
 
 
 def _arranged(specification: Specification, groups: int) -> tuple[int, ...]:
-    """So many work-groups in a line, or in a plane of about equal sides."""
+    """Arrange work-groups in a line, or in a plane of about equal sides."""
     local_size = specification.axes.local_size
     if len(local_size) == 1:
         return (groups,)

@@ -1,4 +1,4 @@
-"""Which values of the axes don't go together, and why."""
+"""Values of the axes that don't go together, and why."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from coarsen.opencl_bench.workloads.synthetic.specification import Combination, 
 T = TypeVar("T")
 
 MOST_ATTEMPTS = 10_000
-# How often a clash is settled by the later axis; else by any, lest two rules ask for each other's opposite.
+# How often a clash is settled by the later axis; else by any, so that no two rules undo each other for ever.
 LATER_AXIS_SHARE = 0.8
 AXES_IN_ORDER = tuple(AXIS_VALUES)
 

@@ -49,7 +49,7 @@ def kernel_body(specification: Specification) -> list[str]:
 
 
 def _statements(specification: Specification) -> list[str]:
-    """All but the declarations that the kernel begins with."""
+    """Return all lines but the declarations that the kernel begins with."""
     local_memory, loop = specification.axes.local_memory, specification.axes.loop
     before = [*staged_table(specification), *_early_return(specification)]
     if local_memory is LocalMemory.TILE:
@@ -174,7 +174,7 @@ def _possible_declarations(specification: Specification) -> list[tuple[str, str]
 
 
 def takes_sizes_from_ndrange(specification: Specification) -> bool:
-    """Whether the NDRange has the problem's size, and the kernel asks for it there."""
+    """Return True if the NDRange has the problem's size, and the kernel asks for it there."""
     axes = specification.axes
     fits = axes.guard not in (Guard.SIZE, Guard.EARLY_RETURN) and axes.loop not in ELEMENT_LOOPS
     return specification.sizes_from_ndrange and fits

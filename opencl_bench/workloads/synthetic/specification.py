@@ -1,4 +1,4 @@
-"""What a synthetic kernel is, completely: the source and the workload follow from it."""
+"""Complete specification of a synthetic kernel: the source and the workload follow from it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREFIX = "synthetic"
 
 
 class Combination(enum.StrEnum):
-    """How the elements of a loop become one."""
+    """The way in which the elements of a loop become one."""
 
     ADD = "add"
     MAXIMUM = "maximum"
@@ -103,7 +103,7 @@ class Specification:
 
     @property
     def planes(self) -> int:
-        """How many elements an item reads one after the other, at most."""
+        """The number of elements that an item reads one after the other, at most."""
         if self.is_shared_tile:
             return self.trips * self.group_size
         if self.axes.loop is Loop.NESTED:
@@ -112,12 +112,12 @@ class Specification:
 
     @property
     def is_whole_number(self) -> bool:
-        """Whether elements are integers that are computed with as such."""
+        """Return True if elements are integers that are computed with as such."""
         return self.axes.element in WHOLE_NUMBERS
 
     @property
     def is_pair_in_place(self) -> bool:
-        """Whether an item replaces a pair of elements, as a step of a fast transform does."""
+        """Return True if an item replaces a pair of elements, as a step of a fast transform does."""
         axes = self.axes
         return (
             axes.access is Access.BLOCK_CYCLIC
@@ -128,12 +128,12 @@ class Specification:
 
     @property
     def is_shared_tile(self) -> bool:
-        """Whether every item reads all elements of each tile."""
+        """Return True if every item reads all elements of each tile."""
         return self.axes.access is Access.BROADCAST and self.axes.local_memory is LocalMemory.TILE
 
     @property
     def is_single_buffer(self) -> bool:
-        """Whether an item replaces the one element that it reads."""
+        """Return True if an item replaces the one element that it reads."""
         axes = self.axes
         return (
             axes.access is Access.COALESCED
@@ -154,7 +154,7 @@ class Specification:
 
     @property
     def scratch_elements(self) -> int:
-        """How many elements local memory holds; 0 where there is none."""
+        """The number of elements that local memory holds; 0 where there is none."""
         axes = self.axes
         if axes.local_memory is LocalMemory.NONE:
             return 0
@@ -166,14 +166,14 @@ class Specification:
 
     @property
     def is_transposed_tile(self) -> bool:
-        """Whether a square tile is staged by rows and read by columns."""
+        """Return True if a square tile is staged by rows and read by columns."""
         axes = self.axes
         staged = axes.access is Access.TRANSPOSED and axes.local_memory is LocalMemory.TILE
         return staged and axes.dimensions == 2
 
     @property
     def has_padding(self) -> bool:
-        """Whether the input is larger than the problem by a neighbourhood on either side."""
+        """Return True if the input is larger than the problem by a neighbourhood on either side."""
         axes = self.axes
         if axes.access is not Access.STENCIL:
             return False
@@ -192,7 +192,7 @@ class Specification:
 
     @property
     def is_vector(self) -> bool:
-        """Whether elements are vectors of four."""
+        """Return True if elements are vectors of four."""
         return self.compute_type.endswith("4")
 
 

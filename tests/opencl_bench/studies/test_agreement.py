@@ -15,7 +15,7 @@ from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.studies import agreement_table
-from coarsen.opencl_bench.studies.agreement import Asked, Row, measured_rows
+from coarsen.opencl_bench.studies.agreement import Asked, TransformComparison, measured_rows
 from coarsen.opencl_bench.studies.agreement_targets import best_rows, targets
 from coarsen.opencl_bench.studies.static_effects import StaticEffect, mean_shares, static_effects
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
@@ -26,10 +26,14 @@ from coarsen.variant.variant import Variant
 TWO_KERNELS = {name: SUITE[name] for name in ("spmv", "mt")}
 
 
-def row(benchmark: str = "spmv", factor: int = 2, on: float = 1.0, gain: float = 1.0, same: bool = False) -> Row:
+def row(
+    benchmark: str = "spmv", factor: int = 2, on: float = 1.0, gain: float = 1.0, same: bool = False
+) -> TransformComparison:
     times = {"original": 1.0, "off": 1.0, "on": 1.0}
     gained = Speedup(gain, gain - 0.01, gain + 0.01)
-    return Row(benchmark, 0, factor, (64,), times, Speedup(on / gain, 0, 9), Speedup(on, 0, 9), gained, same)
+    return TransformComparison(
+        benchmark, 0, factor, (64,), times, Speedup(on / gain, 0, 9), Speedup(on, 0, 9), gained, same
+    )
 
 
 def effect(benchmark: str, on: int, interleaved: float = 0.0, copied: float = 0.0) -> StaticEffect:
