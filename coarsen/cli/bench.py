@@ -51,6 +51,7 @@ from coarsen.cli.space_options import (
     Levels,
     LocalSizes,
     LockStep,
+    MostMerged,
     Sample,
     SampleSeed,
     SpaceOptions,
@@ -61,6 +62,7 @@ from coarsen.cli.space_options import (
     WideAccesses,
 )
 from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.variant.coarsening import MOST_MERGED
 
 if TYPE_CHECKING:
     from coarsen.cli.bench_progress import Tally
@@ -108,6 +110,7 @@ def bench(
     define: Values = None,
     levels: Levels = "item",
     at_once: AtOnce = 1,
+    most_merged: MostMerged = MOST_MERGED,
     wide_accesses: WideAccesses = Tried.NO,
     fast_path: FastPath = "auto",
     lock_step: LockStep = "auto",
@@ -153,7 +156,18 @@ def bench(
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
-        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed, all_single
+        factors,
+        strides,
+        dims,
+        local_sizes,
+        define,
+        levels,
+        at_once,
+        most_merged,
+        transforms,
+        sample,
+        sample_seed,
+        all_single,
     )
     refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)

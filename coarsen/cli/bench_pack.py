@@ -34,6 +34,7 @@ from coarsen.cli.space_options import (
     Levels,
     LocalSizes,
     LockStep,
+    MostMerged,
     Sample,
     SampleSeed,
     SpaceOptions,
@@ -43,6 +44,7 @@ from coarsen.cli.space_options import (
     Values,
     WideAccesses,
 )
+from coarsen.variant.coarsening import MOST_MERGED
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
@@ -90,6 +92,7 @@ def pack(
     define: Values = None,
     levels: Levels = "item",
     at_once: AtOnce = 1,
+    most_merged: MostMerged = MOST_MERGED,
     wide_accesses: WideAccesses = Tried.NO,
     fast_path: FastPath = "auto",
     lock_step: LockStep = "auto",
@@ -119,7 +122,18 @@ def pack(
 
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
-        factors, strides, dims, local_sizes, define, levels, at_once, transforms, sample, sample_seed, all_single
+        factors,
+        strides,
+        dims,
+        local_sizes,
+        define,
+        levels,
+        at_once,
+        most_merged,
+        transforms,
+        sample,
+        sample_seed,
+        all_single,
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
     request = PackRequest(

@@ -61,6 +61,12 @@ AtOnce = Annotated[
     int,
     typer.Option("--at-once", metavar="NUMBER", min=1, help="Dimensions, and levels, that are coarsened at once."),
 ]
+MostMerged = Annotated[
+    int,
+    typer.Option(
+        "--most-merged", metavar="NUMBER", min=1, help="Work-items that may become one, all factors together."
+    ),
+]
 WideAccesses = Annotated[
     Tried, typer.Option("--wide-accesses", help="One vector access where addresses are consecutive.")
 ]
@@ -126,6 +132,7 @@ class SpaceOptions:
     definitions: tuple[tuple[str, tuple[str, ...]], ...]
     levels: tuple[Level, ...]
     at_once: int
+    most_merged: int
     transforms: TransformChoices
     sample: int | None
     sample_seed: int
@@ -141,6 +148,7 @@ class SpaceOptions:
         values: Sequence[str] | None,
         levels: str,
         at_once: int,
+        most_merged: int,
         transforms: TransformOptions,
         sample: int | None,
         sample_seed: int,
@@ -157,6 +165,7 @@ class SpaceOptions:
             parsed_values(values or ()),
             listed("--levels", levels, Level),
             at_once,
+            most_merged,
             transforms.choices(),
             sample,
             sample_seed,
@@ -179,6 +188,7 @@ class SpaceOptions:
             self.definitions,
             self.levels,
             self.at_once,
+            self.most_merged,
             self.transforms,
             self.sample,
             self.sample_seed,

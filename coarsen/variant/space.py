@@ -49,12 +49,14 @@ class VariantSpace:
             `wide_accesses`, `clean_up`, `any_size`; what is missing has its default value. A factor of 1 is no
             coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
+        most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
         constraints: tried in this order.
     """
 
     dimensions: tuple[Dimension, ...]
     most_coarsenings: int = 2 * DIMENSIONS
+    most_merged: int = MOST_MERGED
     device_kind: DeviceKind = DeviceKind.ANY
     constraints: tuple[Constraint, ...] = field(default=(), compare=False)
 
@@ -144,7 +146,7 @@ class VariantSpace:
 
     def _is_too_much(self, coarsenings: Sequence[Coarsening]) -> bool:
         merged = math.prod(coarsening.factor for coarsening in coarsenings)
-        return len(coarsenings) > self.most_coarsenings or merged > MOST_MERGED
+        return len(coarsenings) > self.most_coarsenings or merged > self.most_merged
 
     def _simplified(self, choice: Choice) -> Choice:
         """The choice that stands for the same variant: what means nothing at index 0."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.variant.coarsening import Level
+from coarsen.variant.coarsening import MOST_MERGED, Level
 from coarsen.variant.space import TransformChoices
 
 DEFAULT_FACTORS = (1, 2, 4, 8, 16, 32)
@@ -27,6 +27,7 @@ class Space:
         definitions: per macro, the values to try; those of the benchmark where the macro isn't named here.
         levels: what is merged: work-items, work-groups, or either.
         at_once: how many coarsenings a variant may have, over dimensions and levels.
+        most_merged: how many work-items a variant may merge into one, the product of its factors.
         transforms: the values of each transform, the default first.
         sample: how many coarsened variants to draw instead of trying all; None for all.
         sample_seed: what they are drawn from.
@@ -41,6 +42,7 @@ class Space:
     definitions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     levels: tuple[Level, ...] = (Level.ITEM,)
     at_once: int = 1
+    most_merged: int = MOST_MERGED
     transforms: TransformChoices = field(default_factory=TransformChoices)
     sample: int | None = None
     sample_seed: int = 0

@@ -115,6 +115,7 @@ def variant_space(
             *space.transforms.dimensions(),
         ),
         space.at_once,
+        space.most_merged,
         device_kind,
         (_LaunchConstraint(benchmark, preset, limits),),
     )

@@ -218,6 +218,12 @@ def test_all_single_coarsenings_beside_a_sample_of_the_rest() -> None:
     )
 
 
+def test_no_variant_merges_more_than_is_asked_for() -> None:
+    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, most_merged=16, sample=200, all_single=True)
+    merged = [point.candidate.factor for point in points(SUITE["sgemm"], "cpu", space, LIMITS)]
+    assert max(merged) == 16
+
+
 def test_a_space_that_nobody_can_try_is_refused() -> None:
     many = tuple(range(1, 60))
     with pytest.raises(InvalidInputError, match="--sample"):
