@@ -86,6 +86,10 @@ class StructType:
     elements: tuple[Type, ...]
     packed: bool = False
 
+    def __hash__(self) -> int:
+        # Not of the elements: they may be hundreds, nested, and types are looked up for each access to a field.
+        return hash((self.name, len(self.elements), self.packed))
+
     def __str__(self) -> str:
         if self.name:
             return "%" + quoted(self.name)

@@ -9,6 +9,7 @@ Where the types don't fit, a pointer cast stands in the text.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from coarsen.backend.opencl_c.c_types import (
     Record,
     Scalar,
     Vector,
-    field_start,
+    extent_of,
     from_llvm,
     same_bits,
     size_of,
@@ -191,14 +192,11 @@ def _part_at(translator: Translator, place: Expression, offset: int) -> tuple[Ex
 def _field_at(
     translator: Translator, place: Expression, record: Record, offset: int
 ) -> tuple[Expression, int] | None:
-    end = 0
-    for number, llvm_type in enumerate(record.layout.elements):
-        type_ = from_llvm(llvm_type)
-        start = field_start(end, type_, packed=record.layout.packed)
-        end = start + size_of(type_)
-        if start <= offset < end:
-            return field(translator, place, record, number), offset - start
-    return None
+    starts = extent_of(record.layout).starts
+    number = bisect_right(starts, offset) - 1
+    if number < 0 or offset - starts[number] >= size_of(from_llvm(record.layout.elements[number])):
+        return None
+    return field(translator, place, record, number), offset - starts[number]
 
 
 def access(translator: Translator, pointer: Expression, type_: CType, *, is_aliasing: bool) -> Expression:

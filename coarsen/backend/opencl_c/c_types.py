@@ -188,6 +188,29 @@ def _image(text: str) -> str:
     return f"{_IMAGES[dimension]}{''.join(flags)}_t"
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a structure takes in memory, in bytes: where each field starts, its size, its natural alignment."""
+
+    starts: tuple[int, ...]
+    size: int
+    alignment: int
+
+
+@lru_cache(maxsize=4096)
+def extent_of(layout: StructType) -> Extent:
+    """Lay a structure out; kept, since each access to a field asks, and structures may be nested deeply."""
+    starts = []
+    end = 0
+    fields = [from_llvm(element) for element in layout.elements]
+    alignments = [1 if layout.packed else alignment_of(field) for field in fields]
+    for field, alignment in zip(fields, alignments, strict=True):
+        starts.append(round_up(end, alignment))
+        end = starts[-1] + size_of(field)
+    alignment = max(alignments, default=1)
+    return Extent(tuple(starts), round_up(end, alignment), alignment)
+
+
 def size_of(type_: CType) -> int:
     """The size in bytes that the type takes in memory, padding at its end included."""
     match type_:
@@ -200,10 +223,7 @@ def size_of(type_: CType) -> int:
         case Array(element, count):
             return size_of(element) * count
         case Record(layout=layout):
-            offset = 0
-            for field in map(from_llvm, layout.elements):
-                offset = field_start(offset, field, packed=layout.packed) + size_of(field)
-            return offset if layout.packed else round_up(offset, alignment_of(type_))
+            return extent_of(layout).size
     return 1
 
 
@@ -215,15 +235,8 @@ def alignment_of(type_: CType) -> int:
         case Array(element):
             return alignment_of(element)
         case Record(layout=layout):
-            if layout.packed:
-                return 1
-            return max((alignment_of(from_llvm(element)) for element in layout.elements), default=1)
+            return extent_of(layout).alignment
     return 1
-
-
-def field_start(end: int, field: CType, *, packed: bool) -> int:
-    """Where a field starts that follows one which ends at `end`."""
-    return end if packed else round_up(end, alignment_of(field))
 
 
 def round_up(number: int, multiple: int) -> int:
