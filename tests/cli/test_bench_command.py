@@ -32,8 +32,8 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     first = run(*("bench", *MT, "--store", store, "-o", export))
     assert first.code == 0
     notes = first.err.splitlines()
-    assert notes[0] == "coarsen: note: 4 rows to measure in 1 sweep, those apart that the store has"
-    assert notes[1].startswith("coarsen: note: mt on intel: 4 rows, 4 of them measured in ")
+    assert notes[0] == "coarsen: note: 9 rows to measure in 1 sweep, those apart that the store has"
+    assert notes[1].startswith("coarsen: note: mt on intel: 9 rows, 9 of them measured in ")
     lines = first.out.splitlines()
     assert lines[0].split("  ")[0] == "kernel" and lines[0].endswith("verified against  failed")
     assert lines[1].startswith("mt      intel   32×32     ") and "reference" in lines[1]
@@ -41,24 +41,25 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     assert "geometric mean" not in first.out
     (place,) = (number for number, line in enumerate(lines) if line == f"The rows are in {store}")
     assert (
-        lines[place - 1].startswith("4 rows; 4 of them measured now, in ") and "rows per hour" in lines[place - 1]
+        lines[place - 1].startswith("9 rows; 9 of them measured now, in ") and "rows per hour" in lines[place - 1]
     )
     pasted = [line.strip() for line in lines[place + 1 :]]
     helped = "leave it as it is" not in lines[1]
     assert ("coarsen.Program(context, source, factor=2, dim=0)" in pasted) == helped
     assert any(line.endswith("mt.cl --kernel mt --factor 2 --dim 0") for line in pasted) == helped
-    assert len(read_table(export)) == 4
+    # One uncoarsened, two compared, and in three new processes factor 2 and the baseline confirmed.
+    assert len(read_table(export)) == 1 + 2 + 3 * 2
 
     again = run("bench", *MT, "reduce", "--local-sizes", "32x32,64", "--store", store, "-f", "json", "-q")
     assert (again.code, again.err) == (0, "")
     report = json.loads(again.out)
     assert [(each["benchmark"], each["rows"], each["measured"]) for each in report["sweeps"]] == [
-        ("mt", 4, 0),
-        ("reduce", 4, 4),
+        ("mt", 9, 0),
+        ("reduce", 9, 9),
     ]
     assert report["sweeps"][0]["best"]["verified_against"] == "reference"
     assert report["geometric_means"][0]["kernels"] == 2
-    assert (report["run"]["rows"], report["run"]["measured"]) == (8, 4)
+    assert (report["run"]["rows"], report["run"]["measured"]) == (18, 9)
     assert 0 < report["run"]["timed_share"] < report["run"]["measuring_share"] < 1
     assert report["store"] == str(store)
 
@@ -128,7 +129,7 @@ def test_a_kernel_of_ones_own(tmp_path: Path, run: Run, monkeypatch: pytest.Monk
     outcome = run(*words, "-f", "json")
     assert outcome.code == 0, outcome.err
     (sweep,) = json.loads(outcome.out)["sweeps"]
-    assert (sweep["benchmark"], sweep["rows"]) == ("twice", 4)
+    assert (sweep["benchmark"], sweep["rows"]) == ("twice", 9)
     # The kernel changes, and the file does not.
     Path("twice.cl").write_text(source.replace("global const float *in", "global const int *in"))
     changed = run(*words)

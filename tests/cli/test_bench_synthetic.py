@@ -29,7 +29,7 @@ def test_synthetic_kernels_are_measured_with_and_without_confirmation(tmp_path: 
     assert {row.oracle.value for row in rows if row.candidate.coarsenings} == {"uncoarsened"}
 
     confirmed = json.loads(run(*words).out)["sweeps"]
-    assert [(each["rows"], each["measured"]) for each in confirmed] == [(4, 1), (4, 1)]
+    assert [(each["rows"], each["measured"]) for each in confirmed] == [(9, 6), (9, 6)]
     assert {row.role.value for row in read_table(tmp_path / "rows.parquet")} >= {"confirmation"}
 
 
