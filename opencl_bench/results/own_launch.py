@@ -8,7 +8,7 @@ All were timed against the baseline of the sweep, so a speed-up here is a ratio 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.measure.speedup import Speedup
@@ -16,6 +16,7 @@ from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.speedups import relative_speedup, speedup_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, LocalSize
+from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
 
 
@@ -35,7 +36,8 @@ class OwnRows:
         launch: of all of them; `definitions` are its `-D` values.
         dimension: of the NDRange.
         origin: the launch uncoarsened, which has a time.
-        rows: coarsened along the dimension alone, with stride 1, by rising factors; failed ones are among them.
+        rows: work-items coarsened along the dimension alone, with stride 1 and one choice of transforms without
+            wide accesses, by rising factors; failed ones are among them.
     """
 
     launch: OwnLaunch
@@ -67,7 +69,9 @@ def own_rows(benchmark: Benchmark | None, measurements: Iterable[Measurement]) -
     if origin is None or speedup_of(origin, interval=False) is None:
         return ()
     # What an earlier run timed against another baseline does not compare.
-    known = {row.candidate: row for row in own if _is_alone(row.candidate) and row.baseline == origin.baseline}
+    known = _of_newest_transforms(
+        {row.candidate: row for row in own if _is_alone(row.candidate) and row.baseline == origin.baseline}
+    )
     dimensions = sorted({candidate.coarsenings[0].dimension for candidate in known})
     return tuple(
         OwnRows(launch, definitions, dimension, origin, _along(dimension, known.values()))
@@ -85,9 +89,17 @@ def _along(dimension: int, rows: Iterable[Measurement]) -> tuple[Measurement, ..
 
 
 def _is_alone(candidate: Variant) -> bool:
-    """Whether it is coarsened along one dimension, with stride 1."""
+    """Return True if nothing but work-items along one dimension is coarsened, with stride 1."""
     coarsenings = candidate.coarsenings
-    return len(coarsenings) == 1 and coarsenings[0].stride == 1 and coarsenings[0].factor > 1
+    if candidate.any_size or candidate.transforms.wide_accesses or len(coarsenings) != 1:
+        return False
+    return coarsenings[0].level is Level.ITEM and coarsenings[0].stride == 1 and coarsenings[0].factor > 1
+
+
+def _of_newest_transforms(rows: Mapping[Variant, Measurement]) -> dict[Variant, Measurement]:
+    """The rows with the transforms of the last of them: others are other curves."""
+    last = next((candidate.transforms for candidate in reversed(rows)), None)
+    return {candidate: row for candidate, row in rows.items() if candidate.transforms == last}
 
 
 def _own_launch(benchmark: Benchmark | None, rows: Sequence[Measurement]) -> OwnLaunch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED
 from coarsen.opencl_bench.reporting.page.own_launch import own_curves
 from coarsen.opencl_bench.results.speedups import relative_speedup
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.sweeps import compared
 
@@ -58,6 +60,22 @@ def test_what_was_timed_against_another_baseline_is_left_out() -> None:
     (curve,) = own_curves(NBODY, [own(1, 300, **earlier), own(16, 10, **earlier), *ROWS])
     assert [point.factor for point in curve.points] == [1, 2, 4, 8]
     assert curve.best.factor == 2
+
+
+def test_work_groups_wide_accesses_and_other_transforms_are_other_curves() -> None:
+    def other(**changes: Any) -> Measurement:  # noqa: ANN401 (fields of several types)
+        candidate = replace(Variant(OWN, (Coarsening(2, 0),)), **changes)
+        return compared(2, 10, benchmark="nbody", candidate=candidate)
+
+    others = [
+        other(coarsenings=(Coarsening(2, 0, level=Level.GROUP),)),
+        other(transforms=Transforms(wide_accesses=True)),
+        other(transforms=Transforms(fast_path=Use.NEVER)),
+        other(any_size=True),
+    ]
+    (curve,) = own_curves(NBODY, [*others, *ROWS])
+    assert [point.factor for point in curve.points] == [1, 2, 4, 8]
+    assert curve.points[1].speedup is not None and curve.points[1].speedup.ratio == pytest.approx(2.0)
 
 
 def test_of_an_unknown_kernel_the_baselines_launch_counts() -> None:
