@@ -2,8 +2,8 @@
 
     python -m coarsen.opencl_bench.studies.space_comparison OLD.parquet NEW.parquet
 
-Each speed-up is over the best uncoarsened local size of its own sweep, as it was confirmed. A kernel that one of the
-two has not is left out of both means.
+Each speed-up is over the best uncoarsened local size of its own sweep, as it was confirmed. A kernel that one of
+the two has not is left out of both means.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _by_kernel(rows: Iterable[BestRow]) -> dict[str, BestRow]:
     found: dict[str, BestRow] = {}
     for row in rows:
         if found.setdefault(row.case.benchmark, row) is not row:
-            raise InvalidInputError(f"{row.case.benchmark} is there twice: give rows of one device, form and preset")
+            raise InvalidInputError(
+                f"{row.case.benchmark} is there twice: give rows of one device, form and preset"
+            )
     return found
 
 

@@ -118,7 +118,7 @@ class Benchmark:
     than their number. `kernel_name`, and `source_file` or `source_text`, are set where the suite's own kernel of
     this name isn't meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in
     the kernel nor the sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the
-    driver is part of this package.
+    driver is part of this package. `input_files` are those that the workload reads.
     """
 
     name: str
@@ -134,6 +134,7 @@ class Benchmark:
     source_file: Path | None = None
     source_text: str = ""
     inputs_hash: str = ""
+    input_files: tuple[Path, ...] = ()
 
     @property
     def kernel(self) -> str:

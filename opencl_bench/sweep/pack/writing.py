@@ -191,7 +191,7 @@ class _Writer:
         if not kernel.is_relative_to(description.parent):
             raise InvalidInputError(f"{kernel} must be in the folder of {description}, or below, to be packed")
         folder = Path(BENCHMARK_FOLDER, str(number))
-        for file in (description, kernel):
+        for file in (description, kernel, *benchmark.input_files):
             target = folder / file.relative_to(description.parent)
             self._write(str(target), file.read_bytes())
         return (folder / description.name).as_posix()

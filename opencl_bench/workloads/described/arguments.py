@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.distributions import parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import element_type
 from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
+from coarsen.opencl_bench.workloads.described.file_values import parse_values
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 
 KINDS = ("buffer", "scalar", "local")
@@ -42,7 +44,7 @@ def _buffer(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
         name,
         kind,
         table.parse("elements", parse_expression),
-        table.parse("values", parse_distribution, default),
+        table.parse("values", partial(parse_values, folder=table.path.parent), default),
     )
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.conditions import Condition
-from coarsen.opencl_bench.workloads.described.distributions import Distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.expressions import Expression
+from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class BufferDescription:
     name: str
     type: ElementType
     elements: Expression
-    values: Distribution
+    values: Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,12 @@ class Description:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that buffers are filled from."""
+        values = (argument.values for argument in self.arguments if isinstance(argument, BufferDescription))
+        return tuple(dict.fromkeys(each.path for each in values if isinstance(each, FileValues)))
+
+    @property
     def is_rounding_bounded(self) -> bool:
         """Return True if the tolerances of floating-point numbers follow from the count of roundings."""
         return self.relative_tolerance is None and self.absolute_tolerance is None
@@ -116,7 +122,7 @@ def _content(argument: ArgumentDescription) -> list[object]:
     """Return the whole entry of an argument, as JSON takes it."""
     said: list[object] = [type(argument).__name__, argument.name, argument.type.name]
     if isinstance(argument, BufferDescription):
-        return [*said, argument.elements.text, argument.values.text]
+        return [*said, argument.elements.text, argument.values.content]
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
     return [*said, *(value.text if isinstance(value, Expression) else value for value in argument.value)]

@@ -32,6 +32,11 @@ class Distribution:
     parameters: tuple[Expression | float, ...]
 
     @property
+    def content(self) -> str:
+        """What tells it from other values."""
+        return self.text
+
+    @property
     def names(self) -> frozenset[str]:
         """The names that its parameters need."""
         return frozenset().union(*(entry.names for entry in self.parameters if isinstance(entry, Expression)))

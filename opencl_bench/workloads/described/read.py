@@ -56,6 +56,7 @@ def read_benchmark(path: Path) -> Benchmark:
         kernel_name=description.kernel,
         source_file=description.kernel_file,
         inputs_hash=description.inputs_hash,
+        input_files=description.files,
     )
 
 

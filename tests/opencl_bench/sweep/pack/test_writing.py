@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
@@ -124,6 +125,20 @@ def test_a_benchmark_of_ones_own_comes_along(tmp_path: Path) -> None:
     assert (moved / "benchmarks" / "0" / "scale.cl").read_text() == SCALE
 
 
+def test_the_files_that_fill_its_buffers_come_along(tmp_path: Path) -> None:
+    own, numbers = tmp_path / "own", np.arange(1024, dtype=np.float32)
+    (own / "data").mkdir(parents=True)
+    (own / "scale.cl").write_text(SCALE)
+    np.save(own / "data" / "in.npy", numbers)
+    from_file = SCALE_FILE.replace('"uniform(-1, 1)"', "'file(\"data/in.npy\")'")
+    (own / "scale.toml").write_text(from_file)
+    make_pack(tmp_path / "pack", own / "scale.toml")
+    shutil.rmtree(own)
+    pack = Pack(tmp_path / "pack")
+    workload = find_benchmark(Path(pack.benchmark(pack.plan.sweeps[0]))).workload("test")
+    assert np.array_equal(workload.buffers["values"], numbers)
+
+
 def test_what_can_not_be_packed(tmp_path: Path) -> None:
     (tmp_path / "include.cl").write_text(f'#include "other.h"\n{SCALE}')
     (tmp_path / "other.h").write_text("")
@@ -141,7 +156,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 2', '"format": 1', "reads format 2"),
+        ('"format": 3', '"format": 2', "reads format 3"),
         ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
         (

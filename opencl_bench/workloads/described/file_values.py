@@ -1,0 +1,117 @@
+"""Contents of a buffer from a NumPy file beside the description: `file("x.npy")`.
+
+    parse_values('file("x.npy")', folder) ─▶ FileValues ─▶ fill ─▶ the array in it, whatever the seed
+
+The file lies in the description's folder or below, so that a folder is all that a workload needs.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
+from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.expressions import parsed
+
+FORM = 'file("NAME.npy")'
+
+
+@dataclass(frozen=True, slots=True)
+class FileValues:
+    """Numbers that a file holds, for buffers of its type and length.
+
+    Args:
+        text: how the description says it.
+        path: of the file.
+        digest: SHA-256 of the file's bytes, in hexadecimal digits: another content is another workload.
+    """
+
+    text: str
+    path: Path
+    digest: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it needs: none."""
+        return frozenset()
+
+    @property
+    def content(self) -> str:
+        """What tells it from other values."""
+        return f"{self.text} {self.digest}"
+
+    def numbers(self, _values: Mapping[str, int], kind: ElementType) -> tuple[int | float, ...]:
+        """Check that the file's numbers are of the buffer's type. Raises InvalidInputError; returns none."""
+        self._opened(kind)
+        return ()
+
+    def check_count(self, kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where the file does not hold so many elements."""
+        held, needed = self._opened(kind).size, math.prod(kind.shape(elements))
+        if held != needed:
+            raise InvalidInputError(
+                f"{self.path} holds {held} numbers, and {elements} of {kind.name} are {needed}"
+            )
+
+    def fill(
+        self, _generator: np.random.Generator, kind: ElementType, elements: int, _values: Mapping[str, int]
+    ) -> Array:
+        """Return the numbers as an array of so many elements. Raises InvalidInputError as `check_count` does."""
+        self.check_count(kind, elements)
+        return np.array(self._opened(kind)).reshape(kind.shape(elements))
+
+    def _opened(self, kind: ElementType) -> Array:
+        try:
+            # Never unpickled: whoever wrote the file must not run code here.
+            array: Array = np.lib.format.open_memmap(str(self.path), mode="r")
+        except OSError as error:
+            raise InvalidInputError(f"{self.path}: can't be read: {error.strerror or 'no NumPy array'}") from None
+        except (ValueError, EOFError):
+            raise InvalidInputError(f"{self.path} is no NumPy array of numbers (.npy)") from None
+        if array.dtype != np.dtype(kind.scalar):
+            wanted = np.dtype(kind.scalar)
+            raise InvalidInputError(f"{self.path} holds {array.dtype}, and {kind.name} is of {wanted}")
+        return array
+
+
+Values = Distribution | FileValues
+
+
+def parse_values(text: str, folder: Path) -> Values:
+    """Read what a buffer is filled with: a distribution, or a file.
+
+    Args:
+        text: as the description has it.
+        folder: the description's.
+
+    Raises:
+        InvalidInputError: no such distribution; no such file in the folder or below.
+    """
+    if not text.strip().startswith("file("):
+        return parse_distribution(text)
+    tree = parsed(text)
+    given = [entry.value for entry in tree.args if isinstance(entry, ast.Constant)] if _is_call(tree) else []
+    if len(given) != 1 or not isinstance(given[0], str):
+        raise InvalidInputError(f"'{text}' must have the form {FORM}")
+    path = (folder / given[0]).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise InvalidInputError(f"'{text}' must name a file in the folder of the description, or below")
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InvalidInputError(f"{path}: can't be read: {error.strerror}") from None
+    return FileValues(text, path, digest)
+
+
+def _is_call(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Call) and len(tree.args) == 1 and not tree.keywords
