@@ -1,1 +1,1 @@
-"""Tuning: choosing a kernel's configuration by measuring a few."""
+"""Tuning: choosing a kernel's configuration by measuring a few, and launches recorded for that."""
