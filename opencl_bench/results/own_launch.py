@@ -8,7 +8,7 @@ All were timed against the baseline of the sweep, so a speed-up here is a ratio 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.measure.speedup import Speedup
@@ -96,7 +96,7 @@ def _is_alone(candidate: Variant) -> bool:
     return coarsenings[0].level is Level.ITEM and coarsenings[0].stride == 1 and coarsenings[0].factor > 1
 
 
-def _of_newest_transforms(rows: Mapping[Variant, Measurement]) -> dict[Variant, Measurement]:
+def _of_newest_transforms(rows: dict[Variant, Measurement]) -> dict[Variant, Measurement]:
     """The rows with the transforms of the last of them: others are other curves."""
     last = next((candidate.transforms for candidate in reversed(rows)), None)
     return {candidate: row for candidate, row in rows.items() if candidate.transforms == last}

@@ -87,9 +87,8 @@ def _captured(
 
 
 def _buffer_of(argument: Any) -> pyopencl.Buffer | None:  # noqa: ANN401
-    if isinstance(argument, pyopencl.array.Array):
-        return argument.base_data
-    return argument if isinstance(argument, pyopencl.Buffer) else None
+    held = argument.base_data if isinstance(argument, pyopencl.array.Array) else argument
+    return held if isinstance(held, pyopencl.Buffer) else None
 
 
 def _content(queue: pyopencl.CommandQueue, argument: Any, buffer: pyopencl.Buffer) -> np.ndarray[Any, Any]:  # noqa: ANN401

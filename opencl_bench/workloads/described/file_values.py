@@ -98,11 +98,7 @@ def parse_values(text: str, folder: Path) -> Values:
     """
     if not text.strip().startswith("file("):
         return parse_distribution(text)
-    tree = parsed(text)
-    given = [entry.value for entry in tree.args if isinstance(entry, ast.Constant)] if _is_call(tree) else []
-    if len(given) != 1 or not isinstance(given[0], str):
-        raise InvalidInputError(f"'{text}' must have the form {FORM}")
-    path = (folder / given[0]).resolve()
+    path = (folder / _name_of(parsed(text), text)).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise InvalidInputError(f"'{text}' must name a file in the folder of the description, or below")
     try:
@@ -113,5 +109,10 @@ def parse_values(text: str, folder: Path) -> Values:
     return FileValues(text, path, digest)
 
 
-def _is_call(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Call) and len(tree.args) == 1 and not tree.keywords
+def _name_of(tree: ast.expr, text: str) -> str:
+    """The file's name in `file("x.npy")`. Raises InvalidInputError for any other form."""
+    if isinstance(tree, ast.Call) and not tree.keywords:
+        match tree.args:
+            case [ast.Constant(value=str(name))]:
+                return name
+    raise InvalidInputError(f"'{text}' must have the form {FORM}")

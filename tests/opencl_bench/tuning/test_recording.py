@@ -50,7 +50,7 @@ def captured(queue: pyopencl.CommandQueue, **changes: Any) -> CapturedLaunch:  #
         "scratch": pyopencl.LocalMemory(4 * 64),
         "factor": np.float32(0.1),
         "count": np.uint64(200),
-        "offset": pyopencl.cltypes.make_int2(7, -3),
+        "offset": np.array([7, -3], np.int32),
         **changes,
     }
     arguments = [each.data if isinstance(each, pyopencl.array.Array) else each for each in values.values()]
