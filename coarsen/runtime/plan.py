@@ -16,8 +16,9 @@ from typing import Literal
 import pyopencl
 
 from coarsen.devices.building import build_for_launches
-from coarsen.devices.discovery import describe_device
+from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
+from coarsen.frontend.file_directives import file_directives
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
 from coarsen.runtime.launch import DividedLaunch
@@ -151,6 +152,12 @@ class CoarseningPlan:
         program = self._programs[key]
         return None if program is None else pyopencl.Kernel(program, kernel)
 
+    @cached_property
+    def may_require_local_size(self) -> bool:
+        """Return False if no kernel can have a `reqd_work_group_size`, so that no kernel object need be asked."""
+        texts = (self._source, *self._options)
+        return any("reqd_work_group_size" in text for text in texts) or any(file_directives(self._source))
+
     @property
     def any_groups(self) -> bool:
         """Return True if the program's launches may have work-groups of unequal sizes, as OpenCL C 2.0 allows."""
@@ -226,7 +233,7 @@ class CoarseningPlan:
     @cached_property
     def _device_kind(self) -> DeviceKind:
         """Return the kind of all devices of the context."""
-        kinds = {device_kind_of(describe_device(device).device_types) for device in self._context.devices}
+        kinds = {device_kind_of(device_types_of(device)) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:

@@ -159,7 +159,7 @@ class Program(pyopencl.Program):
         if self._text is None:
             _log.warning("a program from SPIR-V is not coarsened")
             return ()
-        names = tuple(kernel.function_name for kernel in super().all_kernels())
+        names = tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
         wanted = names if self._wanted_kernels is None else self._wanted_kernels
         unknown = [name for name in wanted if name not in names]
         if unknown:
@@ -179,7 +179,9 @@ class Program(pyopencl.Program):
         refusals: list[tuple[str, RefusalError]] = []
         for kernel in kernels:
             try:
-                plan.coarsen_requested(kernel, self._required_local_size(kernel))
+                # A kernel object takes PyOpenCL up to half as long as a build from its cache.
+                required = self._required_local_size(kernel) if plan.may_require_local_size else ()
+                plan.coarsen_requested(kernel, required)
             except RefusalError as refusal:
                 if self._wanted_kernels is not None:
                     raise

@@ -15,6 +15,8 @@ _MOST_FILES = 1000
 _LARGEST_FILE = 16 << 20
 # What a source can find out about files without reading them, and what differs from one compilation to the next.
 _UNTOLD = re.compile(r"__has_(?:include|embed)|__(?:DATE|TIME|TIMESTAMP)__")
+# A source without any of these has no directive that reads files, nor anything else that is looked for.
+_ANY = re.compile(r"include|import|embed|__has_|__DATE|__TIME|\?\?|\\\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ def included_files(source: str, folders: Sequence[Path]) -> IncludedFiles | None
     Raises:
         OSError: a file can't be read.
     """
+    if not _ANY.search(source):
+        return IncludedFiles({})
     hashes: dict[str, str] = {}
     are_all = True
     left = [(source, Path())]
