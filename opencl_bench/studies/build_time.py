@@ -1,8 +1,8 @@
 """Time that building takes with the cache of coarsened text: `python -m coarsen.opencl_bench.studies.build_time`.
 
 How much longer than `pyopencl.Program` does `coarsen.Program` take to build twenty programs, the suite's and three
-synthetic ones? Both build them in turn, in one process and with caches in a fresh folder: the first round finds them
-empty, in later ones all is there. Of the later rounds the median ratio counts, since machines are noisy. The last
+synthetic ones? Both build them in turn, in one process and with caches in a fresh folder: the first round finds
+them empty, in later ones all is there. Of the later rounds the median ratio counts, since machines are noisy. The last
 column adds what the first launches will need besides: the device's own build of the coarsened kernels.
 """
 

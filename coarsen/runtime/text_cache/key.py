@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
@@ -58,11 +59,16 @@ def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: 
 
 def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
     try:
-        words = parse_options(options).clang_options
-        folders = [Path(word[2:]) for word in words if word.startswith("-I")]
+        folders = _include_folders(tuple(options))
         return None if _is_unusual(folders) else included_files(source, folders)
     except (InvalidInputError, OSError):
         return None
+
+
+@lru_cache(maxsize=64)
+def _include_folders(options: tuple[str, ...]) -> tuple[Path, ...]:
+    """The folders that build options name; programs of an application have theirs in common."""
+    return tuple(Path(word[2:]) for word in parse_options(options).clang_options if word.startswith("-I"))
 
 
 def _is_unusual(folders: Iterable[Path]) -> bool:
