@@ -2,8 +2,8 @@
 
 How much longer than `pyopencl.Program` does `coarsen.Program` take to build twenty programs, the suite's and three
 synthetic ones? Both build them in turn, in one process and with caches in a fresh folder: the first round finds
-them empty, in later ones all is there. Of the later rounds the median ratio counts, since machines are noisy. The last
-column adds what the first launches will need besides: the device's own build of the coarsened kernels.
+them empty, in later ones all is there. Of the later rounds the median ratio counts, since machines are noisy. The
+last column adds what the first launches will need besides: the device's own build of the coarsened kernels.
 """
 
 from __future__ import annotations
