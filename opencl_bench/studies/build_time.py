@@ -9,7 +9,6 @@ last column adds what the first launches will need besides: the device's own bui
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 import warnings
@@ -22,12 +21,14 @@ import pyopencl
 from rich.console import Console
 from rich.table import Table
 
-import coarsen
+from coarsen.api import coarsen
 from coarsen.devices.building import build_for_launches
-from coarsen.devices.discovery import common_macros_of
+from coarsen.devices.discovery import common_macros_of, open_device
+from coarsen.devices.selection import find_device
 from coarsen.errors import RefusalError
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from coarsen.runtime.program import Program
 
 SYNTHETIC = ("synthetic-1-0", "synthetic-1-1", "synthetic-1-2")
 
@@ -61,11 +62,10 @@ def main() -> None:
     for heading in ("device", "cache", "pyopencl", "coarsen", "ratio", "with first launches"):
         table.add_column(heading, justify="left" if heading in ("device", "cache") else "right")
     for name in chosen.device or ("intel", "pocl"):
-        device = coarsen.open_device(coarsen.find_device(name))
+        device = open_device(find_device(name))
         cold, *warm = rounds(device, chosen.rounds, chosen.factor)
         table.add_row(device.name.strip(), "cold", *cells([cold]))
         table.add_row("", "warm", *cells(warm))
-    print("LLVM was loaded" if "llvmlite" in sys.modules else "LLVM was not loaded")
     Console(width=115).print(table)
 
 
@@ -103,7 +103,7 @@ def build_original(context: pyopencl.Context, benchmarks: Sequence[Benchmark], f
 def build_coarsened(context: pyopencl.Context, benchmarks: Sequence[Benchmark], folder: str, factor: int) -> None:
     """Build and coarsen; a program that is refused is built by then."""
     for benchmark in benchmarks:
-        program = coarsen.Program(context, benchmark.source, factor=factor, kernels=[benchmark.kernel])
+        program = Program(context, benchmark.source, factor=factor, kernels=[benchmark.kernel])
         try:
             program.build(list(benchmark.build_options), cache_dir=folder)
         except RefusalError as refusal:
@@ -119,7 +119,7 @@ def build_variants(context: pyopencl.Context, variants: Sequence[Coarsened], fol
 def coarsened(benchmark: Benchmark, device: pyopencl.Device, factor: int) -> Coarsened | None:
     """Coarsen a benchmark's kernel; None where it is refused."""
     try:
-        kernel = coarsen.coarsen(
+        kernel = coarsen(
             benchmark.source,
             kernel=benchmark.kernel,
             factor=factor,
