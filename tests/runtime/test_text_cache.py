@@ -434,7 +434,7 @@ def test_clang_says_what_it_reads(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "by #1.h").write_text(HEADER)
     options = parse_options(options_of(folder))
-    assert files_read('#include "by #1.h"\n' + SOURCE, options) == {(folder / "by #1.h").resolve()}
+    assert files_read('#include "by #1.h"\n' + SOURCE, options) == frozenset({(folder / "by #1.h").resolve()})
     assert files_read(SOURCE, options) == frozenset()
     assert files_read("#include <nowhere.h>\n", options) is None
 
