@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -22,6 +23,8 @@ from coarsen.errors import InvalidInputError
 T = TypeVar("T")
 # Databases and Parquet hold whole numbers in 64 bits.
 WHOLE_NUMBERS = range(-(2**63), 2**63)
+# PostgreSQL takes no NUL, and no database takes half of a surrogate pair.
+_NOT_STORED = re.compile("[\0\ud800-\udfff]")
 # By the type that a field is annotated with.
 Coders = Mapping[Any, Callable[[Any], Any]]
 _NONE: Coders = types.MappingProxyType({})
@@ -146,8 +149,7 @@ class _Reader:
         return float(value)
 
     def _text(self, name: str, value: object) -> str:
-        # PostgreSQL takes no NUL, and no database takes half of a surrogate pair.
-        if not isinstance(value, str) or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        if not isinstance(value, str) or _NOT_STORED.search(value):
             raise self._wrong(name, "text", value)
         return str(value)
 

@@ -35,6 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Tests that measure don't look at times: those of several test processes need not wait for each other.
     os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="coarsen-locks-")
+    # Tests are of what the compiler writes now, and leave nothing in the user's cache.
+    os.environ["COARSEN_NO_CACHE"] = "1"
     config.addinivalue_line(
         "markers", "compiled_devices: leaves out devices that interpret kernels (Oclgrind), for speed"
     )

@@ -177,7 +177,7 @@ def _describe(index: str, platform: pyopencl.Platform, device: pyopencl.Device) 
         platform_version=_text(platform, "version"),
         opencl_c_version=_text(device, "opencl_c_version"),
         il_version=_text(device, "il_version"),
-        device_types=_device_types(device),
+        device_types=device_types_of(device),
         compute_units=int(device.max_compute_units),
         max_work_group_size=int(device.max_work_group_size),
         max_work_item_sizes=tuple(int(size) for size in device.max_work_item_sizes),
@@ -203,7 +203,8 @@ def _text(holder: pyopencl.Platform | pyopencl.Device, attribute: str) -> str:
         return ""
 
 
-def _device_types(device: pyopencl.Device) -> tuple[str, ...]:
+def device_types_of(device: pyopencl.Device) -> tuple[str, ...]:
+    """Return what a device says it is, of {"cpu", "gpu", "accelerator", "custom"}."""
     import pyopencl
 
     return tuple(

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import llvmlite.binding as llvm
-
 from coarsen.errors import InvalidInputError
 
 INSTALL_HINT = "pip install ziglang"
@@ -70,10 +68,13 @@ def find_clang() -> Clang:
 def _find_clang(override: str, path: str) -> Clang:
     if override:
         return _named_clang(override)
+    return packaged_clang() or _clang_on_path(path)
+
+
+def packaged_clang() -> Clang | None:
+    """The clang inside the `ziglang` wheel, not started; None where it isn't installed."""
     zig = _package_folder("ziglang") / "zig"
-    if zig.is_file():
-        return Clang((str(zig), "clang"), "the ziglang package", opencl_header_folder())
-    return _clang_on_path(path)
+    return Clang((str(zig), "clang"), "the ziglang package", opencl_header_folder()) if zig.is_file() else None
 
 
 def _named_clang(override: str) -> Clang:
@@ -90,6 +91,9 @@ def _named_clang(override: str) -> Clang:
 
 
 def _clang_on_path(path: str) -> Clang:
+    # Imported late: LLVM is slow to load, and the packaged clang goes with it whatever its version.
+    import llvmlite.binding as llvm
+
     newest = llvm.llvm_version_info[0]
     for name in ["clang", *(f"clang-{major}" for major in range(newest, 14, -1))]:
         program = shutil.which(name, path=path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,8 +78,42 @@ def compile_opencl_c(source: Source, options: BuildOptions, macros: DeviceMacros
     return outcome.assembly
 
 
-def _compiled(clang: Clang, source: Source, options: BuildOptions, macros: DeviceMacros) -> _Outcome:
-    arguments = [*_FIXED_OPTIONS, options.standard]
+def files_read(text: str, options: BuildOptions, macros: DeviceMacros = PORTABLE) -> frozenset[Path] | None:
+    """Return the files that clang may read when it compiles a text, whichever extensions it then has.
+
+    Args:
+        text: OpenCL C.
+        options: the build options.
+        macros: what the source may find out about its device.
+
+    Returns:
+        Their paths without links, clang's own header left out; None if clang does not say.
+
+    Raises:
+        InvalidInputError: clang can't be run.
+    """
+    clang = find_clang()
+    own = clang.header_folder
+    found: set[Path] = set()
+    for each in macros.more_and_more():
+        outcome = _compiled(clang, Source(text), options, each, ("-M",))
+        if outcome.status != 0:
+            return None
+        found.update(Path(os.path.realpath(name)) for name in _prerequisites(outcome.assembly))
+    return frozenset(path for path in found if own is None or path.parent != Path(os.path.realpath(own)))
+
+
+def _prerequisites(rule: str) -> list[str]:
+    """The files in a rule for `make`, as `-M` writes it: `-: <stdin> a.h b\\ c.h`, on continued lines."""
+    words = re.findall(r"(?:\\[ #]|[^\s])+", rule.replace("\\\n", " "))
+    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words[1:]]
+    return [name for name in names if name != "<stdin>"]
+
+
+def _compiled(
+    clang: Clang, source: Source, options: BuildOptions, macros: DeviceMacros, further: Sequence[str] = ()
+) -> _Outcome:
+    arguments = [*_FIXED_OPTIONS, *further, options.standard]
     if clang.header_folder is not None:
         arguments += ["-isystem", str(clang.header_folder)]
     if source.path is not None:

@@ -15,13 +15,15 @@ from typing import Literal
 
 import pyopencl
 
-from coarsen.devices.building import build_uncached
-from coarsen.devices.discovery import describe_device
+from coarsen.devices.building import build_for_launches
+from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
+from coarsen.frontend.file_directives import file_directives
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.local_memory import merges_groups
+from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
@@ -55,7 +57,8 @@ class CoarseningPlan:
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
     `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
-    of device that the context has. `known_launches` is for the launches, to keep what was chosen.
+    of device that the context has; `cache_dir` is that of PyOpenCL's cache of binaries.
+    `known_launches` is for the launches, to keep what was chosen.
     """
 
     def __init__(
@@ -70,8 +73,10 @@ class CoarseningPlan:
         toolchain: Toolchain,
         original: Callable[[str], pyopencl.Kernel],
         transforms: Transforms = DEFAULT,
+        cache_dir: CacheFolder = None,
     ) -> None:
         self._context = context
+        self._cache_dir = cache_dir
         self._original = original
         self._transforms = transforms
         self._source = source
@@ -146,6 +151,12 @@ class CoarseningPlan:
             return None
         program = self._programs[key]
         return None if program is None else pyopencl.Kernel(program, kernel)
+
+    @cached_property
+    def may_require_local_size(self) -> bool:
+        """Return False if no kernel can have a `reqd_work_group_size`, so that no kernel object need be asked."""
+        texts = (self._source, *self._options)
+        return any("reqd_work_group_size" in text for text in texts) or any(file_directives(self._source))
 
     @property
     def any_groups(self) -> bool:
@@ -222,7 +233,7 @@ class CoarseningPlan:
     @cached_property
     def _device_kind(self) -> DeviceKind:
         """Return the kind of all devices of the context."""
-        kinds = {device_kind_of(describe_device(device).device_types) for device in self._context.devices}
+        kinds = {device_kind_of(device_types_of(device)) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:
@@ -237,7 +248,7 @@ class CoarseningPlan:
 
     def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
         try:
-            return build_uncached(self._context, code.text, code.options, self._devices)
+            return build_for_launches(self._context, code.text, code.options, self._devices, self._cache_dir)
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
             if not wanted.any_size:

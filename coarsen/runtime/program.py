@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 import pyopencl
 from pyopencl.tools import is_spirv
@@ -22,7 +22,9 @@ from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.plan import CoarseningPlan, Form
-from coarsen.runtime.toolchain import Toolchain, package_toolchain
+from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.runtime.text_cache.toolchain import cached_toolchain
+from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.transforms import Transforms, UseName, use_named
 
@@ -98,7 +100,7 @@ class Program(pyopencl.Program):
         self,
         options: BuildOptions = None,
         devices: Sequence[pyopencl.Device] | None = None,
-        cache_dir: str | None = None,
+        cache_dir: CacheFolder = None,
     ) -> Self:
         """Build the original program as `pyopencl.Program.build` does, and coarsens its kernels.
 
@@ -107,7 +109,8 @@ class Program(pyopencl.Program):
         Args:
             options: OpenCL build options, one text or several.
             devices: of the context, to build for; all if None.
-            cache_dir: of PyOpenCL's cache of binaries.
+            cache_dir: the folder of PyOpenCL's cache of binaries and of coarsened text; None for the context's,
+                or the user's cache folder (for text, `COARSEN_CACHE_DIR` if that is set), False for no cache.
 
         Returns:
             The program itself.
@@ -117,7 +120,11 @@ class Program(pyopencl.Program):
             InvalidInputError: an unknown name in `kernels`.
             DeviceError: the device doesn't take the form.
         """
-        super().build(options, devices, cache_dir)
+        # PyOpenCL takes False, though its annotation leaves it out.
+        super().build(options, devices, cast("str | None", cache_dir))
+        if cache_dir is None:
+            cache_dir = getattr(self._opencl_context, "cache_dir", None)
+        macros = common_macros_of(devices or self._opencl_context.devices)
         kernels = self._kernels_to_coarsen()
         self._plan = CoarseningPlan(
             self._opencl_context,
@@ -127,9 +134,10 @@ class Program(pyopencl.Program):
             self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or package_toolchain(common_macros_of(devices or self._opencl_context.devices)),
+            self._toolchain or cached_toolchain(macros, self._form, cache_dir),
             lambda name: pyopencl.Kernel(self, name),
             self._transforms,
+            cache_dir,
         )
         self._coarsen_now(self._plan, kernels)
         return self
@@ -151,7 +159,7 @@ class Program(pyopencl.Program):
         if self._text is None:
             _log.warning("a program from SPIR-V is not coarsened")
             return ()
-        names = tuple(kernel.function_name for kernel in super().all_kernels())
+        names = tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
         wanted = names if self._wanted_kernels is None else self._wanted_kernels
         unknown = [name for name in wanted if name not in names]
         if unknown:
@@ -171,7 +179,9 @@ class Program(pyopencl.Program):
         refusals: list[tuple[str, RefusalError]] = []
         for kernel in kernels:
             try:
-                plan.coarsen_requested(kernel, self._required_local_size(kernel))
+                # A kernel object takes PyOpenCL up to half as long as a build from its cache.
+                required = self._required_local_size(kernel) if plan.may_require_local_size else ()
+                plan.coarsen_requested(kernel, required)
             except RefusalError as refusal:
                 if self._wanted_kernels is not None:
                     raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.kernel import AddedArgument
@@ -52,25 +52,26 @@ class CoarsenedKernel(Protocol):
         ...
 
 
+class CoarseningRequest(TypedDict):
+    """The arguments of a `CoarsenFunction` besides the source."""
+
+    kernel: str
+    factor: Sequence[int]
+    dim: Sequence[int]
+    stride: Sequence[int]
+    level: Sequence[str]
+    any_size: bool
+    fast_path: UseName
+    lock_step: UseName
+    clean_up: bool
+    device_kind: str
+    options: Sequence[str]
+
+
 class CoarsenFunction(Protocol):
     """Coarsens one kernel of a source; raises RefusalError or InvalidInputError."""
 
-    def __call__(
-        self,
-        source: str,
-        *,
-        kernel: str,
-        factor: Sequence[int],
-        dim: Sequence[int],
-        stride: Sequence[int],
-        level: Sequence[str],
-        any_size: bool,
-        fast_path: UseName,
-        lock_step: UseName,
-        clean_up: bool,
-        device_kind: str,
-        options: Sequence[str],
-    ) -> CoarsenedKernel:
+    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
         """The kernel named `kernel`, coarsened along each of `dim` by the factor and stride and at the level of
         the same position; for sizes that divide, or guarded for any size; by the transforms that are named.
         """
@@ -124,8 +125,26 @@ class Toolchain:
 
 def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
     """Return this package's own functions, for sources that may ask for these facts about their device."""
-    # Imported late: a program with explicit factors needs no models, one that only delegates needs no
-    # compiler.
+    return Toolchain(partial(_coarsen, macros), partial(_predict, macros))
+
+
+# Both import late: a program with explicit factors needs no models, one that only delegates, or finds its
+# coarsened text in the cache, no compiler.
+def _coarsen(macros: DeviceMacros, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
     from coarsen import api
 
-    return Toolchain(partial(api.coarsen, macros=macros), partial(api.predict, macros=macros))
+    return api.coarsen(source, macros=macros, **request)
+
+
+def _predict(
+    macros: DeviceMacros,
+    source: str,
+    *,
+    device: str,
+    kernel: str,
+    options: Sequence[str],
+    local_size: Sequence[int] | None,
+) -> PredictedFactor:
+    from coarsen import api
+
+    return api.predict(source, device=device, kernel=kernel, options=options, local_size=local_size, macros=macros)

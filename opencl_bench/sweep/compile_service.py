@@ -15,6 +15,7 @@ from typing import Any
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
+from coarsen.frontend.file_directives import file_directives
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
@@ -24,7 +25,6 @@ from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.included_files import file_directives
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
 from coarsen.runtime.build_options import options_of_coarsened

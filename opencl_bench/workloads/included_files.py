@@ -8,59 +8,15 @@ the kernel's own folder, or in a folder that the build options name, may be incl
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
+from coarsen.frontend.file_directives import file_directives
 
 TRUST_VARIABLE = "COARSEN_TRUST_INCLUDES"
 LARGEST_SOURCE = 64 * MEBIBYTE
-
-# In place of "#" and "\\", as the C standard has them; clang knows both in OpenCL C.
-_TRIGRAPHS = (("??=", "#"), ("??/", "\\"))
-_LINE_END = re.compile(r"\r\n?")
-_CONTINUED = re.compile(r"\\[ \t\v\f]*\n")
-_BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
-# Wherever it stands in a line: comments and texts are not recognised, since a source could disguise them.
-_DIRECTIVE = re.compile(rf"(?:#|%:){_BLANK}(__include_macros|include_next|include|import|embed)\b", re.DOTALL)
-_NAME = re.compile(rf'{_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)', re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class FileDirective:
-    """A directive that reads a file. `name` is empty where a macro gives it."""
-
-    word: str
-    name: str
-
-    @property
-    def danger(self) -> str:
-        """Say why it may read any file of this machine, as the end of a sentence; empty where it may not."""
-        path = PurePosixPath(self.name.replace("\\", "/"))
-        if self.word == "embed":
-            return "puts a file into the code"
-        if not self.name:
-            return "reads a file that a macro names"
-        if path.is_absolute() or ".." in path.parts:
-            return f"reads {self.name[:60]!a}, outside of the kernel's folder"
-        return ""
-
-
-def file_directives(source: str) -> Iterator[FileDirective]:
-    """The directives that read files, some of which may be in comments or texts."""
-    text = _LINE_END.sub("\n", source)
-    for trigraph, letter in _TRIGRAPHS:
-        text = text.replace(trigraph, letter)
-    text = _CONTINUED.sub("", text)
-    for match in _DIRECTIVE.finditer(text):
-        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        if line.lstrip().startswith("//") and "*/" not in line:
-            continue
-        name = _NAME.match(text, match.end())
-        yield FileDirective(match[1], (name[1] or name[2] or "") if name else "")
 
 
 def check_included_files(file: Path, folders: Sequence[Path] = ()) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.file_directives import file_directives
 from coarsen.opencl_bench.workloads.included_files import (
     TRUST_VARIABLE,
     check_alone,
     check_included_files,
-    file_directives,
 )
 
 KERNEL = "kernel void scale(global float *values) { values[get_global_id(0)] *= 2.0f; }\n"

@@ -1,0 +1,99 @@
+"""The files that a source includes, found as clang finds them, for a key that holds all that decides on a text."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.frontend.file_directives import FileDirective, file_directives, joined_lines
+
+_MOST_FILES = 1000
+_LARGEST_FILE = 16 << 20
+# What a source can find out about files without reading them, and what differs from one compilation to the next.
+_UNTOLD = re.compile(r"__has_(?:include|embed)|__(?:DATE|TIME|TIMESTAMP)__")
+# A source without any of these has no directive that reads files, nor anything else that is looked for.
+_ANY = re.compile(r"include|import|embed|__has_|__DATE|__TIME|\?\?|\\\s")
+
+
+@dataclass(frozen=True, slots=True)
+class IncludedFiles:
+    """Files that a source may include.
+
+    Attributes:
+        hashes: the SHA-256 of each, by its path.
+        are_all: whether each that is named was found; if not, the compiler may have read it elsewhere.
+    """
+
+    hashes: dict[str, str]
+    are_all: bool = True
+
+    def hold(self, read: Iterable[Path]) -> bool:
+        """Return True if what the compiler has read is among them.
+
+        Args:
+            read: paths without links.
+        """
+        known = {Path(os.path.realpath(path)) for path in self.hashes}
+        return known.issuperset(read)
+
+
+def included_files(source: str, folders: Sequence[Path]) -> IncludedFiles | None:
+    """Return the files that a source may include.
+
+    Of files of one name in several folders all are there, and those that a condition leaves out: a change of any
+    of them may change what is read.
+
+    Args:
+        source: OpenCL C.
+        folders: where included files are looked for.
+
+    Returns:
+        The files; None where text alone does not tell: a file that a macro names, `#embed`, `__has_include`,
+        `__TIME__`.
+
+    Raises:
+        OSError: a file can't be read.
+    """
+    if not _ANY.search(source):
+        return IncludedFiles({})
+    hashes: dict[str, str] = {}
+    are_all = True
+    left = [(source, Path())]
+    while left:
+        text, folder = left.pop()
+        directives = tuple(file_directives(text))
+        if _UNTOLD.search(joined_lines(text)) or any(_is_untold(each) for each in directives):
+            return None
+        for directive in directives:
+            found = _found(directive, folder, folders)
+            are_all = are_all and bool(found)
+            for path in found:
+                if str(path) not in hashes:
+                    content = _content(path)
+                    if content is None or len(hashes) == _MOST_FILES:
+                        return None
+                    hashes[str(path)] = hashlib.sha256(content).hexdigest()
+                    # Directives are ASCII, whatever the rest is.
+                    left.append((content.decode("latin-1"), path.parent))
+    return IncludedFiles(hashes, are_all)
+
+
+def _is_untold(directive: FileDirective) -> bool:
+    return directive.word not in ("include", "import") or not directive.name
+
+
+def _found(directive: FileDirective, includer: Path, folders: Sequence[Path]) -> list[Path]:
+    """The files that a directive may mean."""
+    searched = (includer, *folders) if directive.is_quoted else folders
+    return [path for path in (folder / directive.name for folder in searched) if path.is_file()]
+
+
+def _content(path: Path) -> bytes | None:
+    """What is in a file; None if it is too large for a header."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST_FILE + 1)
+    return content if len(content) <= _LARGEST_FILE else None

@@ -1,0 +1,76 @@
+"""The key of a coarsened kernel: the SHA-256 of everything that its text depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.frontend.options import parse_options
+from coarsen.runtime.text_cache.included import IncludedFiles, included_files
+from coarsen.runtime.text_cache.versions import versions
+from coarsen.runtime.toolchain import CoarseningRequest
+
+# Of the files themselves: one of another format has another key.
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The digest, 64 hexadecimal digits, and the files that went into it."""
+
+    digest: str
+    files: IncludedFiles
+
+
+def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: str) -> Key | None:
+    """Return the key of a coarsened kernel.
+
+    Args:
+        source: OpenCL C.
+        request: the kernel's name, the coarsenings, the transforms and the build options.
+        macros: what the source may find out about its device.
+        form: "opencl_c" or "spirv".
+
+    Returns:
+        The key; None for a kernel that can't be cached, since not all that its text depends on is known.
+    """
+    code = versions()
+    files = _files_of(source, request["options"])
+    if code is None or files is None:
+        return None
+    parts = {
+        "format": _FORMAT,
+        "source": source,
+        "request": request,
+        "extensions": sorted(macros.extensions),
+        "opencl_version": macros.opencl_version,
+        "form": form,
+        "files": files.hashes,
+        "versions": code,
+    }
+    return Key(hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), files)
+
+
+def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
+    try:
+        folders = _include_folders(tuple(options))
+        return None if _is_unusual(folders) else included_files(source, folders)
+    except (InvalidInputError, OSError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _include_folders(options: tuple[str, ...]) -> tuple[Path, ...]:
+    """The folders that build options name; programs of an application have theirs in common."""
+    return tuple(Path(word[2:]) for word in parse_options(options).clang_options if word.startswith("-I"))
+
+
+def _is_unusual(folders: Iterable[Path]) -> bool:
+    """Return True if one is no folder: clang reads a file as a table of headers, and `=` as another root."""
+    return any(folder.is_file() or str(folder).startswith(("=", "-")) for folder in folders)

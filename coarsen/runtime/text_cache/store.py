@@ -1,0 +1,134 @@
+"""A folder of small files that only the user can look into: each is whole or not there, the oldest give way.
+
+Files are opened by name in an opened folder, never through a link; where anything goes wrong, there is no cache,
+and a debug line says why.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_log = logging.getLogger("coarsen")
+
+MEBIBYTE = 1 << 20
+MOST_BYTES = 256 * MEBIBYTE
+LARGEST_FILE = 8 * MEBIBYTE
+# A file takes a block of the disk, however short it is.
+_BLOCK = 4096
+# Looking at all files takes some milliseconds: at the first that is written, and once in so many.
+_WRITES_BETWEEN = 256
+# Seconds in which a further use is not noted.
+_USE_INTERVAL = 3600
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Store:
+    """Files by name in a folder.
+
+    Args:
+        folder: made when something is first written.
+        most_bytes: beyond it those that were not used for longest are removed.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._writes = 0
+
+    def read(self, name: str) -> bytes | None:
+        """Return what is in a file; None where there is none, or none of the user's own."""
+        try:
+            with self._opened() as folder:
+                return _content(folder, name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _log.debug("the cache of coarsened text can't be read: %s", error)
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, in place of one that may be there; nothing if it is too large or can't be written."""
+        if len(content) > LARGEST_FILE:
+            return
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._opened() as folder:
+                _replace(folder, name, content)
+                if self._writes % _WRITES_BETWEEN == 0:
+                    _remove_oldest(folder, self._most_bytes)
+                self._writes += 1
+        except OSError as error:
+            _log.debug("coarsened text can't be cached: %s", error)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open the folder. Raises OSError where it is a link, or belongs to somebody else."""
+        folder = os.open(self._folder, _FOLDER)
+        try:
+            status = os.fstat(folder)
+            if status.st_uid != os.geteuid():
+                raise PermissionError(f"{self._folder} belongs to somebody else")
+            if status.st_mode & 0o077:
+                os.fchmod(folder, 0o700)
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _content(folder: int, name: str) -> bytes | None:
+    with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
+        status = os.fstat(file.fileno())
+        is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        if not is_own or status.st_size > LARGEST_FILE:
+            return None
+        if time.time() - status.st_mtime > _USE_INTERVAL:
+            # The time says when it was last used. On a disk that can't be written to, nothing is removed either.
+            with suppress(OSError):
+                os.utime(file.fileno())
+        return file.read(LARGEST_FILE)
+
+
+def _replace(folder: int, name: str, content: bytes) -> None:
+    """Write beside and rename, so that no process ever reads half a file. Raises OSError."""
+    unfinished = f".{secrets.token_hex(8)}.part"
+    try:
+        with os.fdopen(os.open(unfinished, _WRITE, 0o600, dir_fd=folder), "wb") as file:
+            file.write(content)
+        os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(unfinished, dir_fd=folder)
+        raise
+
+
+def _remove_oldest(folder: int, most_bytes: int) -> None:
+    """Remove files, those that were not used for longest first, until a quarter of the space is free."""
+    files = sorted(_files(folder))
+    total = sum(size for _, size, _ in files)
+    if total <= most_bytes:
+        return
+    for _, size, name in files:
+        if total <= most_bytes * 3 // 4:
+            return
+        with suppress(FileNotFoundError):  # another process was first
+            os.unlink(name, dir_fd=folder)
+        total -= size
+
+
+def _files(folder: int) -> Iterator[tuple[float, int, str]]:
+    """The time of last use, the size on disk in bytes and the name of each file."""
+    with os.scandir(folder) as found:
+        for file in found:
+            with suppress(FileNotFoundError):
+                status = file.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield status.st_mtime, max(status.st_size, _BLOCK), file.name

@@ -1,0 +1,90 @@
+"""The package's toolchain with what it has coarsened kept on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack
+
+from coarsen.errors import RefusalError
+from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.frontend.options import parse_options
+from coarsen.runtime.text_cache.entry import Entry, StoredRefusal, entry_file, read_entry, stored_kernel
+from coarsen.runtime.text_cache.key import Key, key_of
+from coarsen.runtime.text_cache.location import CacheFolder, text_folder
+from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.toolchain import (
+    CoarsenedKernel,
+    CoarsenFunction,
+    CoarseningRequest,
+    Toolchain,
+    package_toolchain,
+)
+
+# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
+_PASSING = frozenset({"too-deep", "spirv-unsupported"})
+
+
+class CachedCoarsening:
+    """Coarsens what is not in the cache, and puts it there; a `toolchain.CoarsenFunction`.
+
+    Args:
+        coarsen: the function whose results are kept.
+        macros: those that it coarsens with.
+        form: "opencl_c" or "spirv", the only form that kernels are asked for.
+        store: where results are kept.
+    """
+
+    def __init__(self, coarsen: CoarsenFunction, macros: DeviceMacros, form: str, store: Store) -> None:
+        self._coarsen = coarsen
+        self._macros = macros
+        self._form = form
+        self._store = store
+
+    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
+        """Return the coarsened kernel. Raises as `coarsen` does, and RefusalError for one without the form."""
+        key = key_of(source, request, self._macros, self._form)
+        if key is None:
+            return self._coarsen(source, **request)
+        file = self._store.read(key.digest)
+        entry = None if file is None else read_entry(file, key.digest, self._form)
+        if entry is None:
+            entry = self._made(key, source, request)
+        return entry.outcome()
+
+    def _made(self, key: Key, source: str, request: CoarseningRequest) -> Entry:
+        try:
+            entry = Entry(key.digest, stored_kernel(self._coarsen(source, **request), self._form))
+        except RefusalError as refusal:
+            if refusal.code in _PASSING:
+                raise
+            entry = Entry(key.digest, None, StoredRefusal(refusal.code, refusal.reason, refusal.position))
+        if self._is_certain(key, source, request):
+            self._store.write(key.digest, entry_file(entry))
+        return entry
+
+    def _is_certain(self, key: Key, source: str, request: CoarseningRequest) -> bool:
+        """Return True if the compiler has read only what is in the key, and as it is there."""
+        if not key.files.are_all:
+            # Imported late: with a warm cache, nothing has to be compiled.
+            from coarsen.frontend.compile import files_read
+
+            read = files_read(source, parse_options(request["options"]), self._macros)
+            if read is None or not key.files.hold(read):
+                return False
+        # A header may have been changed meanwhile.
+        return key_of(source, request, self._macros, self._form) == key
+
+
+def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) -> Toolchain:
+    """Return this package's functions, the texts kept in the folder that `cache_dir` stands for.
+
+    Args:
+        macros: what sources may find out about their device.
+        form: "opencl_c" or "spirv".
+        cache_dir: as `pyopencl.Program.build` takes it.
+    """
+    toolchain = package_toolchain(macros)
+    folder: Path | None = text_folder(cache_dir)
+    if folder is None:
+        return toolchain
+    return Toolchain(CachedCoarsening(toolchain.coarsen, macros, form, Store(folder)), toolchain.predict)
