@@ -26,8 +26,8 @@ class Trial:
         time: of a run, in any unit that all trials of an evaluator share; None if it failed or was killed.
         seconds: wall-clock time spent on it, for compiling and running.
         reason: why there is no time, in one sentence where that is known.
-        killed_after: the time at which the watch-dog ended it, in the unit of `time`. The real time is larger: it is
-            a bound, never a time.
+        killed_after: the time at which the watch-dog ended it, in the unit of `time`: the real time is larger, so
+            this is a bound, never a time.
     """
 
     choice: Choice
@@ -120,7 +120,7 @@ class RememberingEvaluator(abc.ABC):
         """Measure a valid choice that was not tried before."""
 
     def _measure_within(self, choice: Choice, most_time: float) -> Trial:
-        """Measure a valid choice, ending it after `most_time`; here it runs to its end and is reported as killed."""
+        """Measure a valid choice, ended after `most_time`; here it runs to its end and is reported as killed."""
         return killed_if_slower(self._measure(choice), most_time)
 
     def _remembered(self, choice: Choice, most_time: float | None) -> Trial:
