@@ -1,0 +1,210 @@
+"""Replay of searches on tables, many times over, as a frame that figures and tables are made from.
+
+tables × searchers × seeds ─▶ runs, each from a base of its own ─▶ a row for each trial
+
+The columns of the rows:
+
+- `space` and `choices`, how many valid ones it has, failed ones too;
+- `searcher` and `seed`; random search has no seed (<NA>), for its rows are computed over all ways to draw;
+- `tried`, how many distinct choices so far, failed ones too, and `share`, of `choices`;
+- `planned`, how many bases and supports an additive prediction has from the base of the run (<NA> for other
+  searchers);
+- `time` of this trial, in the table's unit, NaN if it failed, and for random;
+- `quality`, the optimum's time over the best so far; for random the median, with the quartiles `lower` and `upper`
+  and the expectation `mean`, which are NaN for others;
+- `seconds`, of all trials so far; for random the expectation.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import accumulate
+from multiprocessing import get_context
+from statistics import fmean
+from types import MappingProxyType
+from typing import Literal
+
+import pandas as pd
+
+from coarsen.errors import InternalError, InvalidInputError
+from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.search.additivity import NOT_ADDITIVE, Additivity
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.quality import qualities, random_quality
+from coarsen.opencl_bench.search.searchers import SEARCHERS
+from coarsen.opencl_bench.search.spaces import Choice, independent_places
+from coarsen.opencl_bench.search.tables import ReplayEvaluator, Table, TableSpace, with_base
+
+RANDOM, ADDITIVE = "random", "additive"
+COLUMNS = (
+    *("space", "choices", "searcher", "seed", "tried", "share", "planned"),
+    *("time", "quality", "lower", "upper", "mean", "seconds"),
+)
+_TYPES = {"seed": "Int64", "planned": "Int64", "time": "float64", "mean": "float64"}
+_NO_SPREAD = (math.nan, math.nan, math.nan)
+Base = Literal["random", "default"]
+# A space, a searcher, and what it said of a run on it.
+Note = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is replayed on each table.
+
+    Attributes:
+        searchers: by name. Random search is computed and not run.
+        seeds: how many runs of each searcher; seeds are counted from 0.
+        budget: of a run.
+        base: what a run starts from: a valid choice that its seed draws, failed ones too, or the table's own.
+    """
+
+    searchers: tuple[str, ...]
+    seeds: int
+    budget: Budget
+    base: Base = "random"
+
+    def __post_init__(self) -> None:
+        for name in self.searchers:
+            if name not in SEARCHERS:
+                known = ", ".join(SEARCHERS)
+                raise InvalidInputError(
+                    f"there is no searcher '{name}'{did_you_mean(name, SEARCHERS)}; known: {known}"
+                )
+        if not self.searchers or len(set(self.searchers)) < len(self.searchers):
+            raise InvalidInputError("name at least one searcher, and each of them once")
+        if self.seeds < 1:
+            raise InvalidInputError(f"the number of seeds must be at least 1, not {self.seeds}")
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of a replay.
+
+    Attributes:
+        rows: one for each trial; see above.
+        notes: what searchers said of their runs, and of how many.
+    """
+
+    rows: pd.DataFrame
+    notes: Mapping[Note, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Some runs of a searcher on one table."""
+
+    rows: list[tuple[object, ...]]
+    notes: list[str]
+
+
+def replay(tables: Sequence[Table], plan: Plan, processes: int = 1) -> Replay:
+    """Search each table by each searcher with each seed.
+
+    Args:
+        tables: of different names.
+        plan: what is replayed.
+        processes: how many run at once; what is returned is the same for any number.
+
+    Raises:
+        InvalidInputError: two tables have one name, or a searcher lacks a package.
+    """
+    if len({table.name for table in tables}) < len(tables):
+        raise InvalidInputError("two of the spaces have one name")
+    tasks = [
+        (table, searcher, seeds)
+        for table in tables
+        for searcher in plan.searchers
+        for seeds in _shares(plan.seeds, 1 if searcher == RANDOM else processes)
+    ]
+    rows: list[tuple[object, ...]] = []
+    notes: Counter[Note] = Counter()
+    for (table, searcher, _), runs in zip(tasks, _done(tasks, plan, processes), strict=True):
+        rows += runs.rows
+        notes.update((table.name, searcher, text) for text in runs.notes)
+    found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(_TYPES)
+    return Replay(found, MappingProxyType(dict(notes)))
+
+
+def planned_trials(space: TableSpace) -> int:
+    """Return how many bases and supports an additive prediction has (Weber et al. 2015, equations 8 and 9).
+
+    Bases are the valid combinations of shared values with the independent values of the space's base; supports
+    are those with one independent value changed. What is invalid is not counted.
+    """
+    independent = independent_places(space)
+
+    def is_planned(choice: Choice) -> bool:
+        changed = [place for place in independent if choice[place]]
+        base = tuple(0 if place in changed else own for place, own in enumerate(choice))
+        return len(changed) <= 1 and space.is_valid(base)
+
+    return sum(map(is_planned, space.ordered))
+
+
+def _shares(seeds: int, processes: int) -> list[tuple[int, ...]]:
+    """Consecutive seeds for each process: what is done is then in their order."""
+    size = math.ceil(seeds / processes)
+    return [tuple(range(start, min(start + size, seeds))) for start in range(0, seeds, size)]
+
+
+def _done(tasks: Sequence[tuple[Table, str, tuple[int, ...]]], plan: Plan, processes: int) -> Iterator[_Runs]:
+    columns = ([plan] * len(tasks), *zip(*tasks, strict=True))
+    if processes == 1:
+        yield from map(_runs, *columns)
+        return
+    # Forked processes would inherit locked locks.
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        yield from pool.map(_runs, *columns)
+
+
+def _runs(plan: Plan, table: Table, searcher: str, seeds: Sequence[int]) -> _Runs:
+    if searcher == RANDOM:
+        return _Runs(list(_random_rows(table, plan.budget)), [])
+    done = [_run(plan, table, searcher, seed) for seed in seeds]
+    return _Runs([row for run in done for row in run.rows], [note for run in done for note in run.notes])
+
+
+def _run(plan: Plan, table: Table, searcher: str, seed: int) -> _Runs:
+    if plan.base == "random":
+        # Not the searcher's own stream of random numbers.
+        table = with_base(table, random.Random(f"base {seed}").choice(table.space.ordered))
+    evaluator = ReplayEvaluator(table)
+    found = SEARCHERS[searcher].search(evaluator, plan.budget, seed)
+    trace = evaluator.trace
+    most = plan.budget.most_trials(table.space)
+    if most is not None and len(trace) > most:
+        raise InternalError(f"{searcher} tried {len(trace)} configurations, {most} were allowed")
+    planned = planned_trials(table.space) if searcher == ADDITIVE else None
+    seconds = accumulate(trial.seconds for trial in trace)
+    every = zip(trace, qualities(trace, table.optimum), seconds, strict=True)
+    rows = [
+        (*_place(table, searcher, seed, tried), planned, trial.time, quality, *_NO_SPREAD, spent)
+        for tried, (trial, quality, spent) in enumerate(every, 1)
+    ]
+    return _Runs(list(rows), [*found.notes, *_verdict(found.additivity)])
+
+
+def _verdict(additivity: Additivity | None) -> list[str]:
+    """Say whether options are additive, without numbers: runs that say the same are counted together."""
+    if additivity is None:
+        return []
+    return ["these options are additive" if additivity.is_additive else NOT_ADDITIVE]
+
+
+def _random_rows(table: Table, budget: Budget) -> Iterator[tuple[object, ...]]:
+    choices = len(table.trials)
+    typical = fmean(trial.seconds for trial in table.trials.values())
+    for tried in range(1, min(choices, budget.most_trials(table.space) or choices) + 1):
+        quality = random_quality(table.times, choices, tried)
+        spread = (quality.lower, quality.upper, quality.mean)
+        yield *_place(table, RANDOM, None, tried), None, None, quality.median, *spread, tried * typical
+
+
+def _place(table: Table, searcher: str, seed: int | None, tried: int) -> tuple[object, ...]:
+    choices = len(table.trials)
+    return table.name, choices, searcher, seed, tried, tried / choices
