@@ -45,7 +45,14 @@ COLUMNS = (
     *("space", "choices", "searcher", "seed", "tried", "share", "planned"),
     *("time", "quality", "lower", "upper", "mean", "seconds"),
 )
-_TYPES = {"seed": "Int64", "planned": "Int64", "time": "float64", "mean": "float64"}
+TYPES = MappingProxyType(
+    {
+        **dict.fromkeys(("space", "searcher"), "object"),
+        **dict.fromkeys(("choices", "tried"), "int64"),
+        **dict.fromkeys(("seed", "planned"), "Int64"),
+        **dict.fromkeys(("share", "time", "quality", "lower", "upper", "mean", "seconds"), "float64"),
+    }
+)
 _NO_SPREAD = (math.nan, math.nan, math.nan)
 Base = Literal["random", "default"]
 # A space, a searcher, and what it said of a run on it.
@@ -126,7 +133,7 @@ def replay(tables: Sequence[Table], plan: Plan, processes: int = 1) -> Replay:
     for (table, searcher, _), runs in zip(tasks, _done(tasks, plan, processes), strict=True):
         rows += runs.rows
         notes.update((table.name, searcher, text) for text in runs.notes)
-    found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(_TYPES)
+    found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES)
     return Replay(found, MappingProxyType(dict(notes)))
 
 
