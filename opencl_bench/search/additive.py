@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -116,13 +116,8 @@ class AdditiveSearcher:
         predicted: dict[Choice, float] = {}
         ending = PREDICTED
         try:
-            for choices in (
-                best_predicted(evaluator, models, self.checks),
-                self._held_out(evaluator, models, draw),
-            ):
-                for choice, time in list(choices):
-                    evaluator.evaluate(choice)
-                    predicted[choice] = time
+            _measure(evaluator, best_predicted(evaluator, models, self.checks), predicted)
+            _measure(evaluator, self._held_out(evaluator, models, draw), predicted)
         except BudgetSpentError:
             ending = SPENT
         times = {trial.choice: trial.time for trial in evaluator.trace if trial.time is not None}
@@ -131,7 +126,7 @@ class AdditiveSearcher:
 
     def _held_out(
         self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random
-    ) -> Iterable[tuple[Choice, float]]:
+    ) -> list[tuple[Choice, float]]:
         """Draw choices that are predicted and not measured yet."""
         found: dict[Choice, float] = {}
         for _ in range(_DRAWS_FOR_EACH * self.held_out):
@@ -141,7 +136,7 @@ class AdditiveSearcher:
             choice = tuple(draw.choice(list(terms)) for terms in model.terms)
             if not evaluator.has_tried(choice) and evaluator.space.is_valid(choice):
                 found[choice] = model.predicted(choice)
-        return found.items()
+        return list(found.items())
 
     def _bases_note(self, space: SearchSpace, places: Sequence[Choice]) -> tuple[str, ...]:
         if self.bases == "all" or len(places) == base_count(space):
@@ -162,6 +157,15 @@ def best_predicted(
         if not evaluator.has_tried(choice) and evaluator.space.is_valid(choice)
     )
     return list(itertools.islice(fresh, count))
+
+
+def _measure(
+    evaluator: BudgetedEvaluator, predictions: Sequence[tuple[Choice, float]], measured: dict[Choice, float]
+) -> None:
+    """Measure what was predicted, and note the prediction of each that was tried."""
+    for choice, time in predictions:
+        evaluator.evaluate(choice)
+        measured[choice] = time
 
 
 def _without(evaluator: BudgetedEvaluator, reserved: int) -> BudgetedEvaluator:
