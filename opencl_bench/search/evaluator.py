@@ -9,6 +9,7 @@ choices, failed ones too, so that searchers are compared by the same number.
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -23,11 +24,14 @@ class Trial:
 
     Attributes:
         choice: what was tried.
-        time: of a run, in any unit that all trials of an evaluator share; None if it failed or was killed.
+        time: of a run, above 0, in any unit that an evaluator's trials share; None if it failed or was killed.
         seconds: wall-clock time spent on it, for compiling and running.
         reason: why there is no time, in one sentence where that is known.
         killed_after: the time at which the watch-dog ended it, in the unit of `time`: the real time is larger, so
             this is a bound, never a time.
+
+    Raises:
+        ValueError: a time that is none.
     """
 
     choice: Choice
@@ -35,6 +39,10 @@ class Trial:
     seconds: float = 0.0
     reason: str = ""
     killed_after: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.time is not None and not 0 < self.time < math.inf:
+            raise ValueError(f"a time is above 0 and finite, not {self.time}; one that failed has None")
 
 
 class Evaluator(Protocol):

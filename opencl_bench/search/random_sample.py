@@ -10,7 +10,9 @@ from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, Budget
 from coarsen.opencl_bench.search.evaluator import Evaluator
 from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT
 from coarsen.opencl_bench.search.found import Found, fastest
-from coarsen.opencl_bench.search.sampling import random_order
+from coarsen.opencl_bench.search.sampling import is_shuffled, random_order
+
+DRAWN_OUT = "no further valid choice was drawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +33,4 @@ def _try_at_random(evaluator: BudgetedEvaluator, draw: random.Random) -> str:
             evaluator.evaluate(choice)
     except BudgetSpentError:
         return SPENT
-    return COMPLETE
+    return COMPLETE if is_shuffled(evaluator.space) else DRAWN_OUT

@@ -13,13 +13,18 @@ _SHUFFLED = 100_000
 _VAIN_DRAWS = 100_000
 
 
+def is_shuffled(space: SearchSpace) -> bool:
+    """Return True if the random order of a space surely has all its valid choices."""
+    return is_enumerable(space, _SHUFFLED)
+
+
 def random_order(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
     """Enumerate valid choices in random order, each once: whatever was taken, all others come next equally likely.
 
     A small space is shuffled. Of a large one choices are drawn; those that are invalid or came before are drawn
     again; it ends once that happens too often in a row.
     """
-    if is_enumerable(space, _SHUFFLED):
+    if is_shuffled(space):
         choices = list(valid_choices(space))
         draw.shuffle(choices)
         return iter(choices)

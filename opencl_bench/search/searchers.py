@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
 from coarsen.opencl_bench.search.found import Found
@@ -13,5 +14,5 @@ from coarsen.opencl_bench.search.searcher import Searcher
 
 __all__ = ["SEARCHERS", "Budget", "Found", "Searcher"]
 
-_ALL: tuple[Searcher, ...] = (RandomSearcher(), ExhaustiveSearcher())
+_ALL: tuple[Searcher, ...] = (AdditiveSearcher(), PAPER, RandomSearcher(), ExhaustiveSearcher())
 SEARCHERS: Mapping[str, Searcher] = MappingProxyType({searcher.name: searcher for searcher in _ALL})
