@@ -52,7 +52,7 @@ def replay(
 ) -> None:
     """Search spaces of which every time is known, and print how near to the optimum searchers come.
 
-    Nothing is measured: times are looked up. Quality is the time of the optimum over the best found, and the median
+    Nothing is measured: times are looked up. Quality is the time of the optimum over the best found; its median
     over the runs is shown after several shares of a space. Every distinct configuration tried counts, those that
     failed too. Random search is not run: its quality is computed exactly.
 

@@ -7,7 +7,7 @@ The columns of the rows:
 - `space` and `choices`, how many valid ones it has, failed ones too;
 - `searcher` and `seed`; random search has no seed (<NA>), for its rows are computed over all ways to draw;
 - `tried`, how many distinct choices so far, failed ones too, and `share`, of `choices`;
-- `planned`, how many bases and supports an additive prediction has from the base of the run (<NA> for other
+- `planned`, how many bases and supports the additive searcher measures in this run (<NA> for other
   searchers);
 - `time` of this trial, in the table's unit, NaN if it failed, and for random;
 - `quality`, the optimum's time over the best so far; for random the median, with the quartiles `lower` and `upper`
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -33,14 +32,16 @@ import pandas as pd
 
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.search.additivity import NOT_ADDITIVE, Additivity
+from coarsen.opencl_bench.search.additive import AdditiveSearcher
+from coarsen.opencl_bench.search.additive_design import planned_choices
 from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.notes import merged
 from coarsen.opencl_bench.search.quality import qualities, random_quality
 from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.spaces import Choice, independent_places
-from coarsen.opencl_bench.search.tables import ReplayEvaluator, Table, TableSpace, with_base
+from coarsen.opencl_bench.search.spaces import SearchSpace
+from coarsen.opencl_bench.search.tables import ReplayEvaluator, Table, with_base
 
-RANDOM, ADDITIVE = "random", "additive"
+RANDOM = "random"
 COLUMNS = (
     *("space", "choices", "searcher", "seed", "tried", "share", "planned"),
     *("time", "quality", "lower", "upper", "mean", "seconds"),
@@ -94,7 +95,7 @@ class Replay:
 
     Attributes:
         rows: one for each trial; see above.
-        notes: what searchers said of their runs, and of how many.
+        notes: what searchers said of their runs, and of how many; numbers are medians over the runs.
     """
 
     rows: pd.DataFrame
@@ -129,28 +130,22 @@ def replay(tables: Sequence[Table], plan: Plan, processes: int = 1) -> Replay:
         for seeds in _shares(plan.seeds, 1 if searcher == RANDOM else processes)
     ]
     rows: list[tuple[object, ...]] = []
-    notes: Counter[Note] = Counter()
+    notes: dict[tuple[str, str], list[str]] = {}
     for (table, searcher, _), runs in zip(tasks, _done(tasks, plan, processes), strict=True):
         rows += runs.rows
-        notes.update((table.name, searcher, text) for text in runs.notes)
+        notes.setdefault((table.name, searcher), []).extend(runs.notes)
     found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES)
-    return Replay(found, MappingProxyType(dict(notes)))
+    said = {(*who, text): count for who, texts in notes.items() for text, count in merged(texts).items()}
+    return Replay(found, MappingProxyType(said))
 
 
-def planned_trials(space: TableSpace) -> int:
-    """Return how many bases and supports an additive prediction has (Weber et al. 2015, equations 8 and 9).
-
-    Bases are the valid combinations of shared values with the independent values of the space's base; supports
-    are those with one independent value changed. What is invalid is not counted.
-    """
-    independent = independent_places(space)
-
-    def is_planned(choice: Choice) -> bool:
-        changed = [place for place in independent if choice[place]]
-        base = tuple(0 if place in changed else own for place, own in enumerate(choice))
-        return len(changed) <= 1 and space.is_valid(base)
-
-    return sum(map(is_planned, space.ordered))
+def planned_trials(searcher: AdditiveSearcher, space: SearchSpace, seed: int) -> int:
+    """Return how many bases and supports a searcher measures before its checks, where its budget allows them."""
+    draw = random.Random(seed)
+    origin = searcher.origin(space, draw)
+    if origin is None:
+        return 0
+    return len(planned_choices(space, searcher.combinations(space, origin, draw), searcher.relays))
 
 
 def _shares(seeds: int, processes: int) -> list[tuple[int, ...]]:
@@ -181,26 +176,20 @@ def _run(plan: Plan, table: Table, searcher: str, seed: int) -> _Runs:
         # Not the searcher's own stream of random numbers.
         table = with_base(table, random.Random(f"base {seed}").choice(table.space.ordered))
     evaluator = ReplayEvaluator(table)
-    found = SEARCHERS[searcher].search(evaluator, plan.budget, seed)
+    way = SEARCHERS[searcher]
+    found = way.search(evaluator, plan.budget, seed)
     trace = evaluator.trace
     most = plan.budget.most_trials(table.space)
     if most is not None and len(trace) > most:
         raise InternalError(f"{searcher} tried {len(trace)} configurations, {most} were allowed")
-    planned = planned_trials(table.space) if searcher == ADDITIVE else None
+    planned = planned_trials(way, table.space, seed) if isinstance(way, AdditiveSearcher) else None
     seconds = accumulate(trial.seconds for trial in trace)
     every = zip(trace, qualities(trace, table.optimum), seconds, strict=True)
     rows = [
         (*_place(table, searcher, seed, tried), planned, trial.time, quality, *_NO_SPREAD, spent)
         for tried, (trial, quality, spent) in enumerate(every, 1)
     ]
-    return _Runs(list(rows), [*found.notes, *_verdict(found.additivity)])
-
-
-def _verdict(additivity: Additivity | None) -> list[str]:
-    """Say whether options are additive, without numbers: runs that say the same are counted together."""
-    if additivity is None:
-        return []
-    return ["these options are additive" if additivity.is_additive else NOT_ADDITIVE]
+    return _Runs(list(rows), list(found.notes))
 
 
 def _random_rows(table: Table, budget: Budget) -> Iterator[tuple[object, ...]]:

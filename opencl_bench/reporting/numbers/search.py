@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.replay import ADDITIVE, COLUMNS
+from coarsen.opencl_bench.search.replay import COLUMNS
 
 _CURVE = ["space", "searcher"]
 # Of the common axis that curves of several spaces are read at.
@@ -90,13 +90,14 @@ def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def planned_shares(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of each space that an additive prediction needs.
+    """Return the share of each space that an additive prediction needs: of the first such searcher of several.
 
     Returns:
         a row for each space on which it was replayed, the index; columns `planned`, of its bases and supports, and
         `checked`, of these and the five checks after them: the medians over the runs.
     """
-    own = rows[(rows["searcher"] == ADDITIVE) & (rows["tried"] == 1)]
+    own = rows[rows["planned"].notna() & (rows["tried"] == 1)]
+    own = own[own["searcher"] == own["searcher"].iloc[0]] if len(own) else own
     groups = own.assign(
         planned=own["planned"].astype(float) / own["choices"],
         checked=(own["planned"].astype(float) + CHECKS) / own["choices"],

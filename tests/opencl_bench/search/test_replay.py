@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.search.additive import PAPER
 from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.notes import merged
 from coarsen.opencl_bench.search.quality import random_quality
 from coarsen.opencl_bench.search.replay import COLUMNS, Plan, planned_trials, replay
 from tests.opencl_bench.search.made_up import made_up_table
@@ -58,10 +60,22 @@ def test_the_default_base_is_the_same_for_every_seed() -> None:
     assert one == other
 
 
-def test_planned_trials_count_bases_and_supports() -> None:
+def test_planned_trials_are_bases_and_supports() -> None:
     # Six widths; beside each, heights of at most 128 work-items, three other tiles and one other layout.
     heights = [5, 5, 5, 5, 4, 3]
-    assert planned_trials(made_up_table().space) == sum(count + 3 + 1 for count in heights)
+    assert planned_trials(PAPER, made_up_table().space, 0) == sum(count + 3 + 1 for count in heights)
+
+
+def test_rows_of_an_additive_search_say_where_its_checks_begin() -> None:
+    rows = replay([made_up_table()], Plan(("additive-paper",), 1, Budget(share=1.0), "default")).rows
+    planned = planned_trials(PAPER, made_up_table().space, 0)
+    assert rows["planned"].tolist() == [planned] * (planned + 5)
+    assert replay([made_up_table()], Plan(("exhaustive",), 1, TENTH)).rows["planned"].isna().all()
+
+
+def test_notes_of_several_runs_are_merged() -> None:
+    notes = ["R² -0.50 on 9 points", "2 relays", "R² 0.25 on 10 points", "R² 0.10 on 10 points", "f32 is x1.5"]
+    assert merged(notes) == {"R² 0.10 on 10 points": 3, "2 relays": 1, "f32 is x1.5": 1}
 
 
 @pytest.mark.parametrize(
