@@ -81,7 +81,7 @@ class AdditiveSearcher:
         if origin is None:
             return Found(None, evaluator.trace, NOTHING_VALID)
         places = self.combinations(space, origin, draw)
-        runs = len(planned_choices(space, places, self.relays)) + self.checks + self.held_out
+        runs = self._runs(space, places)
         if has_at_most(space, runs):
             note = f"the space has no more valid choices than the {runs} that would be measured: exhaustive search"
             ending = try_all(budgeted)
@@ -92,6 +92,12 @@ class AdditiveSearcher:
         ending, additivity = self._check(budgeted, design.models, draw)
         notes = (*self._bases_note(space, places), *design.notes(), *_verdict_notes(space, design, additivity))
         return Found(fastest(evaluator.trace), evaluator.trace, ending, notes, additivity)
+
+    def planned_runs(self, space: SearchSpace, seed: int) -> int:
+        """Return how many choices a search measures where nothing fails and the budget does not end it."""
+        draw = random.Random(seed)
+        origin = self.origin(space, draw)
+        return 0 if origin is None else self._runs(space, self.combinations(space, origin, draw))
 
     def origin(self, space: SearchSpace, draw: random.Random) -> Choice | None:
         """Return the valid choice whose independent values the bases have; None where nothing is valid."""
@@ -108,6 +114,9 @@ class AdditiveSearcher:
     def design(self, evaluator: BudgetedEvaluator, places: Sequence[Choice]) -> Design:
         """Measure bases and supports, as far as the budget goes."""
         return measure_design(evaluator, places, self.relays, self.watch_dog, self.log_times)
+
+    def _runs(self, space: SearchSpace, places: Sequence[Choice]) -> int:
+        return len(planned_choices(space, places, self.relays)) + self.checks + self.held_out
 
     def _check(
         self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random
