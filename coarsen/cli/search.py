@@ -42,7 +42,7 @@ def replay(
     spaces: SpaceFiles = None,
     shared: SharedParameters = "",
     benchmarks: BenchmarkNames = None,
-    searchers: SearcherNames = "additive,random",
+    searchers: SearcherNames = "additive,guided,random",
     seeds: SeedCount = 30,
     budget: BudgetText = "5%",
     base: StartsFrom = BaseChoice.RANDOM,

@@ -93,7 +93,8 @@ def _reached(good: int, choices: int, draws: int) -> Floats:
     places = np.arange(good, dtype=np.float64)
     # C(N − k, n) / C(N, n) is the product of (N − n − i) / (N − i) over i < k.
     missed = np.maximum(choices - draws - places, 0.0) / (choices - places)
-    return 1.0 - np.cumprod(missed)
+    reached: Floats = 1.0 - np.cumprod(missed, dtype=np.float64)
+    return reached
 
 
 def _quantile(reached: Floats, levels: Floats, probability: float) -> float:

@@ -170,12 +170,12 @@ def _finding(curves: pd.DataFrame) -> str:
 def _note(curves: pd.DataFrame, planned: pd.DataFrame) -> str:
     seeds = sorted({int(count) for count in curves["seeds"] if count})
     return _NOTE.format(
-        seeds=f"{_listed(seeds)} seeds" if seeds else "all ways to draw",
+        seeds=_runs(seeds) if seeds else "all ways to draw",
         random=_RANDOM if (curves["seeds"] == 0).any() and seeds else "",
         planned="" if planned.empty else _PLANNED,
         mean=_MEANS if curves["space"].nunique() > 1 else "",
     )
 
 
-def _listed(counts: Sequence[int]) -> str:
-    return " or ".join(map(str, counts))
+def _runs(counts: Sequence[int]) -> str:
+    return "one seed" if counts == [1] else f"{' or '.join(map(str, counts))} seeds"

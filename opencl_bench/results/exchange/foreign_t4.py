@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
@@ -150,5 +150,5 @@ def _positive(time: float, where: str) -> float:
     return time
 
 
-def _is_duration(value: object) -> bool:
+def _is_duration(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
