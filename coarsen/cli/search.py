@@ -103,7 +103,7 @@ def draw(rows: RowsInput, output: DrawnFigure) -> None:
 
 
 search = Group(
-    "Judge searchers on spaces of which everything was measured before.",
+    "Judge searchers on spaces that were measured as a whole.",
     MappingProxyType({"replay": replay, "draw": draw}),
 )
 

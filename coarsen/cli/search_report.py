@@ -21,7 +21,7 @@ _ALL = "geometric mean"
 
 def print_replay(tables: Sequence[Table], replay: Replay) -> None:
     """Print the spaces, then a row for each searcher on each space, and what there is to say of them."""
-    headings = ("space", "valid", "failed", "median point", "base")
+    headings = ("space", "valid", "failed", "median point", "default")
     print_table(headings, map(_space_cells, tables), numbers=headings[1:])
     print_line()
     curves = quality_curves(replay.rows)
@@ -75,24 +75,24 @@ def _space_data(table: Table) -> dict[str, object]:
         "valid": len(table.trials),
         "failed": len(table.trials) - len(table.times),
         "quality_of_median": table.optimum / median(table.times),
-        "quality_of_base": _base_quality(table),
+        "quality_of_default": _default_quality(table),
         "remarks": list(table.remarks),
     }
 
 
 def _space_cells(table: Table) -> tuple[str, ...]:
     data = _space_data(table)
-    base = _base_quality(table)
+    default = _default_quality(table)
     return (
         table.name,
         str(data["valid"]),
         str(data["failed"]),
         f"{table.optimum / median(table.times):.2f}",
-        "fails" if base is None else f"{base:.2f}",
+        "fails" if default is None else f"{default:.2f}",
     )
 
 
-def _base_quality(table: Table) -> float | None:
+def _default_quality(table: Table) -> float | None:
     time = table.trials[(0,) * len(table.space.axes)].time
     return None if time is None else table.optimum / time
 

@@ -34,7 +34,7 @@ def test_a_table_of_spaces_and_of_qualities(tmp_path: Path, run: Run) -> None:
     lines = outcome.out.splitlines()
     table = made_up_table()
     failed = len(table.trials) - len(table.times)
-    assert lines[0].split() == ["space", "valid", "failed", "median", "point", "base"]
+    assert lines[0].split() == ["space", "valid", "failed", "median", "point", "default"]
     assert lines[1].split()[:5] == ["made", "up", "GPU", str(len(rows())), str(failed)]
     assert [line.split()[3] for line in lines if line.startswith("made up GPU")][1:] == ["exhaustive", "random"]
     assert "the medians of 3 runs; random is exact" in lines[-1]
