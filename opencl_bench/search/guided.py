@@ -4,7 +4,8 @@
                                           ▲──────────────── refitted on everything measured ─────┘
 
 Where options do not add up (tile and block sizes), additive prediction measures the wrong five; the forest learns
-what they do together, and its uncertainty says where to look. The end is that of the budget, or of the gains.
+what they do together, and its uncertainty says where to look. The search ends when the budget is spent, or after
+three rounds without gain.
 """
 
 from __future__ import annotations
