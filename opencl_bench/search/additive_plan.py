@@ -28,6 +28,7 @@ from coarsen.opencl_bench.search.spaces import (
 # Choices tested for each base, and for each relay support, before there is taken to be none.
 _BASE_TESTS = 5_000
 _RELAY_TESTS = 2_000
+_DRAWN_COMBINATIONS = 200
 FEW_BASES = 4
 
 
@@ -84,7 +85,8 @@ def few_combinations(
 
     The first is that of `origin`, then come those of `preferred` in their order; what is missing is drawn.
     """
-    wanted = itertools.chain((origin,), preferred, _drawn_combinations(space, draw))
+    drawn = itertools.islice(_drawn_combinations(space, draw), _DRAWN_COMBINATIONS)
+    wanted = itertools.chain((origin,), preferred, drawn)
     found: dict[Choice, None] = {}
     for choice in wanted:
         combination = with_shared_values(space, origin, choice)

@@ -41,6 +41,11 @@ class Budget:
         if self.seconds is not None and not self.seconds > 0:
             raise InvalidInputError(f"a budget has more than 0 seconds, not {self.seconds}")
 
+    @property
+    def is_limited(self) -> bool:
+        """Return True if there is any limit."""
+        return any(limit is not None for limit in (self.trials, self.share, self.seconds))
+
     def most_trials(self, space: SearchSpace) -> int | None:
         """Return how many distinct choices of a space may be tried; None without a limit.
 

@@ -65,4 +65,5 @@ def _regressor_class() -> type[ExtraTreesRegressor]:
         from sklearn.ensemble import ExtraTreesRegressor
     except ImportError as error:
         raise InvalidInputError(_NEEDED) from error
-    return ExtraTreesRegressor
+    found: type[ExtraTreesRegressor] = ExtraTreesRegressor
+    return found

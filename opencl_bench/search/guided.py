@@ -4,11 +4,13 @@
                                           ▲──────────────── refitted on everything measured ─────┘
 
 Where options do not add up (tile and block sizes), additive prediction measures the wrong five; the forest learns
-what they do together, and its uncertainty says where to look. The end is that of the budget, or of the gains.
+what they do together, and its uncertainty says where to look. The search ends when the budget is spent; without
+one, after three rounds without gain.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +37,8 @@ class GuidedSearcher:
         initial: the additive search that comes first.
         design_share: where that needs more than this share of the budget, random choices come first instead.
         round_size: how many choices are measured before the forest is fitted again.
-        patience: how many rounds without gain end the search; None goes on until the budget is spent.
+        patience: how many rounds without gain end a search that has no budget.
+        stops_early: whether they also end one that has a budget left; three rounds are a short time to wait.
         trees: of the forest.
         deviations: how many standard deviations of the trees below their mean a choice is ranked by.
     """
@@ -43,7 +46,8 @@ class GuidedSearcher:
     initial: AdditiveSearcher = field(default_factory=AdditiveSearcher)
     design_share: float = 0.5
     round_size: int = 5
-    patience: int | None = 3
+    patience: int = 3
+    stops_early: bool = False
     trees: int = 100
     deviations: float = 1.0
 
@@ -58,14 +62,17 @@ class GuidedSearcher:
         forest = Forest(evaluator.space, self.trees)
         budgeted = BudgetedEvaluator(evaluator, budget)
         runs = self.initial.planned_runs(evaluator.space, seed)
-        shortest = runs + self.round_size * (self.patience or 1)
+        shortest = runs + self.round_size * self.patience
         if has_at_most(evaluator.space, shortest):
             note = f"the space has no more than {shortest} valid choices: exhaustive search"
             return _found(evaluator, Found(None, (), try_all(budgeted), (note,)))
         started = self._start(budgeted, runs, seed)
         if started.ending == SPENT:
             return _found(evaluator, started)
-        return _found(evaluator, replace(started, ending=self._rounds(budgeted, forest, random.Random(seed))))
+        patience = self.patience if self.stops_early or not budget.is_limited else math.inf
+        return _found(
+            evaluator, replace(started, ending=self._rounds(budgeted, forest, patience, random.Random(seed)))
+        )
 
     def _start(self, evaluator: BudgetedEvaluator, runs: int, seed: int) -> Found:
         """Measure the initial design, or at random where the budget is too small for it."""
@@ -76,10 +83,10 @@ class GuidedSearcher:
         started = RandomSearcher().search(evaluator, Budget(trials=evaluator.tried + trials), seed)
         return replace(started, ending=COMPLETE, notes=(note,))
 
-    def _rounds(self, evaluator: BudgetedEvaluator, forest: Forest, draw: random.Random) -> str:
+    def _rounds(self, evaluator: BudgetedEvaluator, forest: Forest, patience: float, draw: random.Random) -> str:
         candidates = Candidates(evaluator)
         vain = 0
-        while self.patience is None or vain < self.patience:
+        while vain < patience:
             before = fastest(evaluator.trace)
             proposed = self._proposed(evaluator, forest, candidates.fresh(draw), draw)
             if not proposed:

@@ -128,12 +128,13 @@ def test_guided_search_starts_with_the_additive_one() -> None:
 
 def test_guided_search_ends_after_rounds_without_gain_or_goes_on() -> None:
     space = space_of((3,), (6, 6, 6))
-    for patience, trials in ((3, None), (None, 120)):
+    shortest = 3 * (1 + 5 + 5 + 5) + 5 + 10 + 3 * 5
+    for stops_early, trials, expected in ((False, None, shortest), (True, 200, shortest), (False, 200, 200)):
         # The default is the fastest: no round brings a gain.
         evaluator = FunctionEvaluator(space, lambda choice: 1.0 + sum(choice))
-        found = GuidedSearcher(patience=patience, trees=5).search(evaluator, Budget(trials=trials), 0)
-        assert len(found.trace) == (trials or 3 * (1 + 5 + 5 + 5) + 5 + 10 + 3 * 5)
-        assert found.ending == ("3 rounds brought no gain" if patience else "the budget was spent")
+        found = GuidedSearcher(stops_early=stops_early, trees=5).search(evaluator, Budget(trials=trials), 0)
+        assert len(found.trace) == expected
+        assert found.ending == ("3 rounds brought no gain" if expected == shortest else "the budget was spent")
 
 
 def test_guided_search_starts_at_random_where_the_budget_is_small() -> None:
