@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import print_line, print_table
+from coarsen.cli.output import counted, print_line, print_table
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.reporting.numbers.search import geometric_means, percent, quality_at, quality_curves
 from coarsen.opencl_bench.search.replay import RANDOM, Replay
@@ -127,6 +127,6 @@ def _runs_of(curves: pd.DataFrame, space: str, searcher: str) -> int:
 def _reading(curves: pd.DataFrame) -> str:
     """Say what the numbers are of."""
     seeds = int(curves["seeds"].max())
-    runs = f"the medians of {seeds} runs" if seeds else "medians over all ways to draw"
+    runs = f"the medians of {counted(seeds, 'run')}" if seeds else "medians over all ways to draw"
     random = f"; {RANDOM} is exact" if seeds and (curves["seeds"] == 0).any() else ""
     return f"Quality after a share of the valid configurations, 1 at the optimum: {runs}{random}."
