@@ -36,7 +36,9 @@ _MEAN = "geometric mean"
 _MOST_COLUMNS = 4
 _PANEL_HEIGHT, _LEAST = 1.75, 1.2
 _TICKS = (0.0001, 0.001, 0.01, 0.1, 1.0)
-_FINE_TICKS = (*(0.0002, 0.0005, 0.002, 0.005, 0.02, 0.05, 0.2, 0.5),)
+# More where there are few decades; else their labels would run into each other.
+_FINE_TICKS = (0.0003, 0.003, 0.03, 0.3)
+_FEW_DECADES = 1.6
 _NOTE = (
     "Quality: the optimum's time over the best time so far, 0 before anything ran. Every distinct configuration "
     "counts, failed ones too. Lines: medians over {seeds}; bands: quartiles.{random}{planned}{mean}"
@@ -137,7 +139,7 @@ def _scales(axes: Axes, curves: pd.DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_xlim(low / 1.1, max(high, 2 * low) * 1.1)
     decades = math.log10(max(high, 2 * low) / low)
-    ticks = _TICKS if decades > 2.5 else sorted((*_TICKS, *_FINE_TICKS))
+    ticks = _TICKS if decades > _FEW_DECADES else sorted((*_TICKS, *_FINE_TICKS))
     axes.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if low / 1.1 <= tick <= high * 1.1]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: percent(value)))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -116,7 +116,8 @@ def search_finding(means: pd.DataFrame, spaces: int) -> str:
     reached = means[share].dropna().sort_values(ascending=False, kind="stable")
     if reached.empty:
         return "Nothing was tried in time"
-    where = f"After {percent(share)} of the space" if spaces == 1 else f"After {percent(share)} of each space"
+    after = percent(float(f"{share:.2g}"))
+    where = f"After {after} of the space" if spaces == 1 else f"After {after} of each space"
     listed = ", ".join(f"{name} is at {quality:.2f}" for name, quality in reached.items())
     return f"{where}, {listed} of the optimum"
 

@@ -118,6 +118,16 @@ def test_the_figure_can_be_read_in_print_and_is_reproducible() -> None:
     assert rendered(figure, "svg") == rendered(draw_search(rows), "svg")
 
 
+@pytest.mark.parametrize(
+    ("choices", "ticks"), [(10, [0.1, 0.3, 1.0]), (20, [0.1, 0.3, 1.0]), (3000, [0.001, 0.01, 0.1, 1.0])]
+)
+def test_ticks_do_not_run_into_each_other(choices: int, ticks: list[float]) -> None:
+    rows = frame(exact("one", *[0.5] * choices))
+    rows["share"] = rows["tried"] / choices
+    figure = draw_search(rows.assign(choices=choices))
+    assert figure.axes[0].get_xticks().tolist() == ticks
+
+
 def test_one_space_has_no_mean() -> None:
     figure = draw_search(frame(exact("one", 0.4, 0.5)))
     assert [axes.get_title() for axes in figure.axes if axes.axison] == ["one"]
