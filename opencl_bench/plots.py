@@ -21,6 +21,7 @@ from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
 from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
 from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
 from coarsen.opencl_bench.reporting.figures.draw_relevance import draw_relevance
+from coarsen.opencl_bench.reporting.figures.draw_search import draw_search
 from coarsen.opencl_bench.reporting.figures.draw_violins import draw_violins
 from coarsen.opencl_bench.reporting.figures.files import rendered, save
 from coarsen.opencl_bench.reporting.figures.window import show
@@ -35,6 +36,7 @@ from coarsen.opencl_bench.reporting.numbers.portability import transfers
 from coarsen.opencl_bench.reporting.numbers.predictions import choice_table, factor_table, markdown
 from coarsen.opencl_bench.reporting.numbers.relevance import relevance_table, shared_projection
 from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
+from coarsen.opencl_bench.reporting.numbers.search import mean_curves, quality_at, quality_curves
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
 from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 
@@ -54,6 +56,7 @@ __all__ = [
     "draw_portability",
     "draw_predictions",
     "draw_relevance",
+    "draw_search",
     "draw_violins",
     "factor_table",
     "geometric_means",
@@ -61,6 +64,9 @@ __all__ = [
     "hit_table",
     "loading_table",
     "markdown",
+    "mean_curves",
+    "quality_at",
+    "quality_curves",
     "relevance_table",
     "rendered",
     "save",

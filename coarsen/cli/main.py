@@ -37,6 +37,7 @@ COMMANDS = MappingProxyType(
         "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
+        "search": "Judge searchers on spaces that were measured as a whole.",
         "explore": "Plot stored measurements, or list the best configurations.",
         "results": "List, show, export, import and merge stored measurements.",
         "devices": "List the OpenCL devices and whether each really runs a kernel.",

@@ -1,63 +1,163 @@
-"""Interface of a search over a space to measurements: the only way to a time, and one count of what was tried.
+"""Interface of a search to measurements: the only way to a time, and one count of what was tried.
 
-    searcher ── variant ──▶ Evaluator ── Evaluation ──▶ searcher
+    searcher ── choice ──▶ Evaluator ── Trial ──▶ searcher
 
 An evaluator may measure on a device or look up stored rows; a searcher can't tell which. It counts distinct
-variants, failed ones too, so that searchers are compared by the same number.
+choices, failed ones too, so that searchers are compared by the same number.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import abc
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.variant.space import VariantSpace
-from coarsen.variant.variant import Variant
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, is_choice
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The result of trying a variant.
+class Trial:
+    """The result of trying a choice.
 
     Attributes:
-        variant: what was tried.
-        invalidity: how it ended.
-        nanoseconds: the median duration of the whole job; None unless it ended correctly.
-        compile_seconds: wall-clock time spent on compiling it.
-        measure_seconds: wall-clock time spent on running it.
+        choice: what was tried.
+        time: of a run, above 0, in any unit that an evaluator's trials share; None if it failed or was killed.
+        seconds: wall-clock time spent on it, for compiling and running.
+        reason: why there is no time, in one sentence where that is known.
+        killed_after: the time at which the watch-dog ended it, in the unit of `time`: the real time is larger, so
+            this is a bound, never a time.
+
+    Raises:
+        ValueError: a time that is none.
     """
 
-    variant: Variant
-    invalidity: Invalidity
-    nanoseconds: float | None
-    compile_seconds: float = 0.0
-    measure_seconds: float = 0.0
+    choice: Choice
+    time: float | None
+    seconds: float = 0.0
+    reason: str = ""
+    killed_after: float | None = None
 
-    @property
-    def is_correct(self) -> bool:
-        """Return True if there is a duration to compare."""
-        return self.nanoseconds is not None
+    def __post_init__(self) -> None:
+        if self.time is not None and not 0 < self.time < math.inf:
+            raise ValueError(f"a time is above 0 and finite, not {self.time}; one that failed has None")
 
 
 class Evaluator(Protocol):
-    """Tries variants of one kernel on one device, at one size."""
+    """Tries choices of one space: one kernel on one device, at one size."""
 
     @property
-    def space(self) -> VariantSpace:
-        """The variants that may be tried."""
+    def space(self) -> SearchSpace:
+        """The choices that may be tried."""
         ...
 
     @property
     def tried(self) -> int:
-        """The number of distinct variants tried so far, failed ones too."""
+        """The number of distinct choices tried so far, failed ones too."""
         ...
 
-    def evaluate(self, variant: Variant) -> Evaluation:
-        """Try a variant; one that was tried before gives the same evaluation again and counts once.
+    @property
+    def trace(self) -> tuple[Trial, ...]:
+        """The trials in their order, each distinct choice once."""
+        ...
+
+    def evaluate(self, choice: Choice) -> Trial:
+        """Try a choice; one that was tried before gives the same trial again and counts once.
 
         Raises:
-            InvalidInputError: the variant is not in the space.
+            InvalidInputError: the choice is not a valid one of the space.
             DeviceError: nothing can be measured any more.
         """
         ...
+
+
+@runtime_checkable
+class KillingEvaluator(Evaluator, Protocol):
+    """An evaluator that can end a run that takes too long."""
+
+    def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
+        """Try a choice as `evaluate` does, but end it once it has run for longer than `most_time`.
+
+        A choice that was tried before gives its trial again, killed or not.
+        """
+        ...
+
+
+class RememberingEvaluator(abc.ABC):
+    """The counting and remembering of an evaluator; what it adds is how one choice is measured.
+
+    Args:
+        space: the choices that may be tried.
+    """
+
+    def __init__(self, space: SearchSpace) -> None:
+        self._space = space
+        self._trials: dict[Choice, Trial] = {}
+
+    @property
+    def space(self) -> SearchSpace:
+        """The choices that may be tried."""
+        return self._space
+
+    @property
+    def tried(self) -> int:
+        """The number of distinct choices tried so far, failed ones too."""
+        return len(self._trials)
+
+    @property
+    def trace(self) -> tuple[Trial, ...]:
+        """The trials in their order, each distinct choice once."""
+        return tuple(self._trials.values())
+
+    def evaluate(self, choice: Choice) -> Trial:
+        """Try a choice; one that was tried before gives the same trial again and counts once.
+
+        Raises:
+            InvalidInputError: the choice is not a valid one of the space.
+        """
+        return self._remembered(choice, None)
+
+    def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
+        """Try a choice, but end it once it has run for longer than `most_time`."""
+        return self._remembered(choice, most_time)
+
+    @abc.abstractmethod
+    def _measure(self, choice: Choice) -> Trial:
+        """Measure a valid choice that was not tried before."""
+
+    def _measure_within(self, choice: Choice, most_time: float) -> Trial:
+        """Measure a valid choice, ended after `most_time`; here it runs to its end and is reported as killed."""
+        return killed_if_slower(self._measure(choice), most_time)
+
+    def _remembered(self, choice: Choice, most_time: float | None) -> Trial:
+        if choice not in self._trials:
+            if not is_choice(self._space, choice) or not self._space.is_valid(choice):
+                raise InvalidInputError(f"{choice} is no valid choice of the space: ask is_valid first")
+            measured = self._measure(choice) if most_time is None else self._measure_within(choice, most_time)
+            self._trials[choice] = measured
+        return self._trials[choice]
+
+
+def killed_if_slower(trial: Trial, most_time: float) -> Trial:
+    """Return a trial as a watch-dog with a limit would have left it."""
+    if trial.time is None or trial.time <= most_time:
+        return trial
+    return replace(trial, time=None, reason="ended by the watch-dog", killed_after=most_time)
+
+
+class FunctionEvaluator(RememberingEvaluator):
+    """An evaluator of a function of the choice.
+
+    Args:
+        space: the choices that may be tried.
+        time_of: returns the time of a valid choice; None if it fails.
+    """
+
+    def __init__(self, space: SearchSpace, time_of: Callable[[Choice], float | None]) -> None:
+        super().__init__(space)
+        self._time_of = time_of
+
+    def _measure(self, choice: Choice) -> Trial:
+        return Trial(choice, self._time_of(choice))

@@ -28,7 +28,7 @@ from coarsen.opencl_bench.results.exchange.t4_rules import check
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.variant import Variant
 
-__all__ = ["VERSION", "check", "read_t4", "t4_document", "write_t4"]
+__all__ = ["VERSION", "check", "is_foreign", "read_t4", "t4_configuration", "t4_document", "write_t4"]
 
 VERSION = "1.0.0"
 EXTENSION = "coarsen"
@@ -67,6 +67,19 @@ def read_t4(path: Path) -> list[Measurement]:
     ]
 
 
+def is_foreign(path: Path) -> bool:
+    """Return True for a file with results of which none is a measurement of this program.
+
+    Raises:
+        InvalidInputError: the file can't be read.
+    """
+    try:
+        results = json.loads(read_file(path))["results"]
+        return bool(results) and not any(EXTENSION in result for result in results)
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return False  # `read_t4` says what is wrong with it
+
+
 def t4_document(measurements: Iterable[Measurement]) -> dict[str, Any]:
     """The content of a T4 file, as JSON takes it."""
     return {"schema_version": VERSION, "results": [_result(measurement) for measurement in measurements]}
@@ -76,7 +89,7 @@ def _result(measurement: Measurement) -> dict[str, Any]:
     """One result. `correctness` is 1 where the output was verified to be right, 0 where it wasn't."""
     return {
         "timestamp": measurement.started_at,
-        "configuration": _configuration(measurement.candidate),
+        "configuration": t4_configuration(measurement.candidate),
         "objectives": ["time"],
         "times": {
             "compilation_time": measurement.compile_seconds * SECONDS,
@@ -90,8 +103,8 @@ def _result(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _configuration(candidate: Variant) -> dict[str, int | str]:
-    """The tunable parameters, the same in every result: three dimensions of each, 1 where there is none."""
+def t4_configuration(candidate: Variant) -> dict[str, int | str]:
+    """Return the values of the tunable parameters: three dimensions of each, 1 where there is none."""
     parameters: dict[str, int | str] = {}
     chosen = {(coarsening.level, coarsening.dimension): coarsening for coarsening in candidate.coarsenings}
     for dimension, extent in enumerate((*candidate.local_size, 1, 1, 1)[:DIMENSIONS]):

@@ -1,0 +1,69 @@
+"""A forest that predicts log times of choices, with a lower bound for what it is unsure of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.search.encoding import Encoding
+from coarsen.opencl_bench.search.evaluator import Trial
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+_NEEDED = "guided search needs scikit-learn: pip install 'coarsen[train]'"
+
+
+class Forest:
+    """Extremely randomised trees (Geurts et al. 2006) on the logarithm of the time.
+
+    Args:
+        space: has the axes.
+        trees: how many are grown.
+
+    Raises:
+        InvalidInputError: scikit-learn is not installed.
+    """
+
+    def __init__(self, space: SearchSpace, trees: int) -> None:
+        self._regressor = _regressor_class()
+        self._encoding = Encoding(space)
+        self._trees = trees
+
+    def lower_bounds(
+        self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float, seed: int
+    ) -> NDArray[np.float64]:
+        """Fit everything tried, and return mean − `deviations` · σ of the trees' log times for other choices.
+
+        What failed or was killed counts as slow as the slowest that ran, so that the search keeps away from it.
+
+        Args:
+            trials: at least one with a time.
+            choices: what to predict.
+            deviations: of how many standard deviations the bound is below the mean.
+            seed: of the trees.
+        """
+        slowest = max(trial.time for trial in trials if trial.time is not None)
+        times = [math.log(slowest if trial.time is None else trial.time) for trial in trials]
+        forest = self._regressor(n_estimators=self._trees, random_state=seed)
+        forest.fit(self._encoding.rows([trial.choice for trial in trials]), times)
+        rows = self._encoding.rows(choices)
+        predicted = np.stack([tree.predict(rows) for tree in forest.estimators_])
+        bounds: NDArray[np.float64] = predicted.mean(axis=0) - deviations * predicted.std(axis=0)
+        return bounds
+
+
+def _regressor_class() -> type[ExtraTreesRegressor]:
+    try:
+        # Imported late: only this search needs it.
+        from sklearn.ensemble import ExtraTreesRegressor
+    except ImportError as error:
+        raise InvalidInputError(_NEEDED) from error
+    found: type[ExtraTreesRegressor] = ExtraTreesRegressor
+    return found

@@ -1,0 +1,29 @@
+"""The searchers, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.evolution import EvolutionSearcher
+from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
+from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.greedy import GreedySearcher
+from coarsen.opencl_bench.search.guided import GuidedSearcher
+from coarsen.opencl_bench.search.random_sample import RandomSearcher
+from coarsen.opencl_bench.search.searcher import Searcher
+
+__all__ = ["SEARCHERS", "Budget", "Found", "Searcher"]
+
+_ALL: tuple[Searcher, ...] = (
+    AdditiveSearcher(),
+    PAPER,
+    GuidedSearcher(),
+    GreedySearcher(),
+    EvolutionSearcher(),
+    RandomSearcher(),
+    ExhaustiveSearcher(),
+)
+SEARCHERS: Mapping[str, Searcher] = MappingProxyType({searcher.name: searcher for searcher in _ALL})

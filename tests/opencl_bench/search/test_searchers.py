@@ -1,0 +1,144 @@
+"""What all searchers keep to: one count, the budget, the seed, and no look at what they have not tried."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.search.additive import AdditiveSearcher
+from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
+from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.guided import GuidedSearcher
+from coarsen.opencl_bench.search.searcher import Searcher
+from coarsen.opencl_bench.search.searchers import SEARCHERS, Budget
+from coarsen.opencl_bench.search.spaces import Choice
+from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
+
+SPACE = space_of((3, 2), (4, 3, 3), lambda choice: sum(choice) % 4 != 3)
+QUICK = GuidedSearcher(trees=10)
+ALL = [*(searcher for searcher in SEARCHERS.values() if searcher.name != "guided"), QUICK]
+by_name = pytest.mark.parametrize("searcher", ALL, ids=lambda searcher: searcher.name)
+
+
+def times_with_failures() -> dict[Choice, float | None]:
+    draw = random.Random(5)
+    return {c: None if draw.random() < 0.1 else time for c, time in additive_times(SPACE, 7, 0.1).items()}
+
+
+TIMES = times_with_failures()
+
+
+def searched(searcher: Searcher, budget: Budget, seed: int = 0) -> Found:
+    """The result of a search that can see nothing but what it tries."""
+    guarded = GuardedTimes(TIMES)
+    evaluator = FunctionEvaluator(SPACE, guarded.__getitem__)
+    found = searcher.search(evaluator, budget, seed)
+    assert [trial.choice for trial in found.trace] == guarded.looked_up
+    assert len(found.trace) == evaluator.tried == len(set(guarded.looked_up))
+    return found
+
+
+def test_every_searcher_is_known_by_its_name() -> None:
+    assert set(SEARCHERS) == {
+        *("additive", "additive-paper", "guided", "greedy", "evolution", "random", "exhaustive"),
+    }
+    assert all(searcher.name == name for name, searcher in SEARCHERS.items())
+
+
+@by_name
+@pytest.mark.parametrize("trials", [1, 2, 7, 30, 60])
+def test_the_budget_is_kept_and_failures_count(searcher: Searcher, trials: int) -> None:
+    found = searched(searcher, Budget(trials=trials))
+    assert len(found.trace) <= trials
+    assert all(trial.time == TIMES[trial.choice] for trial in found.trace)
+    times = [trial.time for trial in found.trace if trial.time is not None]
+    assert (found.best.time if found.best else None) == min(times, default=None)
+
+
+@by_name
+def test_the_same_seed_gives_the_same_trace(searcher: Searcher) -> None:
+    first, again = (searched(searcher, Budget(trials=60), seed=3) for _ in range(2))
+    assert first == again
+    assert repr(first.trace).encode() == repr(again.trace).encode()
+
+
+@pytest.mark.parametrize("searcher", [SEARCHERS["random"], SEARCHERS["evolution"], SEARCHERS["additive"], QUICK])
+def test_another_seed_gives_another_trace(searcher: Searcher) -> None:
+    assert len({searched(searcher, Budget(trials=60), seed).trace for seed in range(4)}) == 4
+
+
+@by_name
+def test_without_a_budget_each_search_ends(searcher: Searcher) -> None:
+    found = searched(searcher, Budget())
+    assert found.best is not None
+    assert found.ending != "the budget was spent"
+
+
+@by_name
+def test_where_nothing_is_valid_nothing_is_found(searcher: Searcher) -> None:
+    space = replace(SPACE, constraint=lambda _: False)
+    found = searcher.search(FunctionEvaluator(space, lambda _: 1.0), Budget(), 0)
+    assert (found.best, found.trace) == (None, ())
+
+
+@by_name
+def test_where_nothing_runs_each_search_ends(searcher: Searcher) -> None:
+    found = searcher.search(FunctionEvaluator(SPACE, lambda _: None), Budget(trials=80), 0)
+    assert found.best is None
+    assert 0 < len(found.trace) <= 80
+
+
+@pytest.mark.parametrize("name", ["random", "exhaustive"])
+def test_complete_searches_find_the_best(name: str) -> None:
+    found = searched(SEARCHERS[name], Budget())
+    assert sorted(trial.choice for trial in found.trace) == sorted(TIMES)
+    assert found.ending == "every valid choice was tried"
+
+
+def test_a_huge_space_is_searched_by_all_but_the_exhaustive_one() -> None:
+    space = space_of((), (10,) * 9, lambda choice: choice[0] != choice[1])
+    for searcher in (SEARCHERS["random"], SEARCHERS["greedy"], SEARCHERS["evolution"], QUICK):
+        found = searcher.search(FunctionEvaluator(space, lambda choice: 1.0 + sum(choice)), Budget(trials=130), 0)
+        assert found.best is not None
+        assert found.best.time is not None
+        assert found.best.time < 40
+
+
+def test_guided_search_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    evaluator = FunctionEvaluator(SPACE, lambda _: 1.0)
+    with pytest.raises(InvalidInputError, match=r"needs scikit-learn: pip install 'coarsen\[train\]'"):
+        SEARCHERS["guided"].search(evaluator, Budget(), 0)
+    assert evaluator.tried == 0
+
+
+def test_guided_search_starts_with_the_additive_one() -> None:
+    initial = AdditiveSearcher(held_out=4)
+    design = searched(initial, Budget())
+    found = searched(GuidedSearcher(initial, trees=10), Budget(trials=100))
+    assert found.trace[: len(design.trace)] == design.trace
+    assert len(found.trace) > len(design.trace)
+    assert found.additivity == design.additivity
+    assert set(design.notes) <= set(found.notes)
+
+
+def test_guided_search_ends_after_rounds_without_gain_or_goes_on() -> None:
+    space = space_of((3,), (6, 6, 6))
+    shortest = 3 * (1 + 5 + 5 + 5) + 5 + 10 + 3 * 5
+    for stops_early, trials, expected in ((False, None, shortest), (True, 200, shortest), (False, 200, 200)):
+        # The default is the fastest: no round brings a gain.
+        evaluator = FunctionEvaluator(space, lambda choice: 1.0 + sum(choice))
+        found = GuidedSearcher(stops_early=stops_early, trees=5).search(evaluator, Budget(trials=trials), 0)
+        assert len(found.trace) == expected
+        assert found.ending == ("3 rounds brought no gain" if expected == shortest else "the budget was spent")
+
+
+def test_guided_search_starts_at_random_where_the_budget_is_small() -> None:
+    found = searched(QUICK, Budget(trials=20))
+    assert len(found.trace) == 20
+    assert any("the budget is too small" in note and "10 random ones instead" in note for note in found.notes)
+    assert found.trace[:10] == searched(SEARCHERS["random"], Budget(trials=10)).trace

@@ -1,0 +1,77 @@
+"""A kernel's configuration space is searched as any other, each of its variants once."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.search.additive import AdditiveSearcher
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
+from coarsen.opencl_bench.search.searchers import SEARCHERS
+from coarsen.opencl_bench.search.spaces import Choice, count_valid, valid_choices
+from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.variant.coarsening import Level
+from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
+from coarsen.variant.variant import Variant
+
+
+def not_too_small(variant: Variant) -> str | None:
+    return "fewer than 16 work-items are left" if 64 // variant.factor < 16 else None
+
+
+SPACE = VariantSpace(
+    (
+        Dimension("local_size", ((64,), (128,))),
+        Dimension("-D TILE", ("8", "16")),
+        Dimension("-D UNROLL", ("1", "2")),
+        *coarsening_dimensions(Level.ITEM, 0, (2, 4, 8), (1, 2)),
+        *TransformChoices(wide_accesses=(False, True)).dimensions(),
+    ),
+    constraints=(not_too_small,),
+)
+
+
+def test_each_variant_that_may_run_is_one_valid_choice() -> None:
+    searched = VariantSearchSpace(SPACE)
+    choices = list(valid_choices(searched))
+    variants = [searched.variant(choice) for choice in choices]
+    expected = [variant for variant in SPACE if SPACE.violation(variant) is None]
+    assert variants == expected
+    assert [searched.choice_of(variant) for variant in variants] == choices
+    # Local size and macros alone, or beside two factors, two strides, wide accesses or not.
+    assert count_valid(searched) == 2 * 2 * 2 * (1 + 2 * 2 * 2)
+
+
+def test_what_scales_every_access_is_shared() -> None:
+    searched = VariantSearchSpace(SPACE, frozenset({"UNROLL"}))
+    shared = {axis.name for axis in searched.axes if axis.shared}
+    assert shared == {"local_size", "-D TILE", "factor_0", "stride_0"}
+    assert [axis.values for axis in searched.axes] == [dimension.values for dimension in SPACE.dimensions]
+
+
+def test_what_is_not_in_the_space_is_said() -> None:
+    with pytest.raises(InvalidInputError, match="UNRULY is no macro of the space: it has TILE, UNROLL"):
+        VariantSearchSpace(SPACE, frozenset({"UNRULY"}))
+    searched = VariantSearchSpace(SPACE)
+    stride_without_factor = (0, 0, 0, 0, 1, *(0 for _ in SPACE.dimensions[5:]))
+    with pytest.raises(InvalidInputError, match="stands for no variant"):
+        searched.variant(stride_without_factor)
+    with pytest.raises(InvalidInputError, match="not in the space: "):
+        searched.choice_of(Variant((32,)))
+
+
+def test_it_is_searched() -> None:
+    searched = VariantSearchSpace(SPACE, frozenset({"TILE", "UNROLL"}))
+
+    def time_of(choice: Choice) -> float:
+        variant = searched.variant(choice)
+        definitions = dict(variant.definitions)
+        scale = 1 / variant.factor + variant.local_size[0] / 256
+        return scale * (10 + int(definitions["TILE"]) / 4 - int(definitions["UNROLL"]))
+
+    best = min(map(time_of, valid_choices(searched)))
+    for searcher in (AdditiveSearcher(bases="all", held_out=0), SEARCHERS["random"], SEARCHERS["exhaustive"]):
+        found = searcher.search(FunctionEvaluator(searched, time_of), Budget(), 0)
+        assert found.best is not None
+        assert found.best.time == best
