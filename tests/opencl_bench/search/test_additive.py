@@ -54,7 +54,7 @@ def bank_cycles(choice: Choice) -> float:
 def test_listing_2() -> None:
     space = ConstrainedSpace((Axis("layout", ("AoS", "SoA"), shared=False), ORDER))
     aos, transposed_aos, soa, transposed_soa = (0, 0), (0, 1), (1, 0), (1, 1)
-    times = {choice: bank_cycles(choice) for choice in (aos, transposed_aos, soa)}
+    times: dict[Choice, float] = {choice: bank_cycles(choice) for choice in (aos, transposed_aos, soa)}
     assert times == {aos: 54, transposed_aos: 30, soa: 51}
     assert set(supports_of(space, aos, relays=False)) == set(supports_of(space, aos, relays=True))
     model = fitted(space, aos, supports_of(space, aos, relays=False), times, is_log=False)
