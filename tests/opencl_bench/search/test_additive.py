@@ -239,6 +239,15 @@ def test_the_budget_leaves_room_for_the_checks() -> None:
     assert {trial.choice[0] for trial in found.trace[:7]} == {0}
     assert found.additivity is not None
     assert found.additivity.points == 5
+    assert "bases that the budget did not allow: 1" in found.notes
+    assert not any("could not run" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3, 4, 6])
+def test_a_tiny_budget_is_used(trials: int) -> None:
+    found = searched(PAPER, SPACE, additive_times(SPACE, 0), Budget(trials=trials))
+    assert len(found.trace) >= (trials + 1) // 2
+    assert found.best is not None
 
 
 def test_a_space_of_a_billion_choices_is_searched() -> None:
