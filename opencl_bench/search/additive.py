@@ -178,10 +178,11 @@ def _measure(
 
 
 def _without(evaluator: BudgetedEvaluator, reserved: int) -> BudgetedEvaluator:
-    """The same evaluator with some trials of its budget kept for later."""
+    """The same evaluator with some trials of its budget kept for later, at most half of what is left."""
     if evaluator.left is None:
         return evaluator
-    return BudgetedEvaluator(evaluator, Budget(trials=max(1, evaluator.tried + evaluator.left - reserved)))
+    kept = evaluator.left - min(reserved, evaluator.left // 2)
+    return BudgetedEvaluator(evaluator, Budget(trials=max(1, evaluator.tried + kept)))
 
 
 def _verdict_notes(space: SearchSpace, design: Design, additivity: Additivity | None) -> tuple[str, ...]:

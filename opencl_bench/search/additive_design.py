@@ -28,13 +28,15 @@ class Design:
 
     Attributes:
         models: one for each base that has a time.
-        failed_bases: the number of combinations of shared values that have none.
+        failed_bases: the number of combinations of shared values that have none because nothing tried there ran.
+        unreached_bases: the number of those that the budget did not allow.
         relays: the number of relay supports.
         unranked: the number of values, summed over all bases, that no prediction has.
     """
 
     models: tuple[AdditiveModel, ...]
     failed_bases: int
+    unreached_bases: int
     relays: int
     unranked: int
 
@@ -42,6 +44,7 @@ class Design:
         """Return what a user should know of it, a sentence each."""
         said = {
             f"{self.failed_bases} bases could not run, nor others near them": self.failed_bases,
+            f"bases that the budget did not allow: {self.unreached_bases}": self.unreached_bases,
             f"{self.relays} values were measured by relay supports": self.relays,
             f"{self.unranked} values could not be ranked: nothing valid differs in them alone, "
             "or what does so failed, was killed, or exceeded the budget": self.unranked,
@@ -79,20 +82,23 @@ def measure_design(
     """
     space = evaluator.space
     supports: dict[Choice, list[Support]] = {}
+    failed = 0
     with contextlib.suppress(BudgetSpentError):
         for combination in combinations:
             base = _measured_base(evaluator, combination)
-            if base is not None:
-                supports[base] = list(supports_of(space, base, relays))
-                _measure_supports(evaluator, base, supports[base], watch_dog)
+            if base is None:
+                failed += 1
+                continue
+            supports[base] = list(supports_of(space, base, relays))
+            _measure_supports(evaluator, base, supports[base], watch_dog)
     times = {trial.choice: trial.time for trial in evaluator.trace if trial.time is not None}
     models = tuple(fitted(space, base, pairs, times, is_log) for base, pairs in supports.items())
     relayed = sum(
         pair.before != base and pair.after in times for base, pairs in supports.items() for pair in pairs
     )
-    return Design(
-        models, len(combinations) - len(models), relayed, sum(_unranked(space, model) for model in models)
-    )
+    unreached = len(combinations) - len(models) - failed
+    unranked = sum(_unranked(space, model) for model in models)
+    return Design(models, failed, unreached, relayed, unranked)
 
 
 def predictable_share(space: SearchSpace, models: Sequence[AdditiveModel], draw: random.Random) -> float:

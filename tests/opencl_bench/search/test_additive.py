@@ -54,7 +54,7 @@ def bank_cycles(choice: Choice) -> float:
 def test_listing_2() -> None:
     space = ConstrainedSpace((Axis("layout", ("AoS", "SoA"), shared=False), ORDER))
     aos, transposed_aos, soa, transposed_soa = (0, 0), (0, 1), (1, 0), (1, 1)
-    times = {choice: bank_cycles(choice) for choice in (aos, transposed_aos, soa)}
+    times: dict[Choice, float] = {choice: bank_cycles(choice) for choice in (aos, transposed_aos, soa)}
     assert times == {aos: 54, transposed_aos: 30, soa: 51}
     assert set(supports_of(space, aos, relays=False)) == set(supports_of(space, aos, relays=True))
     model = fitted(space, aos, supports_of(space, aos, relays=False), times, is_log=False)
@@ -239,6 +239,15 @@ def test_the_budget_leaves_room_for_the_checks() -> None:
     assert {trial.choice[0] for trial in found.trace[:7]} == {0}
     assert found.additivity is not None
     assert found.additivity.points == 5
+    assert "bases that the budget did not allow: 1" in found.notes
+    assert not any("could not run" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3, 4, 6])
+def test_a_tiny_budget_is_used(trials: int) -> None:
+    found = searched(PAPER, SPACE, additive_times(SPACE, 0), Budget(trials=trials))
+    assert len(found.trace) >= (trials + 1) // 2
+    assert found.best is not None
 
 
 def test_a_space_of_a_billion_choices_is_searched() -> None:

@@ -15,11 +15,11 @@ from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator, 
 from coarsen.opencl_bench.search.greedy import GreedySearcher
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
 from coarsen.opencl_bench.search.watch_dog import WatchDog
-from tests.opencl_bench.search.tables import additive_times, space_of
+from tests.opencl_bench.search.tables import additive_times, every_choice, space_of
 
 SPACE = space_of((3,), (3, 2, 4, 3))
 LINE = space_of((), (4,))
-TIMES = {(0,): 5.0, (1,): 7.0, (2,): 3.0, (3,): 4.0}
+TIMES: dict[Choice, float] = {(0,): 5.0, (1,): 7.0, (2,): 3.0, (3,): 4.0}
 
 
 class Patient:
@@ -45,7 +45,7 @@ class Patient:
 
 
 def watched(is_on: bool = True) -> WatchDog:
-    return WatchDog(BudgetedEvaluator(FunctionEvaluator(LINE, TIMES.get), Budget()), is_on)
+    return WatchDog(BudgetedEvaluator(FunctionEvaluator(LINE, TIMES.__getitem__), Budget()), is_on)
 
 
 def test_what_is_slower_than_the_fastest_so_far_is_ended() -> None:
@@ -62,7 +62,7 @@ def test_switched_off_it_ends_nothing() -> None:
 
 
 def test_an_evaluator_that_can_end_no_run_lets_them_run() -> None:
-    patient = Patient(FunctionEvaluator(LINE, TIMES.get))
+    patient = Patient(FunctionEvaluator(LINE, TIMES.__getitem__))
     watch_dog = WatchDog(BudgetedEvaluator(patient, Budget()))
     assert [watch_dog.evaluate((index,)).time for index in range(4)] == list(TIMES.values())
 
@@ -90,9 +90,7 @@ def test_bases_live_and_every_group_keeps_a_value(seed: int) -> None:
 
 def test_a_killed_value_is_neither_slow_nor_fast_but_out_of_the_ranking() -> None:
     space = space_of((), (3, 3))
-    times = {
-        choice: 10.0 + 5 * choice[0] - 2 * choice[1] for choice in ((i, j) for i in range(3) for j in range(3))
-    }
+    times = {choice: 10.0 + 5 * choice[0] - 2 * choice[1] for choice in every_choice(space)}
     evaluator = BudgetedEvaluator(FunctionEvaluator(space, times.__getitem__), Budget())
     design = measure_design(evaluator, [(0, 0)], relays=False, watch_dog=True, is_log=False)
     killed = {trial.choice for trial in evaluator.trace if trial.killed_after is not None}
@@ -143,7 +141,7 @@ def test_greedy_search_takes_one_axis_after_another() -> None:
 
 def test_greedy_search_passes_again_while_it_gains() -> None:
     # From (0, 0) no single axis but the second gains; then the first does, in a second pass.
-    times = {(0, 0): 5.0, (1, 0): 6.0, (0, 1): 4.0, (1, 1): 3.0}
+    times: dict[Choice, float] = {(0, 0): 5.0, (1, 0): 6.0, (0, 1): 4.0, (1, 1): 3.0}
     space = space_of((), (2, 2))
     once, often = (
         GreedySearcher(passes=passes).search(FunctionEvaluator(space, times.__getitem__), Budget(), 0)
