@@ -6,7 +6,8 @@
     else         ─▶ the original kernel
 
 The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
-uncoarsened fails coarsened.
+uncoarsened fails coarsened. Where a work-group has one work-item along a dimension, work-groups are merged instead
+of work-items: that is the same work.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from dataclasses import dataclass, replace
 import pyopencl
 
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
-from coarsen.runtime.launch import DividedLaunch, divide_launch, names_of
-from coarsen.runtime.local_memory import merges_groups, within_local_memory
+from coarsen.runtime.launch import DividedLaunch, Hindrance, divide_launch, names_of
+from coarsen.runtime.local_memory import groups_of_one_item, merges_groups, within_local_memory
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.runtime.variants import Variants
@@ -71,13 +72,18 @@ class LaunchChooser:
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         if required is not None and required != launch.local_size:
             return unchanged
-        wanted, note = self._within_local_memory(self._plan.chosen(self._name, launch.local_size), launch)
+        if math.prod(launch.global_size) <= 1:
+            # Nothing to merge, nothing to say.
+            return unchanged
+        asked = groups_of_one_item(self._plan.chosen(self._name, launch.local_size), launch.local_size)
+        wanted, note = self._within_local_memory(asked, launch)
+        hindrance = Hindrance.LOCAL_MEMORY if note else None
         for candidate in self._candidates(launch, wanted, required is not None):
             reason = self._reason_against(candidate, launch.device)
             if reason is None:
-                return replace(candidate, note=note or candidate.note)
-            note = note or reason
-        return replace(unchanged, note=note or None)
+                return replace(candidate, note=note, hindrance=hindrance) if note else candidate
+            note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
+        return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
 
     def _candidates(
         self, launch: OriginalLaunch, wanted: Configuration, has_required: bool
