@@ -9,8 +9,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,15 +17,15 @@ import pyopencl
 # Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
 Argument: TypeAlias = Any
 
-_NEVER_CHANGE = (np.number, np.bool_, pyopencl.LocalMemory, bytes, type(None))
+# PyOpenCL's class of kernels, with the setters that its annotations leave out.
+PLAIN: Any = pyopencl.Kernel
+
+_NUMBERS = (np.number, np.bool_, bytes)
+_NEVER_CHANGE = (*_NUMBERS, pyopencl.LocalMemory, type(None))
 
 
-@dataclass(slots=True)
-class _Address:
-    """The address of an object, and what makes the object from it."""
-
-    address: int
-    restore: Callable[[int], Argument]
+# The address of an object on the device, and the function that makes the object from it.
+_Address: TypeAlias = tuple[Callable[[int], Argument], int]
 
 
 class SetArguments:
@@ -51,6 +49,13 @@ class SetArguments:
         elif self.local_memory:
             self.local_memory.pop(index, None)
 
+    def note_all(self, values: Sequence[Argument]) -> None:
+        """Remember all arguments of the kernel."""
+        self._by_index = {index: _as_set(value) for index, value in enumerate(values)}
+        self.local_memory = {
+            index: value for index, value in self._by_index.items() if isinstance(value, pyopencl.LocalMemory)
+        }
+
     def note_flat(self, indices_and_values: Sequence[Argument]) -> None:
         """Remember arguments that are given as index, value, index, value and so on."""
         for index, value in zip(indices_and_values[::2], indices_and_values[1::2], strict=True):
@@ -66,9 +71,9 @@ class SetArguments:
         self._by_index.clear()
         self.local_memory.clear()
 
-    def flat(self) -> tuple[Argument, ...]:
-        """Return all as PyOpenCL's setters take them: index, value, index, value and so on."""
-        return tuple(chain.from_iterable((index, _restored(value)) for index, value in self._by_index.items()))
+    def values(self) -> tuple[list[int], list[Argument]]:
+        """Return the indices and the values of all that are set."""
+        return list(self._by_index), [_restored(value) for value in self._by_index.values()]
 
     def copy(self) -> SetArguments:
         """Return the same arguments, for another kernel object."""
@@ -77,29 +82,41 @@ class SetArguments:
         return copy
 
 
-def flat_from(start: int, values: Iterable[Argument]) -> tuple[Argument, ...]:
-    """Return arguments as PyOpenCL's setters take them; the first has the index `start`."""
-    return tuple(chain.from_iterable(enumerate(values, start)))
+def set_all(kernel: Any, indices: Iterable[int], values: Iterable[Argument]) -> None:  # noqa: ANN401 (its setters are untyped)
+    """Set arguments as `pyopencl.Kernel.set_args` does, numbers faster: PyOpenCL tries all other kinds first."""
+    references: list[Argument] = []
+    numbers: list[Argument] = []
+    for index, value in zip(indices, values, strict=True):
+        chosen = numbers if isinstance(value, _NUMBERS) else references
+        chosen.append(index)
+        chosen.append(value)
+    if references:
+        PLAIN._set_arg_multi(kernel, tuple(references))
+    if numbers:
+        PLAIN._set_arg_buf_multi(kernel, tuple(numbers))
 
 
-def _as_set(value: Argument) -> Argument:
+def _as_set(value: Argument) -> Argument | _Address:
     """Return an argument as it is now, without keeping alive what lies on the device."""
     if isinstance(value, pyopencl.MemoryObjectHolder):
-        return _Address(value.int_ptr, pyopencl.MemoryObject.from_int_ptr)
+        return pyopencl.MemoryObject.from_int_ptr, value.int_ptr
     if isinstance(value, _NEVER_CHANGE):
         return value
     if isinstance(value, pyopencl.SVMPointer):
-        return _Address(value.svm_ptr, _shared_memory_at)
+        return _shared_memory_at, value.svm_ptr
     if isinstance(value, pyopencl.Sampler):
-        return _Address(value.int_ptr, pyopencl.Sampler.from_int_ptr)
+        return pyopencl.Sampler.from_int_ptr, value.int_ptr
     if isinstance(value, pyopencl.CommandQueue):
-        return _Address(value.int_ptr, pyopencl.CommandQueue.from_int_ptr)
+        return pyopencl.CommandQueue.from_int_ptr, value.int_ptr
     # The bytes in their order in memory, as PyOpenCL hands them over.
     return memoryview(value).tobytes("A")
 
 
 def _restored(value: Argument) -> Argument:
-    return value.restore(value.address) if isinstance(value, _Address) else value
+    if isinstance(value, tuple):
+        restore, address = value
+        return restore(address)
+    return value
 
 
 def _shared_memory_at(address: int) -> Argument:

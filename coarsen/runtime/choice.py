@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import pyopencl
 
@@ -31,8 +32,7 @@ _MOST_KNOWN = 4096
 _INFO = pyopencl.kernel_work_group_info
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalLaunch:
+class OriginalLaunch(NamedTuple):
     """A launch of the original kernel: sizes in work-items (local None: left to the implementation), and the
     bytes of local memory that its arguments give a work-group.
     """
@@ -68,7 +68,7 @@ class LaunchChooser:
     def _choose(self, launch: OriginalLaunch) -> DividedLaunch:
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
-            launch = replace(launch, local_size=required)
+            launch = launch._replace(local_size=required)
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         if required is not None and required != launch.local_size:
             return unchanged

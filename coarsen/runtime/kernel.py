@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 import pyopencl
 from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
-from coarsen.runtime.arguments import Argument, SetArguments, flat_from
+from coarsen.runtime.arguments import PLAIN, Argument, SetArguments, set_all
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_types, added_values
 from coarsen.runtime.sizes import plain_offset, plain_sizes
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 Sizes: TypeAlias = Sequence[int]
 
-# PyOpenCL's class, with the setters that its annotations leave out.
-_PLAIN: Any = pyopencl.Kernel
 
 # Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
 WaitList: TypeAlias = Any
@@ -72,22 +70,13 @@ class _Variants:
             kernel.set_arg_types((*self._types, *added_types(launched.added)))
 
 
-class _Target:
+class _Target(NamedTuple):
     """A variant to launch: its kernel object, its sizes, its arguments after the kernel's own."""
 
-    __slots__ = ("added", "kernel", "launch", "launched")
-
-    def __init__(
-        self,
-        kernel: pyopencl.Kernel,
-        launched: LaunchedVariant,
-        launch: DividedLaunch,
-        added: tuple[Argument, ...],
-    ) -> None:
-        self.kernel = kernel
-        self.launched = launched
-        self.launch = launch
-        self.added = added
+    kernel: pyopencl.Kernel
+    launched: LaunchedVariant
+    launch: DividedLaunch
+    added: tuple[Argument, ...]
 
 
 class Kernel(pyopencl.Kernel):
@@ -101,7 +90,8 @@ class Kernel(pyopencl.Kernel):
     """
 
     def __init__(self, program: Program, launches: KernelLaunches) -> None:
-        super().__init__(program, launches.name)
+        # The inner program: PyOpenCL tries that first.
+        super().__init__(program._get_prg(), launches.name)
         self._program = program
         self._launches = launches
         self._variants = _Variants(launches)
@@ -146,7 +136,8 @@ class Kernel(pyopencl.Kernel):
             return self._call_typed(target, queue, sizes, args, options)
         if target is None:
             return _enqueue_original(queue, self, sizes, options)
-        _set_all(target.kernel, flat_from(0, (*args, *target.added)))
+        values = (*args, *target.added)
+        set_all(target.kernel, range(len(values)), values)
         self._up_to_date = target.launched
         return _enqueue(queue, target, sizes[1], options)
 
@@ -171,7 +162,9 @@ class Kernel(pyopencl.Kernel):
         target = self._target(queue.device, *sizes, g_times_l)
         if not self._hand_over(target) or target is None:
             return _enqueue_original(queue, self, sizes, options)
-        _set_all(target.kernel, flat_from(self._launches.argument_count, target.added))
+        if target.added:
+            first = self._launches.argument_count
+            set_all(target.kernel, range(first, first + len(target.added)), target.added)
         return _enqueue(queue, target, sizes[1], options)
 
     def divided(
@@ -204,26 +197,26 @@ class Kernel(pyopencl.Kernel):
 
     def set_arg(self, index: int, value: Argument, /) -> None:
         """As `pyopencl.Kernel.set_arg`."""
-        self._set_and_note(_PLAIN.set_arg, (index, value), (index, value))
+        self._set_and_note(PLAIN.set_arg, (index, value), (index, value))
 
     def _set_arg_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
         """As PyOpenCL's setter of this name, which host code that others generate calls too."""
-        self._set_and_note(_PLAIN._set_arg_multi, (indices_and_values,), indices_and_values)
+        self._set_and_note(set_all, (indices_and_values[::2], indices_and_values[1::2]), indices_and_values)
 
     def _set_arg_buf_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
-        self._set_and_note(_PLAIN._set_arg_buf_multi, (indices_and_values,), indices_and_values)
+        self._set_and_note(PLAIN._set_arg_buf_multi, (indices_and_values,), indices_and_values)
 
     def _set_arg_buf_pack_multi(self, entries: tuple[Argument, ...]) -> None:
-        self._set_and_note(_PLAIN._set_arg_buf_pack_multi, (entries,), entries, packed=True)
+        self._set_and_note(PLAIN._set_arg_buf_pack_multi, (entries,), entries, packed=True)
 
     def _set_arg_buf(self, index: int, value: Argument, /) -> None:
-        self._set_and_note(_PLAIN._set_arg_buf, (index, value), (index, value))
+        self._set_and_note(PLAIN._set_arg_buf, (index, value), (index, value))
 
     def _set_arg_svm(self, index: int, value: Argument, /) -> None:
-        self._set_and_note(_PLAIN._set_arg_svm, (index, value), (index, value))
+        self._set_and_note(PLAIN._set_arg_svm, (index, value), (index, value))
 
     def _set_arg_null(self, index: int, /) -> None:
-        self._set_and_note(_PLAIN._set_arg_null, (index,), (index, None))
+        self._set_and_note(PLAIN._set_arg_null, (index,), (index, None))
 
     def set_arg_types(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_arg_types`."""
@@ -261,11 +254,16 @@ class Kernel(pyopencl.Kernel):
     def _set_for_call(self, args: tuple[Argument, ...]) -> None:
         """Set the arguments of a call for the original kernel."""
         self._lacks_arguments = False
-        if self._types is None:
-            values = flat_from(0, args)
-            self._set_and_note(_PLAIN._set_arg_multi, (values,), values)
-        else:
+        if self._types is not None:
             self.set_args(*args)
+            return
+        self._up_to_date = None
+        try:
+            set_all(self, range(len(args)), args)
+            self._set.note_all(args)
+        except BaseException:
+            self._set.forget()
+            raise
 
     def _call_original(
         self,
@@ -324,11 +322,11 @@ class Kernel(pyopencl.Kernel):
         """Give the arguments that were set to the target; return False if they aren't all known."""
         if self._lacks_arguments:
             self._lacks_arguments = False
-            _set_all(self, self._set.flat())
+            set_all(self, *self._set.values())
         if target is None or not self._set.are_complete:
             return False
         if self._up_to_date is not target.launched:
-            _set_all(target.kernel, self._set.flat())
+            set_all(target.kernel, *self._set.values())
             self._up_to_date = target.launched
         return True
 
@@ -363,10 +361,6 @@ def enqueue_nd_range_kernel(
     if isinstance(kernel, Kernel):
         return kernel.enqueue(queue, *sizes, *options)
     return _ENQUEUE(queue, kernel, *sizes, *options)
-
-
-def _set_all(kernel: Any, indices_and_values: tuple[Argument, ...]) -> None:  # noqa: ANN401 (a setter unknown to its type)
-    kernel._set_arg_multi(indices_and_values)
 
 
 def _enqueue(
