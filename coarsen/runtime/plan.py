@@ -131,7 +131,8 @@ class CoarseningPlan:
         """Return the device's code of a variant; None if the kernel refuses it."""
         try:
             return self._coarsen(kernel, wanted)
-        except (RefusalError, InvalidInputError):
+        except (RefusalError, InvalidInputError) as error:
+            _forget_frames(error)
             return None
 
     def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
@@ -145,6 +146,7 @@ class CoarseningPlan:
             if key not in self._programs:
                 self._programs[key] = self._built(kernel, wanted, self._coarsen(kernel, wanted))
         except (RefusalError, InvalidInputError) as error:
+            _forget_frames(error)
             self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
             return None
         program = self._programs[key]
@@ -214,6 +216,7 @@ class CoarseningPlan:
             return ORIGINAL
         except CoarsenError as error:
             # No factor was requested here: whatever prevents one, the program works as before.
+            _forget_frames(error)
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
@@ -271,6 +274,13 @@ class CoarseningPlan:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Let go of the frames that an error came through: it is kept, and a launch's frame has the arguments."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:
