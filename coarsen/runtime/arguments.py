@@ -31,6 +31,8 @@ _Address: TypeAlias = tuple[Callable[[int], Argument], int]
 class SetArguments:
     """The arguments that are set at present, by index."""
 
+    __slots__ = ("_by_index", "_count", "local_memory")
+
     def __init__(self, count: int) -> None:
         self._count = count
         self._by_index: dict[int, Argument] = {}

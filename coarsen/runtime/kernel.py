@@ -39,6 +39,8 @@ class LaunchOptions(TypedDict):
 class _Variants:
     """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
 
+    __slots__ = ("_launches", "_types", "kernels")
+
     def __init__(self, launches: KernelLaunches) -> None:
         self._launches = launches
         self._types: tuple[Any, ...] | None = None
@@ -89,10 +91,13 @@ class Kernel(pyopencl.Kernel):
     runs with others: where it isn't known what is set, the original runs.
     """
 
+    # The program that the kernel comes from; PyOpenCL's annotation is of its inner class.
+    program: Any = None
+
     def __init__(self, program: Program, launches: KernelLaunches) -> None:
         # The inner program: PyOpenCL tries that first.
         super().__init__(program._get_prg(), launches.name)
-        self._program = program
+        self.program = program
         self._launches = launches
         self._variants = _Variants(launches)
         self._set = SetArguments(launches.argument_count)
@@ -102,7 +107,8 @@ class Kernel(pyopencl.Kernel):
         self._lacks_arguments = False
         self._types: tuple[Any, ...] | None = None
 
-    def __call__(
+    # PyOpenCL's annotation names the sizes otherwise than its code does.
+    def __call__(  # type: ignore[override]
         self,
         queue: pyopencl.CommandQueue,
         global_size: Sizes,
@@ -181,19 +187,14 @@ class Kernel(pyopencl.Kernel):
         """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
         if not self._launches.is_coarsened:
             return super().clone()
-        copy = Kernel(self._program, self._launches)
+        copy = Kernel(self.program, self._launches)
         copy._set = self._set.copy()
         copy._lacks_arguments = True
         return copy
 
     def get_info(self, param_name: pyopencl.kernel_info) -> object:
         """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
-        return self._program if param_name == pyopencl.kernel_info.PROGRAM else super().get_info(param_name)
-
-    @property
-    def program(self) -> Any:  # noqa: ANN401 (PyOpenCL's annotation is of an inner class)
-        """The program that the kernel comes from."""
-        return self._program
+        return self.program if param_name == pyopencl.kernel_info.PROGRAM else super().get_info(param_name)
 
     def set_arg(self, index: int, value: Argument, /) -> None:
         """As `pyopencl.Kernel.set_arg`."""
@@ -360,7 +361,8 @@ def enqueue_nd_range_kernel(
     options: tuple[Any, ...] = global_work_offset, wait_for, g_times_l, allow_empty_ndrange
     if isinstance(kernel, Kernel):
         return kernel.enqueue(queue, *sizes, *options)
-    return _ENQUEUE(queue, kernel, *sizes, *options)
+    event: pyopencl.Event = _ENQUEUE(queue, kernel, *sizes, *options)
+    return event
 
 
 def _enqueue(
@@ -369,7 +371,7 @@ def _enqueue(
     """Launch a variant that has its arguments. The sizes are multiplied already."""
     launch = target.launch
     offset = plain_offset(options["global_offset"], local_size, options["g_times_l"])
-    return _ENQUEUE(
+    event: pyopencl.Event = _ENQUEUE(
         queue,
         target.kernel,
         launch.global_size,
@@ -379,12 +381,13 @@ def _enqueue(
         False,
         options["allow_empty_ndrange"],
     )
+    return event
 
 
 def _enqueue_original(
     queue: pyopencl.CommandQueue, kernel: pyopencl.Kernel, sizes: tuple[Any, Any], options: LaunchOptions
 ) -> pyopencl.Event:
-    return _ENQUEUE(
+    event: pyopencl.Event = _ENQUEUE(
         queue,
         kernel,
         *sizes,
@@ -393,6 +396,7 @@ def _enqueue_original(
         options["g_times_l"],
         options["allow_empty_ndrange"],
     )
+    return event
 
 
 def _positional(args: tuple[Argument, ...], by_name: dict[str, Argument]) -> tuple[Argument, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
@@ -180,12 +180,13 @@ class Program(pyopencl.Program):
             self._launches[name] = KernelLaunches(self, name, self._plan)
         return Kernel(self, self._launches[name])
 
-    def __getattr__(self, name: str) -> pyopencl.Kernel:
+    def __getattr__(self, name: str) -> Kernel:
         # Before `__init__` has set them, both are looked up here.
         own = self.__dict__
         if own.get("_plan") is None:
             if own.get("_text", "") is None:
-                return super().__getattr__(name)
+                # PyOpenCL's own: nothing of this program is coarsened.
+                return cast("Kernel", super().__getattr__(name))
             raise AttributeError(f"'{name}' is no attribute of a program, and its kernels come with build()")
         try:
             return self.kernel(name)

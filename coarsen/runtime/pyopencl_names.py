@@ -43,7 +43,7 @@ def _launch(of_others: Callable[..., pyopencl.Event]) -> Callable[..., pyopencl.
     return enqueue_nd_range_kernel
 
 
-def _class_of_kernels(plain: Any, kernel_of: KernelOf) -> type:  # noqa: ANN401 (its metaclass admits no subclass)
+def _class_of_kernels(plain: Any, kernel_of: KernelOf) -> Any:  # noqa: ANN401 (its metaclass admits no subclass)
     """Return a class that stands for PyOpenCL's `plain` wherever a class can, and makes kernels of ours too."""
 
     class ClassOfKernels(type):

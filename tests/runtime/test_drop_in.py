@@ -311,10 +311,12 @@ def test_shared_virtual_memory(
 ) -> None:
     if not context.devices[0].svm_capabilities & cl.device_svm_capabilities.COARSE_GRAIN_BUFFER:
         return
-    shared = cl.SVM(cl.csvm_empty(context, SIZE, np.int32, alignment=64))
+    # PyOpenCL's annotations want other types of arrays than its code does.
+    untyped: Anything = cl
+    shared = untyped.SVM(untyped.csvm_empty(context, SIZE, np.int32, alignment=64))
     kernel = program_of(context).record
     # The tag need not live until the launch, only the memory.
-    kernel.set_args(buffers.source, cl.SVM(shared.mem), buffers.merged, np.int32(11))
+    kernel.set_args(buffers.source, untyped.SVM(shared.mem), buffers.merged, np.int32(11))
     cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
     with shared.map_ro(queue) as values:
         np.testing.assert_array_equal(values, buffers.input + 11)
@@ -356,7 +358,8 @@ def test_compiled_and_linked_programs_run_as_they_are(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, caplog: pytest.LogCaptureFixture
 ) -> None:
     unbuilt = Program(context, SOURCE, factor=4, toolchain=HandToolchain().toolchain)
-    linked = cl.link_program(context, [unbuilt.compile()])
+    link: Anything = cl.link_program
+    linked = link(context, [unbuilt.compile()])
     linked.record(queue, (SIZE,), (16,), *buffers.all)
     assert buffers.factor(queue) == 1
     assert len(caplog.messages) == 1 and "build() it in one step" in caplog.messages[0]
@@ -417,7 +420,8 @@ def test_an_array_with_an_offset_before_local_memory(context: cl.Context, queue:
     kernel = program.turn
     kernel.set_arg_types([VectorArg(np.int32, "values", with_offset=True), None])
     values = cl_array.arange(queue, SIZE, dtype=np.int32)
-    kernel(queue, (SIZE - 32,), (16,), values[32:], cl.LocalMemory(4 * 16))
+    tile: Anything = cl.LocalMemory(4 * 16)
+    kernel(queue, (SIZE - 32,), (16,), values[32:], tile)
     expected = np.arange(SIZE).reshape(-1, 16)
     expected[2:] = expected[2:, ::-1]
     np.testing.assert_array_equal(values.get(), expected.ravel())
