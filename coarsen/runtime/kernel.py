@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import pyopencl
 from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
@@ -13,9 +13,6 @@ from coarsen.runtime.arguments import PLAIN, Argument, SetArguments, set_all
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_types, added_values
 from coarsen.runtime.sizes import plain_offset, plain_sizes
-
-if TYPE_CHECKING:
-    from coarsen.runtime.program import Program
 
 Sizes: TypeAlias = Sequence[int]
 
@@ -94,7 +91,7 @@ class Kernel(pyopencl.Kernel):
     # The program that the kernel comes from; PyOpenCL's annotation is of its inner class.
     program: Any = None
 
-    def __init__(self, program: Program, launches: KernelLaunches) -> None:
+    def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
         # The inner program: PyOpenCL tries that first.
         super().__init__(program._get_prg(), launches.name)
         self.program = program
