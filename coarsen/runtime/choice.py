@@ -6,8 +6,8 @@
     else         ─▶ the original kernel
 
 The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
-uncoarsened fails coarsened. Where a work-group has one work-item along a dimension, work-groups are merged instead
-of work-items: that is the same work.
+uncoarsened fails coarsened. Where it matters how work-items are grouped, and a work-group has one along a
+dimension, work-groups are merged instead: that is the same work.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ class LaunchChooser:
         if math.prod(launch.global_size) <= 1:
             # Nothing to merge, nothing to say.
             return unchanged
-        asked = groups_of_one_item(self._plan.chosen(self._name, launch.local_size), launch.local_size)
+        asked = self._plan.chosen(self._name, launch.local_size)
+        if asked and self._groups_matter(asked):
+            # Without a guard of work-items, there is none to merge with in a group of one.
+            asked = groups_of_one_item(asked, launch.local_size)
         wanted, note = self._within_local_memory(asked, launch)
         hindrance = Hindrance.LOCAL_MEMORY if note else None
         for candidate in self._candidates(launch, wanted, required is not None):

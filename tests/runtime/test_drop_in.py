@@ -38,6 +38,11 @@ TWO_KERNELS = """
 kernel void advect(global int *values) { values[get_global_id(0)] = 2 * (int)get_global_id(0); }
 kernel void clear(global int *values) { values[get_global_id(0)] = 0; }
 """
+GROUPS = """
+kernel void groups(global int *values) {
+    values[get_global_id(0)] = 10 * (int)get_group_id(0) + (int)get_local_size(0);
+}
+"""
 TURN = """
 kernel void turn(global int *values, long start, local int *tile) {
     global int *own = (global int *)((global char *)values + start);
@@ -406,12 +411,12 @@ def test_what_was_chosen_is_one_line_for_each_kernel(
 def test_work_groups_of_one_work_item_are_merged(
     context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
-    program = Program(context, TWO_KERNELS, factor=4, stride=2, kernels=["advect"]).build()
+    program = Program(context, GROUPS, factor=4, stride=2).build()
     values = _filled(context)
-    launch = program.advect.divided(context.devices[0], (SIZE,), (1,))
+    launch = program.groups.divided(context.devices[0], (SIZE,), (1,))
     assert launch.coarsenings == (Coarsening(4, 0, 1, Level.GROUP),)
-    program.advect(queue, (SIZE,), (1,), values)
-    assert _read(queue, values).tolist() == list(range(0, 2 * SIZE, 2))
+    program.groups(queue, (SIZE,), (1,), values)
+    assert _read(queue, values).tolist() == list(range(1, 10 * SIZE, 10))
     assert caplog.messages == []
 
 
