@@ -92,8 +92,7 @@ class Kernel(pyopencl.Kernel):
     program: Any = None
 
     def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
-        # The inner program: PyOpenCL tries that first.
-        super().__init__(program._get_prg(), launches.name)
+        super().__init__(program, launches.name)
         self.program = program
         self._launches = launches
         self._variants = _Variants(launches)

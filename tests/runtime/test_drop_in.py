@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import pickle
 import subprocess
@@ -339,6 +340,13 @@ def test_a_program_and_its_kernels_say_what_they_are(context: cl.Context) -> Non
     for whole in (program, kernel):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(whole)
+
+
+def test_a_call_is_captured_as_a_script(context: cl.Context, queue: cl.CommandQueue, buffers: Buffers) -> None:
+    script = io.StringIO()
+    kernel = program_of(context).record
+    kernel.capture_call(script, queue, (SIZE,), None, *buffers.all)
+    assert "kernel void record" in script.getvalue()
 
 
 def test_other_forms_of_programs_run_as_they_are(
