@@ -6,20 +6,22 @@
     else         ─▶ the original kernel
 
 The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
-uncoarsened fails coarsened.
+uncoarsened fails coarsened. Where it matters how work-items are grouped, and a work-group has one along a
+dimension, work-groups are merged instead: that is the same work.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import pyopencl
 
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
-from coarsen.runtime.launch import DividedLaunch, divide_launch, names_of
-from coarsen.runtime.local_memory import merges_groups, within_local_memory
+from coarsen.runtime.launch import DividedLaunch, Hindrance, divide_launch, names_of
+from coarsen.runtime.local_memory import groups_of_one_item, merges_groups, within_local_memory
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits, Sizes
 from coarsen.runtime.variants import Variants
@@ -30,8 +32,7 @@ _MOST_KNOWN = 4096
 _INFO = pyopencl.kernel_work_group_info
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalLaunch:
+class OriginalLaunch(NamedTuple):
     """A launch of the original kernel: sizes in work-items (local None: left to the implementation), and the
     bytes of local memory that its arguments give a work-group.
     """
@@ -67,17 +68,25 @@ class LaunchChooser:
     def _choose(self, launch: OriginalLaunch) -> DividedLaunch:
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
-            launch = replace(launch, local_size=required)
+            launch = launch._replace(local_size=required)
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         if required is not None and required != launch.local_size:
             return unchanged
-        wanted, note = self._within_local_memory(self._plan.chosen(self._name, launch.local_size), launch)
+        if math.prod(launch.global_size) <= 1:
+            # Nothing to merge, nothing to say.
+            return unchanged
+        asked = self._plan.chosen(self._name, launch.local_size)
+        if asked and self._groups_matter(asked):
+            # Without a guard of work-items, there is none to merge with in a group of one.
+            asked = groups_of_one_item(asked, launch.local_size)
+        wanted, note = self._within_local_memory(asked, launch)
+        hindrance = Hindrance.LOCAL_MEMORY if note else None
         for candidate in self._candidates(launch, wanted, required is not None):
             reason = self._reason_against(candidate, launch.device)
             if reason is None:
-                return replace(candidate, note=note or candidate.note)
-            note = note or reason
-        return replace(unchanged, note=note or None)
+                return replace(candidate, note=note, hindrance=hindrance) if note else candidate
+            note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
+        return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
 
     def _candidates(
         self, launch: OriginalLaunch, wanted: Configuration, has_required: bool

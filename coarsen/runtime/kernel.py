@@ -2,94 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypedDict, Unpack
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import pyopencl
+from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
-from coarsen.runtime.choice import LaunchChooser, OriginalLaunch
+from coarsen.runtime.arguments import PLAIN, Argument, SetArguments, set_all
 from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.local_memory import size_of_local
-from coarsen.runtime.plan import CoarseningPlan
-from coarsen.runtime.sizes import plain_sizes
-from coarsen.runtime.variants import Argument, Variants
+from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_types, added_values
+from coarsen.runtime.sizes import plain_offset, plain_sizes
 
 Sizes: TypeAlias = Sequence[int]
+
 
 # Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
 WaitList: TypeAlias = Any
 
+# PyOpenCL's own launch, by position: the names differ between a kernel's call and this function.
+_ENQUEUE: Any = enqueue_plainly
 
-class LaunchOptions(TypedDict, total=False):
-    """The keyword arguments of a launch, as PyOpenCL has them."""
+
+class LaunchOptions(TypedDict):
+    """The keyword arguments of a launch, as a kernel's call has them."""
 
     global_offset: Any
-    wait_for: WaitList
     g_times_l: bool
     allow_empty_ndrange: bool
+    wait_for: WaitList
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """A variant to launch: its sizes, its arguments after the kernel's own, the other options."""
+class _Variants:
+    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
+
+    __slots__ = ("_launches", "_types", "kernels")
+
+    def __init__(self, launches: KernelLaunches) -> None:
+        self._launches = launches
+        self._types: tuple[Any, ...] | None = None
+        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
+
+    def __del__(self) -> None:
+        if self._types is None:
+            for launched, kernel in self.kernels.items():
+                launched.unused.append(kernel)
+
+    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
+        known = self.kernels.get(launched)
+        if known is None:
+            known = self._launches.kernel(launched)
+            if known is not None:
+                self.kernels[launched] = known
+                self._set_types(launched, known)
+        return known
+
+    def set_argument_types(self, types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
+        self._types = tuple(types)
+        for launched, kernel in self.kernels.items():
+            self._set_types(launched, kernel)
+
+    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
+        if self._types is not None:
+            kernel.set_arg_types((*self._types, *added_types(launched.added)))
+
+
+class _Target(NamedTuple):
+    """A variant to launch: its kernel object, its sizes, its arguments after the kernel's own."""
 
     kernel: pyopencl.Kernel
-    sizes: tuple[Any, Any]
+    launched: LaunchedVariant
+    launch: DividedLaunch
     added: tuple[Argument, ...]
-    options: LaunchOptions
 
 
 class Kernel(pyopencl.Kernel):
     """The drop-in for `pyopencl.Kernel`, with the same calls.
 
-    It is itself the original kernel, so whatever takes a `pyopencl.Kernel`
-    (`pyopencl.enqueue_nd_range_kernel` too) works and launches the original; calling it, or
-    `coarsen.enqueue_nd_range_kernel`, launches a coarsened variant.
+    It is itself the original kernel, so whatever takes a `pyopencl.Kernel` works. Calling it,
+    `pyopencl.enqueue_nd_range_kernel` and `coarsen.enqueue_nd_range_kernel` launch a coarsened variant.
+
+    Arguments are set for the original kernel as PyOpenCL does, and for a variant by the launch. A variant never
+    runs with others: where it isn't known what is set, the original runs.
     """
 
-    def __init__(self, program: pyopencl.Program, name: str, plan: CoarseningPlan) -> None:
-        super().__init__(program, name)
-        self._name = name
-        self._plan = plan
-        self._variants = Variants(name, self.num_args, plan)
-        self._chooser = LaunchChooser(name, self, plan, self._variants)
-        self._arguments: tuple[Argument, ...] = ()
-        self._later_arguments: dict[int, Argument] = {}
+    # The program that the kernel comes from; PyOpenCL's annotation is of its inner class.
+    program: Any = None
 
-    def __call__(
+    def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
+        super().__init__(program, launches.name)
+        self.program = program
+        self._launches = launches
+        self._variants = _Variants(launches)
+        self._set = SetArguments(launches.argument_count)
+        # The variant whose kernel object has the arguments that are set.
+        self._up_to_date: LaunchedVariant | None = None
+        # True for a clone whose original kernel was not given the arguments yet: they may be gone by then.
+        self._lacks_arguments = False
+        self._types: tuple[Any, ...] | None = None
+
+    # PyOpenCL's annotation names the sizes otherwise than its code does.
+    def __call__(  # type: ignore[override]
         self,
         queue: pyopencl.CommandQueue,
-        global_work_size: Sizes,
-        local_work_size: Sizes | None,
+        global_size: Sizes,
+        local_size: Sizes | None,
         *args: Argument,
-        **launch_options: Unpack[LaunchOptions],
+        global_offset: Sizes | None = None,
+        g_times_l: bool = False,
+        allow_empty_ndrange: bool = False,
+        wait_for: WaitList = None,
+        **by_name: Argument,
     ) -> pyopencl.Event:
-        """As `pyopencl.Kernel.__call__`: sets the arguments and launches; sizes and offset are the original's."""
-        self.set_args(*args)
-        target = self._target(queue, global_work_size, local_work_size, launch_options)
+        """As `pyopencl.Kernel.__call__`: sets the arguments and launches; sizes and offset are the original's.
+
+        Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on.
+        """
+        options: LaunchOptions = {
+            "global_offset": global_offset,
+            "g_times_l": g_times_l,
+            "allow_empty_ndrange": allow_empty_ndrange,
+            "wait_for": wait_for,
+        }
+        args = _positional(args, by_name) if by_name else args
+        sizes = _in_tuples(global_size, local_size)
+        passed = self._launches.argument_count if self._types is None else len(self._types)
+        if by_name or len(args) != passed:
+            # PyOpenCL says what is wrong.
+            return self._call_original(queue, sizes, args, options, by_name)
+        self._set_for_call(args)
+        target = self._target(queue.device, *sizes, g_times_l)
+        if self._types is not None:
+            return self._call_typed(target, queue, sizes, args, options)
         if target is None:
-            sizes: tuple[Any, Any] = (global_work_size, local_work_size)
-            return super().__call__(queue, *sizes, *args, **launch_options)
-        return target.kernel(queue, *target.sizes, *args, *target.added, **target.options)
+            return _enqueue_original(queue, self, sizes, options)
+        values = (*args, *target.added)
+        set_all(target.kernel, range(len(values)), values)
+        self._up_to_date = target.launched
+        return _enqueue(queue, target, sizes[1], options)
 
     def enqueue(
         self,
         queue: pyopencl.CommandQueue,
         global_work_size: Sizes,
         local_work_size: Sizes | None,
-        **launch_options: Unpack[LaunchOptions],
+        global_work_offset: Sizes | None = None,
+        wait_for: WaitList = None,
+        g_times_l: bool = False,
+        allow_empty_ndrange: bool = False,
     ) -> pyopencl.Event:
-        """Launch with the arguments set before (`set_args`, `set_arg`); the rest as for a call."""
-        target = self._target(queue, global_work_size, local_work_size, launch_options)
-        if target is None:
-            return _enqueue(queue, self, (global_work_size, local_work_size), launch_options)
-        if self._arguments:
-            target.kernel.set_args(*self._arguments, *target.added)
-        one_by_one = {} if self._arguments else dict(enumerate(target.added, start=self.num_args))
-        for index, value in (self._later_arguments | one_by_one).items():
-            target.kernel.set_arg(index, value)
-        return _enqueue(queue, target.kernel, target.sizes, target.options)
+        """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
+        options: LaunchOptions = {
+            "global_offset": global_work_offset,
+            "g_times_l": g_times_l,
+            "allow_empty_ndrange": allow_empty_ndrange,
+            "wait_for": wait_for,
+        }
+        sizes = _in_tuples(global_work_size, local_work_size)
+        target = self._target(queue.device, *sizes, g_times_l)
+        if not self._hand_over(target) or target is None:
+            return _enqueue_original(queue, self, sizes, options)
+        if target.added:
+            first = self._launches.argument_count
+            set_all(target.kernel, range(first, first + len(target.added)), target.added)
+        return _enqueue(queue, target, sizes[1], options)
 
     def divided(
         self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
@@ -99,62 +177,155 @@ class Kernel(pyopencl.Kernel):
         Where work-groups are merged, the local memory that was last set as an argument counts.
         """
         whole, local = plain_sizes(global_size, local_size, g_times_l)
-        local_bytes = sum(map(size_of_local, self._passed())) if self._plan.merges_groups else 0
-        return self._chooser.choose(OriginalLaunch(device, whole, local, local_bytes))
+        return self._launches.choose(device, whole, local, self._local_bytes())
 
-    def set_args(self, *args: Argument) -> None:
-        """As `pyopencl.Kernel.set_args`."""
-        super().set_args(*args)
-        self._arguments, self._later_arguments = args, {}
+    def clone(self) -> pyopencl.Kernel:
+        """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
+        if not self._launches.is_coarsened:
+            return super().clone()
+        copy = Kernel(self.program, self._launches)
+        copy._set = self._set.copy()
+        copy._lacks_arguments = True
+        return copy
+
+    def get_info(self, param_name: pyopencl.kernel_info) -> object:
+        """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
+        return self.program if param_name == pyopencl.kernel_info.PROGRAM else super().get_info(param_name)
 
     def set_arg(self, index: int, value: Argument, /) -> None:
         """As `pyopencl.Kernel.set_arg`."""
-        super().set_arg(index, value)
-        self._later_arguments[index] = value
+        self._set_and_note(PLAIN.set_arg, (index, value), (index, value))
+
+    def _set_arg_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
+        """As PyOpenCL's setter of this name, which host code that others generate calls too."""
+        self._set_and_note(set_all, (indices_and_values[::2], indices_and_values[1::2]), indices_and_values)
+
+    def _set_arg_buf_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
+        self._set_and_note(PLAIN._set_arg_buf_multi, (indices_and_values,), indices_and_values)
+
+    def _set_arg_buf_pack_multi(self, entries: tuple[Argument, ...]) -> None:
+        self._set_and_note(PLAIN._set_arg_buf_pack_multi, (entries,), entries, packed=True)
+
+    def _set_arg_buf(self, index: int, value: Argument, /) -> None:
+        self._set_and_note(PLAIN._set_arg_buf, (index, value), (index, value))
+
+    def _set_arg_svm(self, index: int, value: Argument, /) -> None:
+        self._set_and_note(PLAIN._set_arg_svm, (index, value), (index, value))
+
+    def _set_arg_null(self, index: int, /) -> None:
+        self._set_and_note(PLAIN._set_arg_null, (index,), (index, None))
 
     def set_arg_types(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_arg_types`."""
-        super().set_arg_types(arg_types)
-        self._variants.set_argument_types(arg_types)
+        types = tuple(arg_types)
+        super().set_arg_types(types)
+        self._types = types
+        self._variants.set_argument_types(types)
 
     def set_scalar_arg_dtypes(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_scalar_arg_dtypes`."""
         self.set_arg_types(arg_types)
 
-    def _target(
+    def _set_and_note(
+        self,
+        setter: Callable[..., None],
+        arguments: tuple[Argument, ...],
+        noted: Sequence[Argument],
+        packed: bool = False,
+    ) -> None:
+        """Set arguments as PyOpenCL does, for the original kernel, and note them for the variants."""
+        self._up_to_date = None
+        try:
+            setter(self, *arguments)
+        except BaseException:
+            self._set.forget()
+            raise
+        if not self._launches.is_coarsened:
+            return
+        try:
+            (self._set.note_packed if packed else self._set.note_flat)(noted)
+        except (BufferError, TypeError, ValueError, struct.error):
+            # PyOpenCL has taken it; what it is can't be told, so no variant may run with it.
+            self._set.forget()
+
+    def _set_for_call(self, args: tuple[Argument, ...]) -> None:
+        """Set the arguments of a call for the original kernel."""
+        self._lacks_arguments = False
+        if self._types is not None:
+            self.set_args(*args)
+            return
+        self._up_to_date = None
+        try:
+            set_all(self, range(len(args)), args)
+            self._set.note_all(args)
+        except BaseException:
+            self._set.forget()
+            raise
+
+    def _call_original(
         self,
         queue: pyopencl.CommandQueue,
-        global_size: Sizes,
-        local_size: Sizes | None,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
         options: LaunchOptions,
+        by_name: dict[str, Argument],
+    ) -> pyopencl.Event:
+        """PyOpenCL's own call."""
+        self._lacks_arguments = False
+        return super().__call__(queue, *sizes, *args, **options, **by_name)
+
+    def _call_typed(
+        self,
+        target: _Target | None,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        options: LaunchOptions,
+    ) -> pyopencl.Event:
+        """A call of a kernel whose arguments have types: PyOpenCL converts them, and waits for arrays."""
+        if target is None:
+            return self._call_original(queue, sizes, args, options, {})
+        offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
+        changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
+        coarsened: tuple[Any, Any] = target.launch.global_size, target.launch.local_size
+        # Its values are those of the call from now on, also if it fails half-way.
+        self._up_to_date = None
+        return target.kernel(queue, *coarsened, *args, *target.added, **changed)
+
+    def _target(
+        self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool
     ) -> _Target | None:
         """Return the variant to launch; None: the original kernel, as the caller says."""
-        g_times_l = bool(options.get("g_times_l"))
         try:
-            launch = self.divided(queue.device, global_size, local_size, g_times_l)
+            whole, local = plain_sizes(global_size, local_size, g_times_l)
         except TypeError:
             # Sizes that aren't sequences of integers: PyOpenCL says so.
             return None
-        if launch.note:
-            geometry = (self._name, tuple(global_size), local_size and tuple(local_size))
-            self._plan.say_once(geometry, f"kernel {self._name}: {launch.note}")
-        if not launch.coarsenings:
+        launch = self._launches.choose(device, whole, local, self._local_bytes())
+        launched = self._launches.variant_of(launch)
+        kernel = None if launched is None else self._variants.get(launched)
+        if launched is None or kernel is None:
             return None
-        wanted = self._plan.variant_of(launch.coarsenings, launch.guarded)
-        kernel = self._variants.get(wanted)
-        whole, _ = plain_sizes(global_size, local_size, g_times_l)
-        added = self._variants.added_values(wanted, whole, self._passed())
-        if kernel is None or added is None:
-            return None
-        # The sizes are multiplied already.
-        return _Target(kernel, (launch.global_size, launch.local_size), added, {**options, "g_times_l": False})
+        if not launched.added:
+            return _Target(kernel, launched, launch, ())
+        added = added_values(launched.added, self._launches.argument_count, whole, self._set.local_memory)
+        return None if added is None else _Target(kernel, launched, launch, added)
 
-    def _passed(self) -> Sequence[Argument]:
-        """The arguments as they are set now."""
-        if not self._later_arguments:
-            return self._arguments
-        passed = dict(enumerate(self._arguments)) | self._later_arguments
-        return [passed.get(index) for index in range(self.num_args)]
+    def _local_bytes(self) -> int:
+        local_memory = self._set.local_memory
+        return sum(local.size for local in local_memory.values()) if local_memory else 0
+
+    def _hand_over(self, target: _Target | None) -> bool:
+        """Give the arguments that were set to the target; return False if they aren't all known."""
+        if self._lacks_arguments:
+            self._lacks_arguments = False
+            set_all(self, *self._set.values())
+        if target is None or not self._set.are_complete:
+            return False
+        if self._up_to_date is not target.launched:
+            set_all(target.kernel, *self._set.values())
+            self._up_to_date = target.launched
+        return True
 
 
 def enqueue_nd_range_kernel(
@@ -182,24 +353,64 @@ def enqueue_nd_range_kernel(
     Returns:
         The event of the launch.
     """
-    options: LaunchOptions = {
-        "global_offset": global_work_offset,
-        "wait_for": wait_for,
-        "g_times_l": g_times_l,
-        "allow_empty_ndrange": allow_empty_ndrange,
-    }
+    sizes: tuple[Any, Any] = global_work_size, local_work_size
+    options: tuple[Any, ...] = global_work_offset, wait_for, g_times_l, allow_empty_ndrange
     if isinstance(kernel, Kernel):
-        return kernel.enqueue(queue, global_work_size, local_work_size, **options)
-    return _enqueue(queue, kernel, (global_work_size, local_work_size), options)
+        return kernel.enqueue(queue, *sizes, *options)
+    event: pyopencl.Event = _ENQUEUE(queue, kernel, *sizes, *options)
+    return event
 
 
 def _enqueue(
+    queue: pyopencl.CommandQueue, target: _Target, local_size: Sizes | None, options: LaunchOptions
+) -> pyopencl.Event:
+    """Launch a variant that has its arguments. The sizes are multiplied already."""
+    launch = target.launch
+    offset = plain_offset(options["global_offset"], local_size, options["g_times_l"])
+    event: pyopencl.Event = _ENQUEUE(
+        queue,
+        target.kernel,
+        launch.global_size,
+        launch.local_size,
+        offset,
+        options["wait_for"],
+        False,
+        options["allow_empty_ndrange"],
+    )
+    return event
+
+
+def _enqueue_original(
     queue: pyopencl.CommandQueue, kernel: pyopencl.Kernel, sizes: tuple[Any, Any], options: LaunchOptions
 ) -> pyopencl.Event:
-    """PyOpenCL's own launch; by position, since the names differ between a kernel's call and this function."""
-    names = ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange")
-    defaults: tuple[Any, ...] = (None, None, False, False)
-    values = [options.get(name, default) for name, default in zip(names, defaults, strict=True)]
-    launch: Any = pyopencl.enqueue_nd_range_kernel
-    event: pyopencl.Event = launch(queue, kernel, *sizes, *values)
+    event: pyopencl.Event = _ENQUEUE(
+        queue,
+        kernel,
+        *sizes,
+        options["global_offset"],
+        options["wait_for"],
+        options["g_times_l"],
+        options["allow_empty_ndrange"],
+    )
     return event
+
+
+def _positional(args: tuple[Argument, ...], by_name: dict[str, Argument]) -> tuple[Argument, ...]:
+    """Return all arguments in their order; those taken out of `by_name` are named `arg0`, `arg1` and so on."""
+    while (name := f"arg{len(args)}") in by_name:
+        args = (*args, by_name.pop(name))
+    return args
+
+
+def _in_tuples(global_size: Sizes, local_size: Sizes | None) -> tuple[Any, Any]:
+    """Return sizes that can be read twice, which an iterator's can't; PyOpenCL refuses what is no sequence."""
+    return _tuple(global_size), _tuple(local_size)
+
+
+def _tuple(sizes: Any) -> Any:  # noqa: ANN401 (whatever the caller passes)
+    if sizes is None or isinstance(sizes, tuple):
+        return sizes
+    try:
+        return tuple(sizes)
+    except TypeError:
+        return sizes

@@ -14,6 +14,7 @@ wrong, at worst it isn't coarsened.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,13 +23,22 @@ from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 
+class Hindrance(enum.Enum):
+    """The kind of reason for which a launch isn't what was asked for; what is said once is said once for each."""
+
+    SIZES = enum.auto()
+    STRIDES = enum.auto()
+    WORK_GROUP_SIZE = enum.auto()
+    LOCAL_MEMORY = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class DividedLaunch:
     """The way a launch is carried out.
 
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
     caller's); `guarded` says whether it is the variant for any size. `note` says in one line why it isn't what was
-    asked for, None where it is.
+    asked for, None where it is; `hindrance` is the kind of that reason.
     """
 
     global_size: Sizes
@@ -36,6 +46,7 @@ class DividedLaunch:
     coarsenings: Configuration
     note: str | None = None
     guarded: bool = False
+    hindrance: Hindrance | None = None
 
 
 def divide_launch(
@@ -71,7 +82,8 @@ def _divided(global_size: Sizes, local_size: Sizes, wanted: Configuration) -> Di
     used = tuple(coarsening for coarsening in fitted if coarsening is not None)
     items = tuple(coarsening for coarsening in used if coarsening.level is Level.ITEM)
     note = _note(global_size, local_size, wanted, used)
-    return DividedLaunch(_quotients(global_size, used), _quotients(local_size, items), used, note)
+    divided = DividedLaunch(_quotients(global_size, used), _quotients(local_size, items), used)
+    return divided if note is None else replace(divided, note=note, hindrance=Hindrance.SIZES)
 
 
 def _divided_openly(global_size: Sizes, wanted: Configuration, limits: LaunchLimits) -> DividedLaunch:
@@ -83,7 +95,8 @@ def _divided_openly(global_size: Sizes, wanted: Configuration, limits: LaunchLim
         local_size = local_size_of_coarsened(divided, used, limits)
         if local_size is None:
             return _no_group_holds(global_size, wanted)
-    return DividedLaunch(divided, local_size, used, _note(global_size, None, wanted, used))
+    note = _note(global_size, None, wanted, used)
+    return DividedLaunch(divided, local_size, used, note, hindrance=None if note is None else Hindrance.SIZES)
 
 
 def _fit(coarsening: Coarsening, global_size: Sizes, local_size: Sizes) -> Coarsening | None:
@@ -120,7 +133,8 @@ def _quotients(sizes: Sizes, coarsenings: Configuration) -> Sizes:
 
 
 def _no_group_holds(global_size: Sizes, wanted: Configuration) -> DividedLaunch:
-    return DividedLaunch(global_size, None, (), f"no work-group holds the strides of {names_of(wanted)}")
+    note = f"no work-group holds the strides of {names_of(wanted)}"
+    return DividedLaunch(global_size, None, (), note, hindrance=Hindrance.STRIDES)
 
 
 def _note(global_size: Sizes, local_size: Sizes | None, wanted: Configuration, used: Configuration) -> str | None:

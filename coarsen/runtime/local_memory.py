@@ -7,14 +7,13 @@ is known only of the coarsened kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyopencl
 
 from coarsen.ir.kernel import AddedArgument
-from coarsen.variant.coarsening import Configuration, Level
+from coarsen.variant.coarsening import Configuration, Level, configuration
 
 
 def within_local_memory(wanted: Configuration, group_bytes: int, available: int) -> Configuration:
@@ -41,12 +40,21 @@ def merges_groups(wanted: Configuration) -> bool:
     return any(entry.level is Level.GROUP for entry in wanted)
 
 
-def size_of_local(argument: Any) -> int:  # noqa: ANN401 (whatever PyOpenCL takes)
-    """The bytes of local memory that a launch's argument stands for; 0 for any other."""
-    return int(argument.size) if isinstance(argument, pyopencl.LocalMemory) else 0
+def groups_of_one_item(wanted: Configuration, local_size: Sequence[int] | None) -> Configuration:
+    """Return a configuration with work-groups merged along dimensions where each has one work-item.
+
+    There, to merge work-items of one work-group is to merge none, and work-groups are the same work.
+    """
+    if local_size is None:
+        return wanted
+    merged = {entry.dimension for entry in wanted if entry.level is Level.GROUP}
+    alone = {dimension for dimension, size in enumerate(local_size) if size == 1} - merged
+    return configuration(
+        replace(entry, level=Level.GROUP, stride=1) if entry.dimension in alone else entry for entry in wanted
+    )
 
 
-def like_passed(added: AddedArgument, passed: Sequence[Any]) -> pyopencl.LocalMemory | None:
-    """Local memory as large as that which is passed for another argument; None where none is."""
-    size = size_of_local(passed[added.like]) if added.like < len(passed) else 0
-    return pyopencl.LocalMemory(size) if size else None
+def like_set(added: AddedArgument, known: Mapping[int, pyopencl.LocalMemory]) -> pyopencl.LocalMemory | None:
+    """Local memory as large as that which is set for another argument; None where none is."""
+    like = known.get(added.like)
+    return None if like is None else pyopencl.LocalMemory(like.size)

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 import pyopencl
+from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import describe_device, device_types_of
@@ -22,7 +23,7 @@ from coarsen.frontend.file_directives import file_directives
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
 from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.local_memory import merges_groups
+from coarsen.runtime.requested import Requested
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
@@ -53,7 +54,7 @@ class Code:
 class CoarseningPlan:
     """The plan of one built program.
 
-    `requested` is the configuration asked for, None where it is to be predicted for the context's device;
+    `requested` is what is asked for each kernel, or that it is to be predicted for the context's device;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
     `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
@@ -67,7 +68,7 @@ class CoarseningPlan:
         source: str,
         options: Sequence[str],
         devices: Sequence[pyopencl.Device] | None,
-        requested: Configuration | None,
+        requested: Requested,
         kernels: Sequence[str],
         form: Form,
         toolchain: Toolchain,
@@ -88,7 +89,7 @@ class CoarseningPlan:
         self._toolchain = toolchain
         self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
-        self._refused: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
         self._said: set[Hashable] = set()
         self.known_launches: dict[Hashable, DividedLaunch] = {}
@@ -101,8 +102,9 @@ class CoarseningPlan:
         """
         if kernel not in self._kernels or kernel in self._refused:
             return ORIGINAL
-        if self._requested is not None:
-            return self._requested
+        requested = self._requested.of(kernel)
+        if requested is not None:
+            return requested
         launch = kernel, local_size
         if launch not in self._predicted:
             self._predicted[launch] = self._predict(kernel, local_size)
@@ -115,13 +117,14 @@ class CoarseningPlan:
         `required` is the local size that the kernel demands, if any: factors that it does not allow are no reason
         to refuse, since launches take others.
         """
-        possible = tuple(entry for entry in self._requested or () if not required or _divides(entry, required))
+        requested = self._requested.of(kernel) or ()
+        possible = tuple(entry for entry in requested if not required or _divides(entry, required))
         if not possible:
             return
         try:
             self._coarsen(kernel, self.variant_of(possible))
-        except RefusalError:
-            self._refused.add(kernel)
+        except RefusalError as refusal:
+            self._refused[kernel] = str(refusal)
             raise
 
     def variant_of(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
@@ -133,7 +136,8 @@ class CoarseningPlan:
         """Return the device's code of a variant; None if the kernel refuses it."""
         try:
             return self._coarsen(kernel, wanted)
-        except (RefusalError, InvalidInputError):
+        except (RefusalError, InvalidInputError) as error:
+            _forget_frames(error)
             return None
 
     def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
@@ -147,10 +151,11 @@ class CoarseningPlan:
             if key not in self._programs:
                 self._programs[key] = self._built(kernel, wanted, self._coarsen(kernel, wanted))
         except (RefusalError, InvalidInputError) as error:
+            _forget_frames(error)
             self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
             return None
         program = self._programs[key]
-        return None if program is None else pyopencl.Kernel(program, kernel)
+        return None if program is None else PlainKernel(program, kernel)
 
     @cached_property
     def may_require_local_size(self) -> bool:
@@ -163,10 +168,28 @@ class CoarseningPlan:
         """Return True if the program's launches may have work-groups of unequal sizes, as OpenCL C 2.0 allows."""
         return allows_uneven_groups(self._options)
 
-    @property
-    def merges_groups(self) -> bool:
-        """Return True if launches may merge work-groups, so that the size of their local memory counts."""
-        return merges_groups(self._requested or ())
+    def coarsens(self, kernel: str) -> bool:
+        """Return True if some launch of a kernel may run coarsened."""
+        return kernel in self._kernels and kernel not in self._refused and self._requested.of(kernel) != ORIGINAL
+
+    def reason(self, kernel: str, is_coarsened: bool, note: str | None) -> str:
+        """Return why a launch of a kernel runs as it does, and what can be done for more, in one sentence.
+
+        `note` is what is said of the launch's sizes, None if nothing.
+        """
+        if kernel not in self._kernels:
+            return "it is not among the kernels to coarsen; name it in `kernels` or `factor`"
+        if kernel in self._refused:
+            return f"{self._refused[kernel]}; `coarsen apply --explain` shows the place"
+        if note:
+            return f"{note}; sizes that are multiples of the factor take all of it"
+        requested = self._requested.of(kernel)
+        if requested == ORIGINAL:
+            return "a factor of 1 was asked for; `coarsen bench` measures what others gain"
+        if not is_coarsened and requested is not None:
+            return "the sizes of the launch leave nothing to merge; larger sizes or level='group' may"
+        why = "as predicted for the device and the local size" if requested is None else "as asked for"
+        return f"{why}; `coarsen bench` measures what others gain"
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
         """The bytes of local memory of a work-group of the original kernel, before any is passed to it."""
@@ -178,6 +201,12 @@ class CoarseningPlan:
         if occasion not in self._said:
             self._said.add(occasion)
             _log.warning(message)
+
+    def tell_once(self, occasion: Hashable, message: str) -> None:
+        """Log for information the first time that something happens."""
+        if occasion not in self._said:
+            self._said.add(occasion)
+            _log.info(message)
 
     def _predict(self, kernel: str, local_size: tuple[int, ...] | None) -> Configuration:
         try:
@@ -198,6 +227,7 @@ class CoarseningPlan:
             return ORIGINAL
         except CoarsenError as error:
             # No factor was requested here: whatever prevents one, the program works as before.
+            _forget_frames(error)
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
@@ -255,6 +285,13 @@ class CoarseningPlan:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Let go of the frames that an error came through: it is kept, and a launch's frame has the arguments."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:

@@ -10,10 +10,12 @@ a launch first needs them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Self, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
 
 import pyopencl
+from pyopencl._cl import Kernel as PlainKernel
+from pyopencl._cl import _Program as RawProgram
 from pyopencl.tools import is_spirv
 
 from coarsen.devices.discovery import common_macros_of
@@ -21,11 +23,14 @@ from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.plan import CoarseningPlan, Form
+from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
+from coarsen.runtime.requested import Requested, requested_of
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
-from coarsen.variant.coarsening import Level, configuration_of
+from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Transforms, UseName, use_named
 
 _log = logging.getLogger("coarsen")
@@ -38,16 +43,22 @@ class Program(pyopencl.Program):
     or a GPU is found out. There is no `wide_accesses`: some are right only for buffers of less than so many bytes,
     which no launch is checked for.
 
+    The first one made gives the names `pyopencl.Kernel` and `pyopencl.enqueue_nd_range_kernel` to functions that
+    know its kernels too; other kernels go PyOpenCL's own way.
+
     Args:
-        context: the `pyopencl.Context` to build for.
-        source: OpenCL C.
+        context: the `pyopencl.Context` to build for; or a raw program of PyOpenCL's, and no `source`.
+        source: OpenCL C. SPIR-V, and devices with `binaries`, are taken as they are: nothing is coarsened.
+        binaries: of a program, one for each of the devices that `source` then holds.
         factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
-            dimensions. None has it predicted, along dimension 0, for the context's device and the local size of
-            each launch.
-        dim: the dimension of the NDRange, 0, 1 or 2; one for all factors, or one each.
-        stride: how far apart the merged work-items stand, in local ids; one for all, or one each.
+            dimensions; or either by kernel's name, `{"advect": 4, "clear": 16}`, where other kernels stay as they
+            are. None has it predicted, along dimension 0, for the context's device and the local size of each
+            launch.
+        dim: the dimension of the NDRange, 0, 1 or 2; one for all factors, or one each; or by kernel's name.
+        stride: how far apart the merged work-items stand, in local ids; one for all, or one each; or by kernel's
+            name.
         kernels: the names of the kernels to coarsen; all if None.
-        level: "item" merges work-items, "group" whole work-groups; one for all, or one each.
+        level: "item" merges work-items, "group" whole work-groups; one for all, or one each; or by kernel's name.
         fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
         lock_step: as `fast_path`.
         clean_up: whether instructions that the rewriting made redundant are removed.
@@ -55,20 +66,21 @@ class Program(pyopencl.Program):
         toolchain: the clang and the libraries to lower with; the package's own if None.
 
     Raises:
-        InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor; a factor for a
-            program that is not from source.
+        InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor, or for a kernel
+            without one.
     """
 
     def __init__(
         self,
-        context: pyopencl.Context,
-        source: str | bytes,
-        factor: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = 0,
-        stride: int | Sequence[int] = 1,
-        kernels: Sequence[str] | None = None,
+        context: pyopencl.Context | RawProgram,
+        source: str | bytes | Sequence[pyopencl.Device] | None = None,
+        binaries: Sequence[bytes] | None = None,
         *,
-        level: str | Sequence[str] = Level.ITEM,
+        factor: int | Sequence[int] | Mapping[str, int | Sequence[int]] | None = None,
+        dim: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 0,
+        stride: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 1,
+        kernels: Sequence[str] | None = None,
+        level: str | Sequence[str] | Mapping[str, str | Sequence[str]] = Level.ITEM,
         fast_path: UseName = "auto",
         lock_step: UseName = "auto",
         clean_up: bool = True,
@@ -77,24 +89,31 @@ class Program(pyopencl.Program):
     ) -> None:
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
-        if factor is None and (dim, stride, level) != (0, 1, Level.ITEM):
-            raise InvalidInputError(
-                "dim and stride go with a factor, level too; without one, it is predicted along dimension 0"
-            )
-        self._requested = None if factor is None else configuration_of(factor, dim, stride, level)
+        self._launches: dict[str, KernelLaunches] = {}
+        self._requested = requested_of(factor, dim, stride, level)
         self._transforms = Transforms(
             use_named("fast_path", fast_path), use_named("lock_step", lock_step), clean_up=bool(clean_up)
         )
-        self._wanted_kernels = None if kernels is None else tuple(kernels)
+        self._wanted_kernels = _wanted_kernels(kernels, self._requested)
         self._form = form
         self._toolchain = toolchain
         self._text = _text_of(source)
-        self._opencl_context = context
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
-        if self._text is None and self._requested is not None:
-            raise InvalidInputError("only a program from OpenCL C source can be coarsened, not one from SPIR-V")
-        super().__init__(context, source)
+        if isinstance(binaries, int):
+            raise InvalidInputError(f"a factor is given by its name: factor={binaries}")
+        given: Any = [value for value in (context, source, binaries) if value is not None]
+        super().__init__(*given)
+        # PyOpenCL's own is gone once the program is built.
+        self._opencl_context: pyopencl.Context = self._context
+        launch_ours_through_pyopencl(_kernel_of)
+        if self._text is None:
+            _log.warning("%s is not coarsened: that takes OpenCL C", _form_of(source))
+
+    @classmethod
+    def from_int_ptr(cls, int_ptr_value: int, retain: bool = True) -> Self:
+        """As `pyopencl.Program.from_int_ptr`; such a program is not coarsened."""
+        return cls(RawProgram.from_int_ptr(int_ptr_value, retain))
 
     def build(
         self,
@@ -122,43 +141,67 @@ class Program(pyopencl.Program):
         """
         # PyOpenCL takes False, though its annotation leaves it out.
         super().build(options, devices, cast("str | None", cache_dir))
+        if self._text is None:
+            return self
         if cache_dir is None:
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         macros = common_macros_of(devices or self._opencl_context.devices)
         kernels = self._kernels_to_coarsen()
         self._plan = CoarseningPlan(
             self._opencl_context,
-            self._text or "",
+            self._text,
             device_options(options),
             devices,
             self._requested,
             kernels,
             self._form_for_devices(),
             self._toolchain or cached_toolchain(macros, self._form, cache_dir),
-            lambda name: pyopencl.Kernel(self, name),
+            lambda name: PlainKernel(self, name),
             self._transforms,
             cache_dir,
         )
+        self._launches = {}
         self._coarsen_now(self._plan, kernels)
         return self
 
-    def all_kernels(self) -> list[pyopencl.Kernel]:
+    def compile(
+        self,
+        options: BuildOptions = None,
+        devices: Sequence[pyopencl.Device] | None = None,
+        headers: Sequence[tuple[str, pyopencl.Program]] | None = None,
+    ) -> Self:
+        """As `pyopencl.Program.compile`; what is linked from it is not coarsened."""
+        super().compile(options, devices, headers)
+        _log.warning("a program that is compiled and linked is not coarsened: build() it in one step")
+        return self
+
+    def all_kernels(self) -> Sequence[pyopencl.Kernel]:
         """A kernel object for each kernel of the program."""
-        return [getattr(self, kernel.function_name) for kernel in super().all_kernels()]
+        plain = super().all_kernels()
+        return plain if self._plan is None else [self.kernel(kernel.function_name) for kernel in plain]
+
+    def kernel(self, name: str) -> Kernel:
+        """Return a new kernel object, once the program is built; raises LogicError for an unknown name."""
+        if self._plan is None:
+            raise InvalidInputError("a program's kernels come with build()")
+        if name not in self._launches:
+            self._launches[name] = KernelLaunches(self, name, self._plan)
+        return Kernel(self, self._launches[name])
 
     def __getattr__(self, name: str) -> Kernel:
-        plan: CoarseningPlan | None = self.__dict__.get("_plan")
-        if plan is None:
+        # Before `__init__` has set them, both are looked up here.
+        own = self.__dict__
+        if own.get("_plan") is None:
+            if own.get("_text", "") is None:
+                # PyOpenCL's own: nothing of this program is coarsened.
+                return cast("Kernel", super().__getattr__(name))
             raise AttributeError(f"'{name}' is no attribute of a program, and its kernels come with build()")
         try:
-            return Kernel(self, name, plan)
+            return self.kernel(name)
         except pyopencl.LogicError as error:
             raise AttributeError(f"'{name}' is neither an attribute nor a kernel of the program") from error
 
     def _kernels_to_coarsen(self) -> tuple[str, ...]:
-        if self._text is None:
-            _log.warning("a program from SPIR-V is not coarsened")
-            return ()
         names = tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
         wanted = names if self._wanted_kernels is None else self._wanted_kernels
         unknown = [name for name in wanted if name not in names]
@@ -193,14 +236,33 @@ class Program(pyopencl.Program):
 
     def _required_local_size(self, kernel: str) -> tuple[int, ...]:
         """The `reqd_work_group_size` of a kernel; empty where it has none."""
-        required = pyopencl.Kernel(self, kernel).get_work_group_info(
+        required = PlainKernel(self, kernel).get_work_group_info(
             pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self._opencl_context.devices[0]
         )
         return tuple(int(size) for size in required) if any(required) else ()
 
 
-def _text_of(source: str | bytes) -> str | None:
-    """The OpenCL C text; None for SPIR-V."""
-    if isinstance(source, str):
-        return source
-    return None if is_spirv(source) else source.decode()
+def _kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whatever PyOpenCL takes)
+    """Return our kernel of a program of ours that is built."""
+    return program.kernel(name) if isinstance(program, Program) and program._plan is not None else None
+
+
+def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tuple[str, ...] | None:
+    """Return the kernels asked for by name; None if none is named."""
+    if kernels is not None and requested.kernels is not None:
+        raise InvalidInputError("factors by kernel name the kernels already: leave `kernels` out")
+    return requested.kernels if kernels is None else tuple(kernels)
+
+
+def _text_of(source: object) -> str | None:
+    """The OpenCL C text; None for SPIR-V, and for what is no source."""
+    if isinstance(source, bytes):
+        return None if is_spirv(source) else source.decode()
+    return source if isinstance(source, str) else None
+
+
+def _form_of(source: object) -> str:
+    """Return in words what a program is made from that isn't coarsened."""
+    if source is None:
+        return "a program that is made already"
+    return "a program from SPIR-V" if isinstance(source, bytes) else "a program from binaries"

@@ -52,3 +52,14 @@ def plain_sizes(
         local += (1,) * (dimensions - len(local))
         whole = tuple(groups * size for groups, size in zip(whole, local, strict=True))
     return whole, local
+
+
+def plain_offset(
+    global_offset: Sequence[int] | None, local_size: Sequence[int] | None, g_times_l: bool
+) -> Sequence[int] | None:
+    """The offset in work-items; with `g_times_l`, as PyOpenCL has it, it is given in work-groups."""
+    if global_offset is None or local_size is None or not g_times_l:
+        return global_offset
+    offset, local = tuple(global_offset), tuple(local_size)
+    local += (1,) * (len(offset) - len(local))
+    return tuple(groups * size for groups, size in zip(offset, local, strict=False))

@@ -169,7 +169,7 @@ def test_the_variant_is_the_best_that_the_kernel_allows(
     decided = kernel.divided(queue.device, *launch.sizes)
     factor = decided.coarsenings[0].factor if decided.coarsenings else 1
     assert (factor, decided.guarded, decided.global_size, decided.local_size) == expected
-    assert (decided.note is None) == (decided.coarsenings == kernel._plan.chosen(name))
+    assert (decided.note is None) == (decided.coarsenings == kernel._launches.plan.chosen(name))
 
 
 def test_work_groups_of_different_sizes(queue: cl.CommandQueue, device: DeviceDescription) -> None:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
 from coarsen.runtime.launch import DividedLaunch, divide_launch
 from coarsen.runtime.local_memory import within_local_memory
 from coarsen.runtime.sizes import LaunchLimits
-from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration, configuration_of
+from coarsen.variant.coarsening import MOST_MERGED, Coarsening, Configuration, Level, configuration, configuration_of
 
 Sizes = tuple[int, ...]
 
@@ -66,6 +66,7 @@ def launches(draw: st.DrawFn) -> tuple[Sizes, Sizes | None, Configuration]:
             chosen.append(Coarsening(draw(st.integers(2, 6)), dimension, draw(st.integers(1, 4))))
         if draw(st.integers(0, 2)) == 0:
             chosen.append(Coarsening(draw(st.integers(2, 5)), dimension, 1, Level.GROUP))
+    assume(math.prod(entry.factor for entry in chosen) <= MOST_MERGED)
     return global_size, local_size, configuration(chosen)
 
 

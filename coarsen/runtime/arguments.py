@@ -1,0 +1,126 @@
+"""The arguments that are set for a kernel object, for the coarsened variants that run in its place.
+
+OpenCL copies a number when it is set, and keeps no memory object alive. So numbers are copied here too, and of
+what lies on the device only the address is kept: it is read at a launch, when the object has to be there anyway.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyopencl
+
+# Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
+Argument: TypeAlias = Any
+
+# PyOpenCL's class of kernels, with the setters that its annotations leave out.
+PLAIN: Any = pyopencl.Kernel
+
+_NUMBERS = (np.number, np.bool_, bytes)
+_NEVER_CHANGE = (*_NUMBERS, pyopencl.LocalMemory, type(None))
+
+
+# The address of an object on the device, and the function that makes the object from it.
+_Address: TypeAlias = tuple[Callable[[int], Argument], int]
+
+
+class SetArguments:
+    """The arguments that are set at present, by index."""
+
+    __slots__ = ("_by_index", "_count", "local_memory")
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._by_index: dict[int, Argument] = {}
+        self.local_memory: dict[int, pyopencl.LocalMemory] = {}
+
+    @property
+    def are_complete(self) -> bool:
+        """Return True if every argument is known."""
+        return len(self._by_index) == self._count
+
+    def note(self, index: int, value: Argument) -> None:
+        """Remember an argument as it is now."""
+        self._by_index[index] = _as_set(value)
+        if isinstance(value, pyopencl.LocalMemory):
+            self.local_memory[index] = value
+        elif self.local_memory:
+            self.local_memory.pop(index, None)
+
+    def note_all(self, values: Sequence[Argument]) -> None:
+        """Remember all arguments of the kernel."""
+        self._by_index = {index: _as_set(value) for index, value in enumerate(values)}
+        self.local_memory = {
+            index: value for index, value in self._by_index.items() if isinstance(value, pyopencl.LocalMemory)
+        }
+
+    def note_flat(self, indices_and_values: Sequence[Argument]) -> None:
+        """Remember arguments that are given as index, value, index, value and so on."""
+        for index, value in zip(indices_and_values[::2], indices_and_values[1::2], strict=True):
+            self.note(index, value)
+
+    def note_packed(self, entries: Sequence[Argument]) -> None:
+        """Remember arguments that are given as index, type's letter (of `struct`), value, and so on."""
+        for index, letter, value in zip(entries[::3], entries[1::3], entries[2::3], strict=True):
+            self.note(index, struct.pack(letter.decode(), value))
+
+    def forget(self) -> None:
+        """Forget all arguments: it isn't known which are set."""
+        self._by_index.clear()
+        self.local_memory.clear()
+
+    def values(self) -> tuple[list[int], list[Argument]]:
+        """Return the indices and the values of all that are set."""
+        return list(self._by_index), [_restored(value) for value in self._by_index.values()]
+
+    def copy(self) -> SetArguments:
+        """Return the same arguments, for another kernel object."""
+        copy = SetArguments(self._count)
+        copy._by_index, copy.local_memory = dict(self._by_index), dict(self.local_memory)
+        return copy
+
+
+def set_all(kernel: Any, indices: Iterable[int], values: Iterable[Argument]) -> None:  # noqa: ANN401 (its setters are untyped)
+    """Set arguments as `pyopencl.Kernel.set_args` does, numbers faster: PyOpenCL tries all other kinds first."""
+    references: list[Argument] = []
+    numbers: list[Argument] = []
+    for index, value in zip(indices, values, strict=True):
+        chosen = numbers if isinstance(value, _NUMBERS) else references
+        chosen.append(index)
+        chosen.append(value)
+    if references:
+        PLAIN._set_arg_multi(kernel, tuple(references))
+    if numbers:
+        PLAIN._set_arg_buf_multi(kernel, tuple(numbers))
+
+
+def _as_set(value: Argument) -> Argument | _Address:
+    """Return an argument as it is now, without keeping alive what lies on the device."""
+    if isinstance(value, pyopencl.MemoryObjectHolder):
+        return pyopencl.MemoryObject.from_int_ptr, value.int_ptr
+    if isinstance(value, _NEVER_CHANGE):
+        return value
+    if isinstance(value, pyopencl.SVMPointer):
+        return _shared_memory_at, value.svm_ptr
+    if isinstance(value, pyopencl.Sampler):
+        return pyopencl.Sampler.from_int_ptr, value.int_ptr
+    if isinstance(value, pyopencl.CommandQueue):
+        return pyopencl.CommandQueue.from_int_ptr, value.int_ptr
+    # The bytes in their order in memory, as PyOpenCL hands them over.
+    return memoryview(value).tobytes("A")
+
+
+def _restored(value: Argument) -> Argument:
+    if isinstance(value, tuple):
+        restore, address = value
+        return restore(address)
+    return value
+
+
+def _shared_memory_at(address: int) -> Argument:
+    """Return shared virtual memory for a kernel's argument, of which only the address counts."""
+    return pyopencl.SVM((ctypes.c_char * 1).from_address(address))

@@ -1,0 +1,146 @@
+"""The launches of one kernel of a program, whichever of its kernel objects they come from.
+
+PyOpenCL makes a new kernel object each time a program is asked for one, which takes longer than a launch. What
+doesn't belong to one of them is here: how launches are carried out, and coarsened kernel objects that nobody uses
+at present. A kernel object belongs to one user at a time, so that threads with kernels of their own don't meet.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyopencl
+from pyopencl._cl import Kernel as PlainKernel
+
+from coarsen.errors import InternalError
+from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.arguments import Argument
+from coarsen.runtime.choice import LaunchChooser, OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, names_of
+from coarsen.runtime.local_memory import like_set
+from coarsen.runtime.plan import CoarseningPlan
+from coarsen.runtime.sizes import Sizes
+from coarsen.runtime.variants import Variants
+from coarsen.variant.variant import Variant
+
+# The number of launches whose kernels are kept at hand.
+_MOST_KNOWN = 4096
+
+_VariantKey: TypeAlias = tuple[object, bool]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LaunchedVariant:
+    """A variant that launches call for: what is passed after the kernel's own arguments, and kernel objects that
+    no one uses.
+
+    Compared by identity, which is fast.
+    """
+
+    variant: Variant
+    added: tuple[AddedArgument, ...]
+    unused: deque[pyopencl.Kernel] = field(default_factory=deque)
+
+
+class KernelLaunches:
+    """The launches of the kernel `name` of a program; `program` is what PyOpenCL makes kernel objects from."""
+
+    def __init__(self, program: pyopencl.Program, name: str, plan: CoarseningPlan) -> None:
+        # Has no arguments of its own: it only tells what the original kernel needs.
+        original = PlainKernel(program, name)
+        self.name = name
+        self.plan = plan
+        self.argument_count = original.num_args
+        self.is_coarsened = plan.coarsens(name)
+        self._chooser = LaunchChooser(name, original, plan, Variants(name, plan))
+        self._variants: dict[_VariantKey, LaunchedVariant] = {}
+        self._known: dict[int, tuple[DividedLaunch, LaunchedVariant | None]] = {}
+
+    def choose(
+        self, device: pyopencl.Device, whole: Sizes, local: Sizes | None, local_bytes: int
+    ) -> DividedLaunch:
+        """Return how a launch of these (original) sizes is carried out, in work-items; raises DeviceError."""
+        return self._chooser.choose(OriginalLaunch(device, whole, local, local_bytes))
+
+    def variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
+        """Return the variant that a launch runs, None for the original kernel; says what there is to say, once."""
+        known = self._known.get(id(launch))
+        if known is None or known[0] is not launch:
+            known = launch, self._new_variant_of(launch)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[id(launch)] = known
+        return known[1]
+
+    def kernel(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return a kernel object for one user, to be given back; None if the kernel refuses the variant.
+
+        Raises DeviceError where the device doesn't build what was asked for.
+        """
+        try:
+            return launched.unused.pop()
+        except IndexError:
+            pass
+        kernel = self.plan.variant(self.name, launched.variant)
+        expected = self.argument_count + len(launched.added)
+        if kernel is not None and kernel.num_args != expected:
+            raise InternalError(
+                f"the coarsened kernel {self.name} takes {kernel.num_args} arguments, not {expected}; "
+                "please report it with the kernel's source"
+            )
+        return kernel
+
+    def _new_variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
+        self._say(launch)
+        if not launch.coarsenings:
+            return None
+        key = launch.coarsenings, launch.guarded
+        if key not in self._variants:
+            variant = self.plan.variant_of(launch.coarsenings, launch.guarded)
+            code = self.plan.code(self.name, variant)
+            self._variants[key] = LaunchedVariant(variant, code.added_arguments if code else ())
+        return self._variants[key]
+
+    def _say(self, launch: DividedLaunch) -> None:
+        if launch.note:
+            occasion = self.name, launch.hindrance
+            self.plan.say_once(occasion, f"kernel {self.name}: {launch.note} (said once, for all sizes)")
+        chosen = names_of(launch.coarsenings) + (", for any size" if launch.guarded else "")
+        reason = self.plan.reason(self.name, bool(launch.coarsenings), launch.note)
+        self.plan.tell_once(("chosen", self.name), f"kernel {self.name} runs with {chosen}: {reason}")
+
+
+def added_values(
+    added: Sequence[AddedArgument],
+    count: int,
+    global_size: Sequence[int],
+    local_memory: Mapping[int, pyopencl.LocalMemory],
+) -> tuple[Argument, ...] | None:
+    """Return what is passed after the kernel's own arguments; None if the argument it mirrors was not set.
+
+    Args:
+        added: the arguments added to the kernel.
+        count: the number of its own.
+        global_size: the original launch's, in work-items.
+        local_memory: that among its own arguments, by index.
+    """
+    values: list[Argument] = []
+    known = dict(local_memory)
+    for index, entry in enumerate(added, count):
+        if entry.meaning == "global-size":
+            values.append(np.uint64(global_size[entry.dimension]))
+        elif (local := like_set(entry, known)) is not None:
+            known[index] = local
+            values.append(local)
+        else:
+            return None
+    return tuple(values)
+
+
+def added_types(added: Sequence[AddedArgument]) -> list[type[np.uint64] | None]:
+    """Return the types of added arguments as `pyopencl.Kernel.set_arg_types` takes them."""
+    return [np.uint64 if entry.meaning == "global-size" else None for entry in added]

@@ -1,0 +1,74 @@
+"""The coarsening that a program is asked for: one for all its kernels, or one for each of them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
+from coarsen.variant.coarsening import Configuration, Level, configuration_of
+
+Numbers: TypeAlias = int | Sequence[int]
+Names: TypeAlias = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """What is asked for: `common` for every kernel, or `by_kernel` by name; both None: it is to be predicted."""
+
+    common: Configuration | None = None
+    by_kernel: Mapping[str, Configuration] | None = None
+
+    def of(self, kernel: str) -> Configuration | None:
+        """Return the coarsening of a kernel; None where it is to be predicted."""
+        return self.common if self.by_kernel is None else self.by_kernel.get(kernel, ())
+
+    @property
+    def kernels(self) -> tuple[str, ...] | None:
+        """The kernels asked for by name; None if none is named."""
+        return None if self.by_kernel is None else tuple(self.by_kernel)
+
+
+def requested_of(
+    factor: Numbers | Mapping[str, Numbers] | None,
+    dim: Numbers | Mapping[str, Numbers],
+    stride: Numbers | Mapping[str, Numbers],
+    level: Names | Mapping[str, Names],
+) -> Requested:
+    """Return what a program's arguments ask for; each is one value for all kernels, or one by kernel's name.
+
+    Raises:
+        InvalidInputError: a value out of range, or one by name for a kernel that has no factor.
+    """
+    others = {"dim": (dim, 0), "stride": (stride, 1), "level": (level, Level.ITEM)}
+    if isinstance(factor, Mapping):
+        return Requested(by_kernel={name: _of_kernel(name, factor, others) for name in _known(factor, others)})
+    if factor is None and any(value != default for value, default in others.values()):
+        raise InvalidInputError(
+            "dim and stride go with a factor, level too; without one, it is predicted along dimension 0"
+        )
+    if isinstance(dim, Mapping) or isinstance(stride, Mapping) or isinstance(level, Mapping):
+        raise InvalidInputError(
+            'dim, stride and level by kernel go with factors by kernel: factor={"name": 4, …}, for each of them'
+        )
+    return Requested(None if factor is None else configuration_of(factor, dim, stride, level))
+
+
+def _known(factor: Mapping[str, Numbers], others: Mapping[str, tuple[Any, Any]]) -> tuple[str, ...]:
+    """Return the kernels with a factor; raises InvalidInputError where something else names another."""
+    names = tuple(factor)
+    for option, (value, _) in others.items():
+        for name in value if isinstance(value, Mapping) else ():
+            if name not in names:
+                hint = did_you_mean(str(name), names)
+                raise InvalidInputError(f"{option} names the kernel {name!r}, which has no factor{hint}")
+    return names
+
+
+def _of_kernel(name: str, factor: Mapping[str, Numbers], others: Mapping[str, tuple[Any, Any]]) -> Configuration:
+    values = [
+        value.get(name, default) if isinstance(value, Mapping) else value for value, default in others.values()
+    ]
+    return configuration_of(factor[name], *values)
