@@ -13,7 +13,14 @@ from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guar
 from coarsen.runtime.launch import DividedLaunch, divide_launch
 from coarsen.runtime.local_memory import within_local_memory
 from coarsen.runtime.sizes import LaunchLimits
-from coarsen.variant.coarsening import MOST_MERGED, Coarsening, Configuration, Level, configuration, configuration_of
+from coarsen.variant.coarsening import (
+    MOST_MERGED,
+    Coarsening,
+    Configuration,
+    Level,
+    configuration,
+    configuration_of,
+)
 
 Sizes = tuple[int, ...]
 
