@@ -59,11 +59,13 @@ class LaunchChooser:
         """
         known = self._plan.known_launches
         key = self._name, launch.device.int_ptr, launch.global_size, launch.local_size, launch.local_bytes
-        if key not in known:
+        found = known.get(key)
+        if found is None:
             if len(known) >= _MOST_KNOWN:
                 known.clear()
-            known[key] = self._choose(launch)
-        return known[key]
+            # Another thread may clear it at once.
+            found = known[key] = self._choose(launch)
+        return found
 
     def _choose(self, launch: OriginalLaunch) -> DividedLaunch:
         required = self._required_local_size(launch)

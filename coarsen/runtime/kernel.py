@@ -101,6 +101,8 @@ class Kernel(pyopencl.Kernel):
         self._up_to_date: LaunchedVariant | None = None
         # True for a clone whose original kernel was not given the arguments yet: they may be gone by then.
         self._lacks_arguments = False
+        # True once others may have set arguments of the original kernel by its address.
+        self._is_exposed = False
         self._types: tuple[Any, ...] | None = None
 
     # PyOpenCL's annotation names the sizes otherwise than its code does.
@@ -161,7 +163,7 @@ class Kernel(pyopencl.Kernel):
             "wait_for": wait_for,
         }
         sizes = _in_tuples(global_work_size, local_work_size)
-        target = self._target(queue.device, *sizes, g_times_l)
+        target = None if self._is_exposed else self._target(queue.device, *sizes, g_times_l)
         if not self._hand_over(target) or target is None:
             return _enqueue_original(queue, self, sizes, options)
         if target.added:
@@ -181,7 +183,7 @@ class Kernel(pyopencl.Kernel):
 
     def clone(self) -> pyopencl.Kernel:
         """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
-        if not self._launches.is_coarsened:
+        if self._is_exposed or not self._launches.is_coarsened:
             return super().clone()
         copy = Kernel(self.program, self._launches)
         copy._set = self._set.copy()
@@ -192,9 +194,19 @@ class Kernel(pyopencl.Kernel):
         """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
         return self.program if param_name == pyopencl.kernel_info.PROGRAM else super().get_info(param_name)
 
-    def set_arg(self, index: int, value: Argument, /) -> None:
+    @property
+    def int_ptr(self) -> int:
+        """As `pyopencl.Kernel.int_ptr`.
+
+        Whoever has it may set arguments that are seen nowhere else, so `enqueue` and clones run the original from
+        now on.
+        """
+        self._is_exposed = True
+        return int(super().int_ptr)
+
+    def set_arg(self, arg_index: int, arg: Argument) -> None:
         """As `pyopencl.Kernel.set_arg`."""
-        self._set_and_note(PLAIN.set_arg, (index, value), (index, value))
+        self._set_and_note(PLAIN.set_arg, (arg_index, arg), (arg_index, arg))
 
     def _set_arg_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
         """As PyOpenCL's setter of this name, which host code that others generate calls too."""
@@ -257,10 +269,14 @@ class Kernel(pyopencl.Kernel):
         self._up_to_date = None
         try:
             set_all(self, range(len(args)), args)
-            self._set.note_all(args)
         except BaseException:
             self._set.forget()
             raise
+        try:
+            self._set.note_all(args)
+        except (BufferError, TypeError, ValueError, struct.error):
+            # PyOpenCL has taken them; what they are can't be told, so no variant may run with them later.
+            self._set.forget()
 
     def _call_original(
         self,

@@ -121,7 +121,7 @@ class Program(pyopencl.Program):
         devices: Sequence[pyopencl.Device] | None = None,
         cache_dir: CacheFolder = None,
     ) -> Self:
-        """Build the original program as `pyopencl.Program.build` does, and coarsens its kernels.
+        """Build the original program as `pyopencl.Program.build` does, and coarsen its kernels.
 
         Kernels that can't be coarsened are logged and stay as they are, unless they were named.
 
@@ -250,7 +250,7 @@ def _kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whate
 def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tuple[str, ...] | None:
     """Return the kernels asked for by name; None if none is named."""
     if kernels is not None and requested.kernels is not None:
-        raise InvalidInputError("factors by kernel name the kernels already: leave `kernels` out")
+        raise InvalidInputError("factors that are given by kernel say which kernels: leave `kernels` out")
     return requested.kernels if kernels is None else tuple(kernels)
 
 

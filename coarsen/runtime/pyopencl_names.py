@@ -9,7 +9,8 @@ the original.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
+from inspect import isfunction
 from typing import Any
 
 import pyopencl
@@ -43,6 +44,16 @@ def _launch(of_others: Callable[..., pyopencl.Event]) -> Callable[..., pyopencl.
     return enqueue_nd_range_kernel
 
 
+def _of_either(ours: Callable[..., Any], of_others: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that is called as the class's: `pyopencl.Kernel.set_arg(kernel, 0, value)`."""
+
+    @wraps(of_others, updated=())
+    def method(kernel: Any, *args: Any, **options: Any) -> Any:  # noqa: ANN401 (PyOpenCL's own)
+        return (ours if isinstance(kernel, Kernel) else of_others)(kernel, *args, **options)
+
+    return method
+
+
 def _class_of_kernels(plain: Any, kernel_of: KernelOf) -> Any:  # noqa: ANN401 (its metaclass admits no subclass)
     """Return a class that stands for PyOpenCL's `plain` wherever a class can, and makes kernels of ours too."""
 
@@ -65,7 +76,8 @@ def _class_of_kernels(plain: Any, kernel_of: KernelOf) -> Any:  # noqa: ANN401 (
             return subclass is cls or issubclass(subclass, plain)
 
         def __getattribute__(cls, name: str) -> Any:  # noqa: ANN401
-            return getattr(plain, name)
+            own = vars(Kernel).get(name)
+            return _of_either(own, getattr(plain, name)) if isfunction(own) else getattr(plain, name)
 
         def __setattr__(cls, name: str, value: Any) -> None:  # noqa: ANN401
             setattr(plain, name, value)

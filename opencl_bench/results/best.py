@@ -117,8 +117,9 @@ class BestRow:
         if self.itself is None or not self.itself.significant:
             return ""
         return (
-            f"timed against itself, where the truth is 1, the baseline has {_numbers(self.itself)}: "
-            "that far the clock is biased"
+            f"timed against itself, where the truth is 1, local size {launch_words(self.timed_over)} has "
+            f"{_numbers(self.itself)}: one interval in twenty leaves out 1 by chance, "
+            "or the clock favours one side"
         )
 
     def _on_others(self) -> str:

@@ -89,8 +89,8 @@ def exact_gain(row: Compared, exact: Exact) -> Speedup | None:
 def gain_over(row: Compared, launch: Compared, exact: Exact) -> Speedup | None:
     """Return the speed-up over another launch than the baseline, which both were timed against.
 
-    Where both were confirmed in the same processes, it is that of these: what one process did to the baseline, it
-    did to both.
+    Where both were confirmed as often, it is that of the processes one by one: what one does to the baseline, it
+    does to both, unless it had to be started again in between.
     """
     if row.key == launch.key:
         return ITSELF

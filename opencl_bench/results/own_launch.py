@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Measurement, Role
@@ -17,6 +17,7 @@ from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.speedups import relative_speedup, speedup_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, LocalSize
 from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant
 
 
@@ -97,9 +98,11 @@ def _is_alone(candidate: Variant) -> bool:
 
 
 def _of_newest_transforms(rows: dict[Variant, Measurement]) -> dict[Variant, Measurement]:
-    """The rows with the transforms of the last of them: others are other curves."""
-    last = next((candidate.transforms for candidate in reversed(rows)), None)
-    return {candidate: row for candidate, row in rows.items() if candidate.transforms == last}
+    """The rows with one choice of transforms: the default one, or else that of the last row."""
+    known = [candidate.transforms for candidate in reversed(rows)]
+    usual = (transforms for transforms in known if replace(transforms, device_kind=DEFAULT.device_kind) == DEFAULT)
+    chosen = next(usual, known[0] if known else None)
+    return {candidate: row for candidate, row in rows.items() if candidate.transforms == chosen}
 
 
 def _own_launch(benchmark: Benchmark | None, rows: Sequence[Measurement]) -> OwnLaunch:

@@ -85,7 +85,7 @@ def points(
     _check_count(benchmark, originals.choices)
     uncoarsened = list(originals)
     if space.sample is not None:
-        single = _single(variants) if space.all_single else ()
+        single = _single(benchmark, variants) if space.all_single else ()
         known = {*uncoarsened, *single}
         drawn = variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known)
         coarsened = [*single, *drawn]
@@ -126,11 +126,13 @@ def _uncoarsened(variants: VariantSpace) -> VariantSpace:
     return VariantSpace(tuple(kept))
 
 
-def _single(variants: VariantSpace) -> tuple[Variant, ...]:
+def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:
     """The variants with a single coarsening of work-items, each transform at its first value."""
     open_ones = ("local_size", MACRO, "factor_", "stride_")
     kept = (d if d.name.startswith(open_ones) else replace(d, values=d.values[:1]) for d in variants.dimensions)
     single = replace(variants, dimensions=tuple(kept), most_coarsenings=1)
+    if single.choices > MOST_CHOICES:
+        _check_count(benchmark, single.choices)
     return tuple(variant for variant in single if variant.is_coarsened)
 
 

@@ -31,7 +31,7 @@ _UNCOARSENED = Speedup(1.0, 1.0, 1.0)
 class MeasuredFactor:
     """How a factor did: its speed-up over factor 1 of the same launch, or how it failed and why.
 
-    `processes`: how many new processes it was confirmed in, 0 where it was timed once; of factor 1 too.
+    `processes`: how many new processes it was timed in again, also if it failed there; 0 if it was timed once.
     """
 
     factor: int
@@ -126,11 +126,11 @@ def _measured(factor: int, rows: Sequence[Measurement]) -> MeasuredFactor:
     own = [row for row in rows if row.candidate.factor == factor]
     compared = next(row for row in own if row.role is Role.COMPARISON)
     confirmed = [row for row in own if row.role is Role.CONFIRMATION] or [compared]
+    processes = sum(row.role is Role.CONFIRMATION for row in confirmed)
     failed = next((row for row in confirmed if row.invalidity is not Invalidity.CORRECT), None)
     if failed is not None:
-        return MeasuredFactor(factor, None, failed.invalidity, failed.reason)
+        return MeasuredFactor(factor, None, failed.invalidity, failed.reason, processes)
     gains = [gain for gain in map(speedup_of, confirmed) if gain]
-    processes = sum(row.role is Role.CONFIRMATION for row in confirmed)
     return MeasuredFactor(factor, across_processes(gains) if gains else None, processes=processes)
 
 

@@ -53,10 +53,10 @@ def captured_launch(
 
     Raises:
         InvalidInputError: an argument that can't be captured (an image, shared virtual memory, a Python number of
-            no certain type, an array that isn't contiguous); one buffer given twice, which two files can't say.
+            no certain type); one buffer given twice, or parts of one, which two files can't say.
     """
-    buffers = [each for each in map(_buffer_of, arguments) if each is not None]
-    if len({each.int_ptr for each in buffers}) != len(buffers):
+    memory = [_memory_of(each) for each in map(_buffer_of, arguments) if each is not None]
+    if len(set(memory)) != len(memory):
         raise InvalidInputError(f"the kernel '{kernel}' is given one buffer twice, which a workload can't have")
     return CapturedLaunch(
         program.source,
@@ -89,6 +89,12 @@ def _captured(
 def _buffer_of(argument: Any) -> pyopencl.Buffer | None:  # noqa: ANN401
     held = argument.base_data if isinstance(argument, pyopencl.array.Array) else argument
     return held if isinstance(held, pyopencl.Buffer) else None
+
+
+def _memory_of(buffer: pyopencl.Buffer) -> int:
+    """What tells a buffer's memory apart: parts of one buffer may overlap."""
+    whole = buffer.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    return int(buffer.int_ptr if whole is None else whole.int_ptr)
 
 
 def _content(queue: pyopencl.CommandQueue, argument: Any, buffer: pyopencl.Buffer) -> np.ndarray[Any, Any]:  # noqa: ANN401

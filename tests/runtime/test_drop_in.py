@@ -245,6 +245,31 @@ def test_a_variant_never_runs_with_old_arguments(
     assert buffers.factor(queue) == 4 and second.factor(queue, add=7) == 4
 
 
+def by_the_class(kernel: Anything, output: cl.Buffer) -> None:
+    cl.Kernel.set_arg(kernel, 1, output)
+
+
+def by_address(kernel: Anything, output: cl.Buffer) -> None:
+    cl.Kernel.from_int_ptr(kernel.int_ptr).set_arg(1, output)
+
+
+def by_names_of_parameters(kernel: Anything, output: cl.Buffer) -> None:
+    kernel.set_arg(arg_index=1, arg=output)
+
+
+@pytest.mark.parametrize(("way", "factor"), [(by_the_class, 4), (by_address, 1), (by_names_of_parameters, 4)])
+def test_an_argument_that_is_set_in_another_way_counts(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, way: Callable[..., None], factor: int
+) -> None:
+    kernel: Anything = program_of(context).record
+    kernel(queue, (SIZE,), (16,), *buffers.all)
+    second = _filled(context)
+    way(kernel, second)
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    np.testing.assert_array_equal(_read(queue, second), buffers.input + 11)
+    assert set(_read(queue, buffers.merged).tolist()) == {factor}
+
+
 def test_after_a_setter_that_failed_the_original_runs(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
 ) -> None:

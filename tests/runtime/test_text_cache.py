@@ -26,7 +26,7 @@ from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.text_cache import included, store, versions
 from coarsen.runtime.text_cache import toolchain as cached
 from coarsen.runtime.text_cache.entry import Entry, StoredKernel, entry_file, read_entry
-from coarsen.runtime.text_cache.included import included_files
+from coarsen.runtime.text_cache.included import included_files, tells_more_than_text
 from coarsen.runtime.text_cache.key import key_of
 from coarsen.runtime.text_cache.location import text_folder
 from coarsen.runtime.text_cache.store import Store
@@ -344,6 +344,10 @@ INCLUDING = '#include "by.h"\n' + SOURCE
 
 def options_of(*folders: Path) -> tuple[str, ...]:
     return tuple(word for folder in folders for word in ("-I", str(folder)))
+
+
+def test_options_that_tell_the_time_are_not_cached() -> None:
+    assert tells_more_than_text("-DSTAMP=__TIME__") and not tells_more_than_text("-DSTAMP=12")
 
 
 def test_headers_count(tmp_path: Path) -> None:

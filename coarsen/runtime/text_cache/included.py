@@ -82,6 +82,11 @@ def included_files(source: str, folders: Sequence[Path]) -> IncludedFiles | None
     return IncludedFiles(hashes, are_all)
 
 
+def tells_more_than_text(text: str) -> bool:
+    """Return True for a text, such as that of options, with what is another in each process: `__TIME__`."""
+    return _UNTOLD.search(text) is not None
+
+
 def _is_untold(directive: FileDirective) -> bool:
     return directive.word not in ("include", "import") or not directive.name
 

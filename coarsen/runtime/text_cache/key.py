@@ -12,7 +12,7 @@ from pathlib import Path
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.included import IncludedFiles, included_files
+from coarsen.runtime.text_cache.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CoarseningRequest
 
@@ -60,7 +60,9 @@ def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: 
 def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
     try:
         folders = _include_folders(tuple(options))
-        return None if _is_unusual(folders) else included_files(source, folders)
+        if _is_unusual(folders) or tells_more_than_text(" ".join(options)):
+            return None
+        return included_files(source, folders)
     except (InvalidInputError, OSError):
         return None
 

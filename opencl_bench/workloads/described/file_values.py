@@ -101,6 +101,8 @@ def parse_values(text: str, folder: Path) -> Values:
     path = (folder / _name_of(parsed(text), text)).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise InvalidInputError(f"'{text}' must name a file in the folder of the description, or below")
+    if not path.is_file():
+        raise InvalidInputError(f"{path}: there is no such file")
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -15,7 +15,7 @@ from coarsen.opencl_bench.sweep.confirmation import PROCESSES
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.results.test_data import DATA, README, table_below
 
-# The kernels that were measured so far on the borrowed GPU.
+# The kernels that were measured so far on the GPU.
 ON_H200 = {"binarySearch", "blackscholes", "convolution", "dwtHaar1D", "fastWalsh", "mt", "sgemm"}
 KERNELS = {"pocl": {*SUITE}, "h200": ON_H200}
 HEADINGS = {"pocl": "### PoCL, the larger space", "h200": "### NVIDIA H200, the larger space"}

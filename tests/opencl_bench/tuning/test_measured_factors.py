@@ -101,8 +101,10 @@ def test_a_factor_that_failed_when_it_was_confirmed_has_failed(monkeypatch: pyte
     failed = row(4, 1, Role.CONFIRMATION, invalidity=Invalidity.CORRECTNESS, reason="differs")
     again = row(4, 1_000_000, Role.CONFIRMATION), failed, row(2, 1_250_000, Role.CONFIRMATION)
     found = answered(monkeypatch, (row(1, 2_000_000), row(2, 1_250_000), row(4, 1_000_000), *again))
-    assert found.factors[2] == MeasuredFactor(4, None, Invalidity.CORRECTNESS, "differs")
-    assert found.best.factor == 2
+    assert found.factors[2] == MeasuredFactor(4, None, Invalidity.CORRECTNESS, "differs", 2)
+    assert found.best.factor == 1, "factor 2 was confirmed in one process alone"
+    alone = answered(monkeypatch, (row(1, 2_000_000), row(2, 1_250_000), row(4, 1_000_000), failed))
+    assert alone.best.factor == 1, "what was timed once does not take its place"
 
 
 def test_a_smaller_factor_wins_within_five_per_cent_however_wide_the_interval(

@@ -44,7 +44,7 @@ def test_a_vector_of_three_is_stored_as_four(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('file("none.npy")', "none.npy: can't be read: No such file or directory"),
+        ('file("none.npy")', "none.npy: there is no such file"),
         ("file(name)", "'file(name)' must have the form file(\"NAME.npy\")"),
         ('file("a", "b")', "must have the form"),
         ('file("../x.npy")', "must name a file in the folder of the description, or below"),
