@@ -15,7 +15,7 @@ SOURCES = sorted((ROOT / "coarsen").rglob("*.py"))
 REFUSAL_MAKERS = ("RefusalError", "refusal")
 REASON_MAKERS = ("NotTogether", "Reason")
 # Where the code is not written at the call: it comes with another refusal, or from a table of its own.
-PASSED_ON = {"refusal.code", "code"}
+PASSED_ON = {"refusal.code", "self.refusal.code", "code"}
 
 
 def codes_in(path: Path, makers: tuple[str, ...]) -> Iterator[ast.expr]:
