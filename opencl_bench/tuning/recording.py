@@ -93,7 +93,8 @@ def _buffer_of(argument: Any) -> pyopencl.Buffer | None:  # noqa: ANN401
 
 def _memory_of(buffer: pyopencl.Buffer) -> int:
     """What tells a buffer's memory apart: parts of one buffer may overlap."""
-    whole = buffer.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    # PyOpenCL's annotation: any object.
+    whole: Any = buffer.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
     return int(buffer.int_ptr if whole is None else whole.int_ptr)
 
 

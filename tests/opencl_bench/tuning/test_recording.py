@@ -104,6 +104,10 @@ def test_one_buffer_given_twice_is_refused(queue: pyopencl.CommandQueue) -> None
     buffer = pyopencl.array.zeros(queue, 4 * COUNT, np.float32)
     with pytest.raises(InvalidInputError, match="is given one buffer twice"):
         captured(queue, **{"out": buffer, "in": buffer})
+    whole = pyopencl.Buffer(queue.context, pyopencl.mem_flags.READ_WRITE, 32 * COUNT)
+    parts = {"out": whole.get_sub_region(0, 4 * COUNT), "in": whole.get_sub_region(16 * COUNT, 16 * COUNT)}
+    with pytest.raises(InvalidInputError, match="is given one buffer twice"):
+        captured(queue, **parts)
 
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 1e-45, 0.1, -0.0])
