@@ -62,7 +62,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def read_file(path: Path, limit: int | None = None) -> bytes:
-    """What is in a file, or comes out of a pipe.
+    """Return the content of a file or a pipe.
 
     Args:
         path: of the file.

@@ -18,7 +18,7 @@ Live = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is live before an instruction and not behind it (`dying`), and the other way round (`born`)."""
+    """Values that are live before an instruction and not after it (`dying`), or the reverse (`born`)."""
 
     dying: Live
     born: Live
@@ -42,7 +42,7 @@ class Liveness:
         self._solve()
 
     def steps(self, block: str) -> Iterator[Step]:
-        """What changes over each instruction of a block, from its end, with `at_exit`, to behind its phis.
+        """Yield the changes over each instruction of a block, from its end, with `at_exit`, to after its phis.
 
         Few values change over an instruction, though thousands may be live.
         """

@@ -77,7 +77,7 @@ NAMED_WRONG_RESULTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What the options say of a Dask scheduler; see `cluster_connection.Scheduler`, which needs Dask."""
+    """Options that describe a Dask scheduler; see `cluster_connection.Scheduler`, which needs Dask."""
 
     address: str
     ca_file: Path | None

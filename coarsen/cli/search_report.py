@@ -1,4 +1,4 @@
-"""What `coarsen search replay` prints: the spaces, and the quality of searchers after shares of them."""
+"""The output of `coarsen search replay`: the spaces, and the quality of searchers after shares of them."""
 
 from __future__ import annotations
 

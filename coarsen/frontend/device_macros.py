@@ -77,7 +77,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class DeviceMacros:
-    """What a source may find out about its device.
+    """The facts that a source may find out about its device.
 
     Attributes:
         extensions: the names of the device's extensions, those that clang does not know included.

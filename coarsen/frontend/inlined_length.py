@@ -1,4 +1,4 @@
-"""How long a kernel becomes when all that it calls is inlined, found before that is done.
+"""The length of a kernel with all that it calls inlined, found before that is done.
 
 Helpers that call the one before twice double the kernel with each: thirty short lines make 10⁹ instructions.
 """

@@ -1,4 +1,4 @@
-"""What LLVM IR may hold that is no OpenCL, and that no later stage expects: refused here, in one line.
+"""Checks for LLVM IR that is no OpenCL, which no later stage expects: refused here, in one line.
 
 Clang writes none of this for SPIR; it comes with LLVM IR that was written by hand, or for another target.
 """

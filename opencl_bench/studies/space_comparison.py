@@ -8,7 +8,7 @@ the two has not is left out of both means.
 
 from __future__ import annotations
 
-import math
+import statistics
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def means(found: Sequence[Comparison]) -> tuple[float, float]:
     """Return the geometric means of the old and the new speed-ups, over the kernels that have both."""
     both = [(each.old.speedup.ratio, each.new.speedup.ratio) for each in found if each.old and each.new]
     old, new = zip(*both, strict=True)
-    return _geometric(old), _geometric(new)
+    return statistics.geometric_mean(old), statistics.geometric_mean(new)
 
 
 def short_words(candidate: Variant) -> str:
@@ -97,11 +97,6 @@ def _words(coarsening: Coarsening) -> str:
     level = "groups " if coarsening.level is Level.GROUP else ""
     stride = f", stride {coarsening.stride}" if coarsening.stride > 1 else ""
     return f"{level}{coarsening.factor} along {coarsening.dimension}{stride}"
-
-
-def _geometric(values: Iterable[float]) -> float:
-    logarithms = [math.log(value) for value in values]
-    return math.exp(math.fsum(logarithms) / len(logarithms))
 
 
 def main(words: Sequence[str]) -> None:

@@ -190,7 +190,7 @@ def _image(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a structure takes in memory, in bytes: where each field starts, its size, its natural alignment."""
+    """The layout of a structure in memory, in bytes: offsets of the fields, size, natural alignment."""
 
     starts: tuple[int, ...]
     size: int

@@ -140,7 +140,7 @@ def _items(type_: Type, parsed: Constant) -> tuple[tuple[Type, Constant], ...]:
 
 
 def initializer(translator: Translator, type_: Type, parsed: Constant) -> str:
-    """What stands after `=` where a variable of the type is declared."""
+    """Return the initialiser: the text after `=` in the declaration of a variable of the type."""
     if isinstance(type_, PointerType):
         return coerce(expression_of(translator, type_, parsed), from_llvm(type_)).text
     if isinstance(type_, (VectorType,)) or not isinstance(parsed, (Elements, Zero, Undefined)):

@@ -149,7 +149,7 @@ class Liveness:
     def _behind_definitions(
         self, block: str, places: list[tuple[str, int]], reads: list[tuple[int, str]]
     ) -> Iterator[tuple[str, int]]:
-        """What is live behind each definition of a block, from its end; last reads come by their place."""
+        """Yield the values live after each definition of a block, from its end; last reads come by their place."""
         live_in, live_out = self.live
         alive = live_out.get(block, 0)
         defined = live_in.get(block, 0) | self._bits(name for name, _ in places)

@@ -94,7 +94,7 @@ def _argument(translator: Translator, argument: Argument) -> str:
 
 
 def _access(argument: Argument) -> str:
-    """How a kernel uses an image, as LLVM's type says."""
+    """Return the access qualifier of an image, as LLVM's type says."""
     match = re.search(r'"spirv\.Image".* ([012])\)$', str(argument.type))
     return f"{('read_only', 'write_only', 'read_write')[int(match[1])]} " if match else ""
 

@@ -98,7 +98,7 @@ def _found(directive: FileDirective, includer: Path, folders: Sequence[Path]) ->
 
 
 def _content(path: Path) -> bytes | None:
-    """What is in a file; None if it is too large for a header."""
+    """Return the content of a file; None if it is too large for a header."""
     with path.open("rb") as file:
         content = file.read(_LARGEST_FILE + 1)
     return content if len(content) <= _LARGEST_FILE else None

@@ -8,7 +8,6 @@ The sizes, scalars and contents are those of the launch. What the kernel may wri
 from __future__ import annotations
 
 import io
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from coarsen.opencl_bench.workloads.described.check_signature import declared_ty
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.guess import guess_outputs
 from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
+from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
 
 _FORMAT = """\
 # A launch of the kernel {kernel}, captured from a program: its sizes, scalars and the contents of its buffers.
@@ -164,10 +164,10 @@ def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
     return _FORMAT.format(
         kernel=kernel.name,
-        file=_json(file),
-        name=_json(kernel.name),
-        options=_json(list(launch.options)),
-        outputs=_json(outputs),
+        file=quoted(file),
+        name=quoted(kernel.name),
+        options=array(launch.options),
+        outputs=array(outputs),
         global_size=list(launch.global_size),
         local_size=list(launch.local_size),
     )
@@ -175,17 +175,17 @@ def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
 
 def _entry(parameter: Parameter, argument: CapturedArgument, kind: ElementType, file: str) -> Iterator[str]:
     yield "\n[[arguments]]"
-    yield f"name = {_json(parameter.name)}"
+    yield f"name = {quoted(parameter.name)}"
     if isinstance(argument, CapturedBuffer):
-        yield f"buffer = {_json(kind.name)}"
+        yield f"buffer = {quoted(kind.name)}"
         yield f"elements = {argument.content.nbytes // kind.byte_count}"
-        yield f"values = {_json(f'file({_json(file)})')}"
+        yield f"values = {quoted(f'file({quoted(file)})')}"
     elif isinstance(argument, CapturedLocal):
-        yield f"local = {_json(kind.name)}"
+        yield f"local = {quoted(kind.name)}"
         yield f"bytes = {argument.byte_count}"
     else:
         numbers = _numbers(parameter, argument, kind)
-        yield f"scalar = {_json(kind.name)}"
+        yield f"scalar = {quoted(kind.name)}"
         listed = ", ".join(map(_toml, numbers))
         yield f"value = {listed}" if kind.components == 1 else f"value = [{listed}]"
     yield ""
@@ -209,8 +209,3 @@ def _toml(number: float) -> str:
     if math.isnan(number):
         return "nan"
     return ("-inf" if number < 0 else "inf") if math.isinf(number) else repr(number)
-
-
-def _json(value: object) -> str:
-    # JSON's strings are TOML's, as long as no character is written as two halves.
-    return json.dumps(value, ensure_ascii=False)

@@ -21,6 +21,7 @@ from coarsen.opencl_bench.workloads.described.guess import (
 from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
 from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
+from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
 
 _ROUNDINGS = """\
 # Rounded operations one after the other, on the way to an element: for a sum, how many terms it has. A difference
@@ -94,13 +95,13 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
     launch = guess_launch(kernel)
     head = _HEAD.format(
         kernel=kernel.name,
-        file=_quoted(file),
-        name=_quoted(kernel.name),
-        options=_array(options),
-        outputs=_array(outputs),
+        file=quoted(file),
+        name=quoted(kernel.name),
+        options=array(options),
+        outputs=array(outputs),
         roundings=_roundings(steps),
         integer_tolerance="1  # CHECK: rounding may tip a whole number" if may_tip else 0,
-        global_size=_array(["n"] * launch.dimensions),
+        global_size=array(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
         check_local_sizes="  # CHECK: is the kernel's local memory large enough?" if _may_outgrow(kernel) else "",
@@ -118,7 +119,7 @@ def _roundings(steps: str | None) -> str:
     if steps is None:
         return "# No output is of a floating-point type: every bit has to be the same."
     check = "  # CHECK: n where a loop's trip count isn't known" if UNKNOWN_TRIPS in steps else ""
-    return _ROUNDINGS.format(steps=_quoted(steps), check=check)
+    return _ROUNDINGS.format(steps=quoted(steps), check=check)
 
 
 def _may_outgrow(kernel: Kernel) -> bool:
@@ -135,7 +136,7 @@ def _tunables(values: Mapping[str, str]) -> str:
 
 def _macro(value: str) -> str:
     """A macro's value as TOML has it; a number whose text isn't its usual one stays a text."""
-    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else _quoted(value)
+    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else quoted(value)
 
 
 def _kind(kernel: Kernel, parameter: Argument) -> str:
@@ -152,39 +153,39 @@ def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerU
     const = "const " if "const" in parameter.qualifiers and parameter.address_space == 1 else ""
     declaration = f"{_ADDRESS_SPACES[parameter.address_space]}{const}{parameter.type_name} {parameter.name}"
     declared = declared_type(parameter)
-    lines = [f"\n[[arguments]]  # {declaration}", f"name = {_quoted(parameter.name)}"]
+    lines = [f"\n[[arguments]]  # {declaration}", f"name = {quoted(parameter.name)}"]
     if declared is None:
         lines += _structure_lines(parameter, kind, launch)
     elif kind == "buffer":
         lines += _buffer_lines(declared, launch, use, indices)
     elif kind == "local":
-        lines += [f"local = {_quoted(declared.name)}", f"elements = {_quoted(_items(launch))}  # CHECK"]
+        lines += [f"local = {quoted(declared.name)}", f"elements = {quoted(_items(launch))}  # CHECK"]
     else:
         lines += _scalar_lines(declared)
     return "\n".join(lines) + "\n"
 
 
 def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> Iterator[str]:
-    yield f"buffer = {_quoted(kind.name)}"
+    yield f"buffer = {quoted(kind.name)}"
     # One more begin than there are ranges: the last one's end.
-    yield f"elements = {_quoted(_extent(launch) + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
+    yield f"elements = {quoted(_extent(launch) + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
     check = f"  # CHECK: indices, of {', '.join(indices.addressed)}" if indices.addressed and use.is_read else ""
-    yield f"values = {_quoted(guess_values(kind, use, indices))}{check}"
+    yield f"values = {quoted(guess_values(kind, use, indices))}{check}"
 
 
 def _scalar_lines(kind: ElementType) -> Iterator[str]:
-    yield f"scalar = {_quoted(kind.name)}"
+    yield f"scalar = {quoted(kind.name)}"
     components = guess_scalar(kind)
     yield f"value = {json.dumps(components[0] if kind.components == 1 else components)}  # CHECK"
 
 
 def _structure_lines(parameter: Argument, kind: str, launch: LaunchGuess) -> Iterator[str]:
     yield f"# CHECK: which type, and how many elements of it, make up what is there of {parameter.type_name}"
-    yield f"{kind} = {_quoted('uint')}"
+    yield f"{kind} = {quoted('uint')}"
     elements = _items(launch) if kind == "local" else _extent(launch)
-    yield f"elements = {_quoted(f'16 * {elements}')}"
+    yield f"elements = {quoted(f'16 * {elements}')}"
     if kind == "buffer":
-        yield f"values = {_quoted('zeros')}"
+        yield f"values = {quoted('zeros')}"
 
 
 def _extent(launch: LaunchGuess) -> str:
@@ -193,12 +194,3 @@ def _extent(launch: LaunchGuess) -> str:
 
 def _items(launch: LaunchGuess) -> str:
     return " * ".join(f"local_size_{dimension}" for dimension in range(launch.dimensions))
-
-
-def _quoted(text: str) -> str:
-    # JSON's strings are TOML's, as long as no character is written as two halves.
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _array(texts: Sequence[str]) -> str:
-    return json.dumps(list(texts), ensure_ascii=False)
