@@ -132,7 +132,7 @@ def _measured_verdict(prediction: KernelPrediction, measured: MeasuredFactors) -
 def _equals(measured: MeasuredFactors) -> Iterator[str]:
     """Say why a factor with the larger number is not the best one."""
     best = measured.best.speedup
-    above = [each for each in measured.factors if each.speedup and best and each.speedup.ratio > best.ratio]
+    above = [each for each in measured.eligible if each.speedup and best and each.speedup.ratio > best.ratio]
     if above:
         listed = ", ".join(f"factor {each.factor}" for each in above)
         yield f"The clock can't tell {listed} from factor {measured.best.factor}, and the smallest one wins"
@@ -244,6 +244,7 @@ def _measured_as_data(measured: MeasuredFactor) -> dict[str, object]:
     return {
         "factor": measured.factor,
         "invalidity": measured.invalidity.value,
+        "processes": measured.processes,
         "reason": measured.reason,
         "speedup": gain.ratio if gain else None,
         "interval": [gain.low, gain.high] if gain else None,

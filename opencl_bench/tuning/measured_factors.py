@@ -55,12 +55,16 @@ class MeasuredFactors:
     @property
     def best(self) -> MeasuredFactor:
         """The fastest of those that ran correctly; the smallest of those that the clock can't tell from it."""
-        most = max(each.processes for each in self.factors)
-        eligible = [each for each in self.factors if each.factor == 1 or each.processes == most]
-        correct = [(each, each.speedup) for each in eligible if each.speedup is not None]
+        correct = [(each, each.speedup) for each in self.eligible if each.speedup is not None]
         _, fastest = max(correct, key=lambda entry: entry[1].ratio)
         least = min(fastest.ratio, max(fastest.low, fastest.ratio / CLEAR_GAIN))
         return next(each for each, gain in correct if gain.ratio >= least)
+
+    @property
+    def eligible(self) -> tuple[MeasuredFactor, ...]:
+        """Those that can be the best: factor 1, and what was timed again in the most processes."""
+        most = max(each.processes for each in self.factors)
+        return tuple(each for each in self.factors if each.factor == 1 or each.processes == most)
 
     @property
     def wrong(self) -> tuple[MeasuredFactor, ...]:
