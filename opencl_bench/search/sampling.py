@@ -28,10 +28,11 @@ def random_order(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
         choices = list(valid_choices(space))
         draw.shuffle(choices)
         return iter(choices)
-    return _drawn(space, draw)
+    return drawn(space, draw)
 
 
-def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
+def drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
+    """Enumerate valid choices that are drawn one by one, each once; end where new ones have become too rare."""
     lengths = [len(axis.values) for axis in space.axes]
     seen: set[Choice] = set()
     vain = 0

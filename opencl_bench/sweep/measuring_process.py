@@ -6,7 +6,7 @@ place ─▶ load ─▶ expect ─▶ try, verified ─▶ given up if too slow
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ SERVICE = "coarsen.opencl_bench.sweep.measure_service"
 
 # Inputs and references are made by NumPy, in seconds for most, in minutes for some.
 OPENING_SECONDS = 120.0
+# However little time is left, an answer that is there may be read.
+_LEAST_SECONDS = 0.05
 # A device that was just lost may need another try.
 OPENING_ATTEMPTS = 2
 PLACING_SECONDS = 120.0
@@ -89,6 +91,7 @@ class MeasuringProcess:
         machine: as `measure_service.open_machine` takes it.
         method: how to time, and how long to wait.
         content_hash: that of the benchmark at this preset; None: whatever the process finds is measured.
+        time_left: the seconds that are left for everything; None where there is no such limit.
     """
 
     def __init__(
@@ -99,7 +102,9 @@ class MeasuringProcess:
         machine: Mapping[str, Any],
         method: Method,
         content_hash: str | None = None,
+        time_left: Callable[[], float] | None = None,
     ) -> None:
+        self._time_left = time_left
         opening = {"benchmark": benchmark, "preset": preset, "seed": seed, "machine": machine}
         self._opening: Mapping[str, Any] = {**opening, "content_hash": content_hash}
         self._method = method
@@ -135,6 +140,10 @@ class MeasuringProcess:
             seconds,
         )
 
+    def open(self) -> None:
+        """Start the process and have it make the inputs, unless that was done; raises as `measure` does."""
+        self._open()
+
     def start_afresh(self) -> None:
         """Measure what comes next in a new process."""
         self._child.close()
@@ -146,7 +155,7 @@ class MeasuringProcess:
         problem = ""
         for _ in range(OPENING_ATTEMPTS):
             try:
-                answer = self._child.ask({"do": "open", **self._opening}, OPENING_SECONDS)
+                answer = self._child.ask({"do": "open", **self._opening}, self._within(OPENING_SECONDS))
             except (ChildDiedError, ChildTimedOutError) as error:
                 problem = f"the device can't be opened: {error}"
                 continue
@@ -257,9 +266,14 @@ class MeasuringProcess:
             raise _FailedError(Invalidity.RUNTIME, reason)
         return timed
 
+    def _within(self, seconds: float) -> float:
+        """Return how long an answer may take that would be waited for so many seconds."""
+        return seconds if self._time_left is None else min(seconds, max(self._time_left(), _LEAST_SECONDS))
+
     def _ask_for(self, slot: Slot, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer of a request that concerns a candidate; whatever goes wrong is a reason for its row."""
         building = request["do"] == "load"
+        seconds = self._within(seconds)
         try:
             answer = self._child.ask({**request, "slot": slot}, seconds)
         except ChildTimedOutError:

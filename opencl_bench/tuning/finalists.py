@@ -1,0 +1,137 @@
+"""The best variants of a search, timed again in new processes: what is chosen, or that nothing is faster.
+
+trials ─▶ the two fastest, and the fastest uncoarsened launch beside the own ─▶ up to three new processes ─▶ Decision
+
+The largest of many noisy numbers is too large, and how fast code runs changes from process to process. So a variant
+is chosen only if it is faster than the launch as it was in these processes, with its whole interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coarsen.opencl_bench.measure.speedup import Speedup, median
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.speedups import across_processes, quotient, speedup_of
+from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn, speedup
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.variant.variant import Variant
+
+# Of those that look faster than the launch as it is, so many are timed again.
+FINALISTS = 2
+# Nothing that gains less is worth another process.
+_LEAST_GAIN = 1.01
+
+# Makes a measurer with a process of its own.
+NewMeasurer = Callable[[], RowMeasurer]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is chosen.
+
+    Attributes:
+        choice: the variant; the launch as it was where nothing is faster.
+        speedup: of the choice over the launch as it was, with its interval.
+        over_uncoarsened: over the fastest uncoarsened local size that was tried; None where the choice was timed
+            without it.
+        processes: in how many new processes the choice was timed.
+        nanoseconds: the launch as it was and the choice, medians of the last of these processes; zeros where
+            neither was timed again.
+    """
+
+    choice: Variant
+    speedup: Speedup
+    over_uncoarsened: Speedup | None
+    processes: int
+    nanoseconds: tuple[float, float]
+
+
+def finalists(rows: Iterable[Measurement], own: Variant) -> tuple[Variant, ...]:
+    """Return the variants that are timed again, the fastest first; none where nothing looks faster.
+
+    Args:
+        rows: comparisons with the launch as it is.
+        own: that launch.
+    """
+    faster = sorted(
+        (row for row in rows if row.invalidity is Invalidity.CORRECT and row.candidate != own),
+        key=speedup,
+        reverse=True,
+    )
+    chosen = [row.candidate for row in faster if speedup(row) > _LEAST_GAIN][:FINALISTS]
+    if not chosen:
+        return ()
+    launches = [row.candidate for row in faster if not row.candidate.coarsenings and speedup(row) > 1]
+    return tuple(dict.fromkeys((*chosen, *launches[:1])))
+
+
+def confirm(
+    variants: Sequence[Variant], own: Variant, measurers: Sequence[RowMeasurer], deadline: Deadline
+) -> Mapping[Variant, tuple[Measurement, ...]]:
+    """Time variants again, in each process another one first; what fails in one is left out.
+
+    Args:
+        variants: from `finalists`.
+        own: the launch as it is, which each is timed in turns with.
+        measurers: each with a new process; at most `PROCESSES` are used.
+        deadline: no process is begun after it.
+    """
+    rows: dict[Variant, tuple[Measurement, ...]] = {variant: () for variant in variants}
+    for invocation, measurer in enumerate(measurers[:PROCESSES]):
+        if invocation and deadline.is_over:
+            break
+        for variant in in_turn(tuple(rows), invocation):
+            row = measurer.confirmed(variant, own, invocation)
+            if row.invalidity is Invalidity.CORRECT:
+                rows[variant] = (*rows[variant], row)
+            else:
+                del rows[variant]
+    return rows
+
+
+def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> Decision:
+    """Return what is chosen: the fastest whose interval lies above 1, or the launch as it was."""
+    gains = {
+        variant: across_processes(known)
+        for variant, rows in confirmed.items()
+        if (known := [gain for gain in map(speedup_of, rows) if gain is not None])
+    }
+    clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
+    if not clear:
+        return Decision(own, Speedup(1.0, 1.0, 1.0), None, 0, (0.0, 0.0))
+    choice = max(clear, key=lambda variant: clear[variant].ratio)
+    rows = confirmed[choice]
+    last = rows[-1]
+    return Decision(
+        choice,
+        clear[choice],
+        _over_uncoarsened(choice, confirmed, clear),
+        len(rows),
+        (median(last.baseline_nanoseconds), median(last.nanoseconds)),
+    )
+
+
+def _is_faster(gain: Speedup, processes: int) -> bool:
+    """Return True if a gain is certain; a single process says nothing of how others differ, so it must be clear."""
+    return gain.low > (1.0 if processes > 1 else CLEAR_GAIN)
+
+
+def _over_uncoarsened(
+    choice: Variant, confirmed: Mapping[Variant, Sequence[Measurement]], clear: Mapping[Variant, Speedup]
+) -> Speedup:
+    """The speed-up over the fastest uncoarsened launch: the launch as it was, unless another one is faster."""
+    launches = [variant for variant in clear if not variant.coarsenings]
+    if not launches:
+        return clear[choice]
+    launch = max(launches, key=lambda variant: clear[variant].ratio)
+    if launch == choice:
+        return Speedup(1.0, 1.0, 1.0)
+    own, other = confirmed[choice], confirmed[launch]
+    pairs = [
+        (speedup_of(row), speedup_of(against)) for row, against in zip(own, other, strict=False)
+    ]
+    return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)

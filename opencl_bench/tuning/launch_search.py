@@ -1,0 +1,123 @@
+"""The search of one launch's variants in little time.
+
+    starting points ─▶ forest on log times ─▶ those that it expects most of, and their neighbours, measured ──┐
+                             ▲──────────────────────── fitted again on everything measured ───────────────────┘
+
+As guided search (`search/guided.py`), with a start that knows what the axes of such a space mean, and with an end in
+seconds. What is measured next is compiled together, on all cores.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
+from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT
+from coarsen.opencl_bench.search.forest import Forest
+from coarsen.opencl_bench.search.found import fastest, time_of
+from coarsen.opencl_bench.search.sampling import drawn
+from coarsen.opencl_bench.search.spaces import Choice, neighbours
+
+# So many are compiled and measured before the forest is fitted again: twice the cores of a small machine.
+ROUND_SIZE = 4
+# Rounds without gain that end a search.
+PATIENCE = 4
+# A gain that counts as one: less is what a clock finds in the same code.
+_LEAST_GAIN = 0.99
+_TREES = 60
+_DEVIATIONS = 1.0
+# The forest ranks the neighbours of so many, and so many drawn at random: a whole space would take it seconds.
+_FASTEST = 6
+_DRAWN = 200
+TIME_OVER = "the time was over"
+
+# Makes choices ready to be measured; returns False where no time is left for it.
+Prepare = Callable[[Sequence[Choice]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSearch:
+    """The search of one launch.
+
+    Attributes:
+        evaluator: the only way to a time.
+        prepare: compiles choices that will be tried next.
+        is_over: tells that no time is left.
+        seed: of the draws.
+        most_trials: the most that may be tried; None for no limit but the time.
+    """
+
+    evaluator: Evaluator
+    prepare: Prepare
+    is_over: Callable[[], bool]
+    seed: int = 0
+    most_trials: int | None = None
+
+    def run(self, starts: Iterable[Choice]) -> str:
+        """Search from some choices; return why it ended, in a few words.
+
+        Raises:
+            InvalidInputError: scikit-learn is missing.
+            DeviceError: nothing can be measured any more.
+        """
+        budgeted = BudgetedEvaluator(self.evaluator, Budget(trials=self.most_trials))
+        forest = Forest(budgeted.space, _TREES)
+        try:
+            return self._try(budgeted, list(starts)) or self._rounds(budgeted, forest)
+        except BudgetSpentError:
+            return SPENT
+
+    def _rounds(self, evaluator: BudgetedEvaluator, forest: Forest) -> str:
+        draw = random.Random(self.seed)
+        vain = 0
+        while vain < PATIENCE:
+            before = _best(evaluator)
+            proposed = self._proposed(evaluator, forest, _fresh(evaluator, draw), draw)
+            if not proposed:
+                return COMPLETE
+            if ending := self._try(evaluator, proposed):
+                return ending
+            vain = vain + 1 if _best(evaluator) > before * _LEAST_GAIN else 0
+        return f"{PATIENCE} rounds brought no gain"
+
+    def _proposed(
+        self, evaluator: BudgetedEvaluator, forest: Forest, fresh: Sequence[Choice], draw: random.Random
+    ) -> list[Choice]:
+        if not fresh or fastest(evaluator.trace) is None:
+            return list(fresh[:ROUND_SIZE])
+        bounds = forest.lower_bounds(evaluator.trace, fresh, _DEVIATIONS, draw.randrange(2**31))
+        return [fresh[number] for number in np.argsort(bounds, kind="stable")[:ROUND_SIZE]]
+
+    def _try(self, evaluator: BudgetedEvaluator, choices: Sequence[Choice]) -> str:
+        """Try choices, some at a time; return why the search is over, empty where it is not."""
+        for first in range(0, len(choices), ROUND_SIZE):
+            batch = choices[first : first + ROUND_SIZE]
+            if self.is_over():
+                return TIME_OVER
+            self.prepare(batch)
+            for choice in batch:
+                if self.is_over():
+                    return TIME_OVER
+                evaluator.evaluate(choice)
+        return ""
+
+
+def _best(evaluator: BudgetedEvaluator) -> float:
+    best = fastest(evaluator.trace)
+    return best.time if best is not None and best.time is not None else float("inf")
+
+
+def _fresh(evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
+    """Return choices that were not tried: near the fastest, and some from anywhere, in random order."""
+    ran = sorted((trial for trial in evaluator.trace if trial.time is not None), key=time_of)
+    near = (choice for trial in ran[:_FASTEST] for choice in neighbours(evaluator.space, trial.choice))
+    anywhere = itertools.islice(drawn(evaluator.space, draw), _DRAWN)
+    found = [each for each in dict.fromkeys((*near, *anywhere)) if not evaluator.has_tried(each)]
+    draw.shuffle(found)
+    return found

@@ -1,0 +1,97 @@
+"""The variants that a launch is tuned over.
+
+    local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
+        at most two coarsenings at once, at most 64 work-items merged
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.points import DeviceLimits
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.variant.coarsening import Level
+from coarsen.variant.space import TransformChoices
+from coarsen.variant.transforms import Transforms
+
+FACTORS = (1, 2, 4, 8, 16, 32)
+# Neighbouring work-items for CPUs, those of a warp apart for GPUs.
+STRIDES = (1, 32)
+AT_ONCE = 2
+MOST_MERGED = 64
+
+# Work-groups that are tried beside the program's own, in work-items.
+_EXTENTS = (1, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_GROUP_SIZES = (64, 128, 256, 512, 1024)
+# Of several dimensions, the first has at least so many: neighbouring work-items access neighbouring addresses.
+_LEAST_FIRST = 8
+# So many of as many work-items as the program's own, and so many of other sizes.
+_MOST_OF_EACH = 3
+
+
+def launch_space(
+    own: LocalSize, others: tuple[LocalSize, ...], transforms: Transforms, settings: Tune
+) -> Space:
+    """Return the space of a launch.
+
+    Args:
+        own: its local size, in work-items.
+        others: local sizes that may take its place.
+        transforms: of coarsened variants, wide accesses apart.
+        settings: which levels, and whether there may be wide accesses.
+    """
+    return Space(
+        factors=FACTORS,
+        strides=STRIDES,
+        local_sizes=(own, *others),
+        levels=tuple(Level(level) for level in settings.levels),
+        at_once=AT_ONCE,
+        most_merged=MOST_MERGED,
+        transforms=TransformChoices(
+            fast_path=(transforms.fast_path,),
+            lock_step=(transforms.lock_step,),
+            wide_accesses=(False, True) if settings.wide_accesses else (False,),
+            clean_up=(transforms.clean_up,),
+        ),
+    )
+
+
+def other_local_sizes(
+    global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes worth trying beside a launch's own: of as many work-items, then of more or fewer.
+
+    They divide the global size and fit the device; of each kind, those that are nearest to the launch's own.
+
+    Args:
+        global_size: in work-items.
+        own: the launch's local size.
+        limits: those of the device.
+    """
+    fitting = [size for size in _shapes(global_size) if size != own and _fits(size, limits)]
+    fitting.sort(key=lambda size: _distance(size, own))
+    alike = [size for size in fitting if math.prod(size) == math.prod(own)]
+    others = [size for size in fitting if size not in alike]
+    return (*alike[:_MOST_OF_EACH], *others[:_MOST_OF_EACH])
+
+
+def _shapes(global_size: tuple[int, ...]) -> Iterator[LocalSize]:
+    choices = [[extent for extent in _EXTENTS if whole % extent == 0] for whole in global_size]
+    for shape in itertools.product(*choices):
+        is_flat = len(shape) == 1 or shape[0] >= _LEAST_FIRST
+        if is_flat and math.prod(shape) in _GROUP_SIZES:
+            yield shape
+
+
+def _fits(size: LocalSize, limits: DeviceLimits) -> bool:
+    within = all(extent <= most for extent, most in zip(size, limits.max_work_item_sizes, strict=False))
+    return within and math.prod(size) <= limits.max_work_group_size
+
+
+def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
+    """How far apart two local sizes are, in doublings; the sizes themselves make the order certain."""
+    return sum(abs(math.log2(a / b)) for a, b in zip(size, own, strict=True)), size

@@ -1,0 +1,52 @@
+"""The settings of tuning: how long, over which variants, and where what was found is remembered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import Level
+
+_LEVELS = (Level.ITEM, Level.GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Tune:
+    """How a kernel is tuned.
+
+    Attributes:
+        seconds: the most that one kernel's search may take at one class of sizes; a quarter of it is kept for
+            timing the best again in new processes. The last trial may exceed it.
+        trials: the most variants that are tried; None for no limit but the seconds.
+        seed: what the search draws from; the same seed asks for the same variants where the times are alike.
+        levels: what may be merged: "item" for work-items, "group" for work-groups.
+        wide_accesses: whether accesses to consecutive addresses may become one of a vector.
+        local_sizes: whether other local sizes than the program's own may be taken where the kernel does not care.
+        most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
+            device once more.
+        store: where what was found is remembered, a file or a URL; None for the user's store.
+
+    Raises:
+        InvalidInputError: a value out of range.
+    """
+
+    seconds: float = 20.0
+    trials: int | None = None
+    seed: int = 0
+    levels: tuple[str, ...] = _LEVELS
+    wide_accesses: bool = True
+    local_sizes: bool = True
+    most_bytes: int = 1 << 30
+    store: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds < math.inf:
+            raise InvalidInputError(f"tuning takes more than 0 seconds, not {self.seconds}")
+        if self.trials is not None and self.trials < 1:
+            raise InvalidInputError(f"tuning takes at least one trial, not {self.trials}")
+        if self.most_bytes < 1:
+            raise InvalidInputError(f"the buffers of a launch hold at least one byte, not {self.most_bytes}")
+        unknown = [level for level in self.levels if level not in _LEVELS]
+        if unknown or not self.levels:
+            raise InvalidInputError(f"the levels are 'item' and 'group', not {unknown[0] if unknown else 'none'!r}")

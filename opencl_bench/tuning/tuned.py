@@ -1,0 +1,64 @@
+"""The result of tuning one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.tuning.finalists import Decision
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.variant.variant import Variant, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What tuning found for a launch.
+
+    Attributes:
+        kernel: its name.
+        device: where it ran.
+        global_size: of the launch, in work-items.
+        local_size: of the launch as it was, in work-items; None where it was left to the implementation.
+        decision: what is chosen, and its speed-ups as timed in new processes.
+        trials: how many variants were tried, those that failed too.
+        failed: how many of these did not run, or not correctly.
+        share: of the space's variants that may run, how many were tried; None where these were not counted.
+        seconds: how long it all took.
+        ending: why the search ended, in a few words.
+        notes: what a user should know, a sentence each.
+    """
+
+    kernel: str
+    device: str
+    global_size: tuple[int, ...]
+    local_size: LocalSize | None
+    decision: Decision
+    trials: int
+    failed: int
+    share: float | None
+    seconds: float
+    ending: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def choice(self) -> Variant:
+        """The variant that is chosen; the launch as it was where nothing is faster."""
+        return self.decision.choice
+
+    @property
+    def speedup(self) -> Speedup:
+        """The speed-up of the choice over the launch as it was, with its interval."""
+        return self.decision.speedup
+
+    @property
+    def is_faster(self) -> bool:
+        """Return True if anything is faster than the launch as it was."""
+        return self.decision.processes > 0
+
+    def __str__(self) -> str:
+        sizes = f"{shape(self.global_size)} work-items"
+        tried = f"{self.trials} variants tried in {self.seconds:.1f} s"
+        if not self.is_faster:
+            return f"{self.kernel} on {self.device}, {sizes}: nothing is faster than the launch as it is; {tried}"
+        gain = f"{self.speedup.ratio:.2f} ({self.speedup.low:.2f} to {self.speedup.high:.2f}) times as fast"
+        return f"{self.kernel} on {self.device}, {sizes}: {gain} with {self.choice}; {tried}"

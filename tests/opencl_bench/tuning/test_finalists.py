@@ -1,0 +1,106 @@
+"""Which variants of a search are timed again, and what is chosen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.sweep.confirmation import PROCESSES
+from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.opencl_bench.tuning.finalists import confirm, decide, finalists
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+from tests.opencl_bench.measurements import some_measurement
+
+OWN = Variant((64,))
+OTHER = Variant((128,))
+TWO, FOUR, EIGHT = (Variant((64,), (Coarsening(factor, 0),)) for factor in (2, 4, 8))
+
+
+def row(candidate: Variant, ratio: float, role: Role = Role.COMPARISON, noise: float = 0.0) -> Measurement:
+    """A row of a variant that is so many times as fast as the launch as it is; the runs differ by `noise`."""
+    baseline = tuple(int(2_000_000 * (1 + noise * step)) for step in (-1, -0.5, 0, 0.5, 1))
+    nanoseconds = tuple(int(2_000_000 / ratio) for _ in baseline)
+    return some_measurement(
+        candidate=candidate, baseline=OWN, role=role, nanoseconds=nanoseconds, baseline_nanoseconds=baseline
+    )
+
+
+def failed(candidate: Variant) -> Measurement:
+    return some_measurement(
+        candidate=candidate, baseline=OWN, invalidity=Invalidity.TIMEOUT, nanoseconds=(), baseline_nanoseconds=()
+    )
+
+
+class Measurer:
+    """Gives ratios, process by process, and notes what was asked for."""
+
+    def __init__(self, ratios: dict[Variant, Sequence[float | None]]) -> None:
+        self.ratios = ratios
+        self.asked: list[tuple[int, Variant]] = []
+
+    def confirmed(self, candidate: Variant, _baseline: Variant, invocation: int) -> Measurement:
+        self.asked.append((invocation, candidate))
+        ratio = self.ratios[candidate][invocation]
+        return failed(candidate) if ratio is None else row(candidate, ratio, Role.CONFIRMATION)
+
+
+def test_the_fastest_two_and_the_fastest_other_launch_are_timed_again() -> None:
+    rows = row(OWN, 1.0), row(TWO, 1.3), row(EIGHT, 1.5), row(FOUR, 2.0), row(OTHER, 1.2), failed(OTHER)
+    assert finalists(rows, OWN) == (FOUR, EIGHT, OTHER)
+
+
+def test_nothing_that_hardly_looks_faster_is_timed_again() -> None:
+    assert finalists((row(OWN, 1.0), row(TWO, 1.005), row(FOUR, 0.5)), OWN) == ()
+
+
+def test_another_launch_is_among_the_finalists_once() -> None:
+    assert finalists((row(OTHER, 1.4), row(TWO, 1.3), row(FOUR, 1.2)), OWN) == (OTHER, TWO)
+
+
+def test_each_process_begins_with_another_one_and_what_fails_is_not_timed_again() -> None:
+    measurer = Measurer({FOUR: (2.0, None, 2.0), EIGHT: (1.5, 1.5, 1.5), OTHER: (1.2, 1.2, 1.2)})
+    confirmed = confirm((FOUR, EIGHT, OTHER), OWN, [measurer] * 3, Deadline(60))  # type: ignore[list-item]
+    assert [variant for invocation, variant in measurer.asked if invocation == 0] == [FOUR, EIGHT, OTHER]
+    assert [variant for invocation, variant in measurer.asked if invocation == 1] == [EIGHT, OTHER, FOUR]
+    assert [variant for invocation, variant in measurer.asked if invocation == 2] == [EIGHT, OTHER]
+    assert {variant: len(rows) for variant, rows in confirmed.items()} == {EIGHT: 3, OTHER: 3}
+
+
+def test_no_process_is_begun_once_the_time_is_over() -> None:
+    measurer = Measurer({FOUR: (2.0, 2.0, 2.0)})
+    confirmed = confirm((FOUR,), OWN, [measurer] * PROCESSES, Deadline(1e-9))  # type: ignore[list-item]
+    assert len(confirmed[FOUR]) == 1
+
+
+def test_the_fastest_that_is_surely_faster_is_chosen() -> None:
+    decision = decide(
+        {
+            FOUR: [row(FOUR, ratio) for ratio in (3.0, 0.9, 2.0)],
+            EIGHT: [row(EIGHT, ratio) for ratio in (1.5, 1.51, 1.49)],
+            OTHER: [row(OTHER, ratio) for ratio in (1.2, 1.21, 1.19)],
+        },
+        OWN,
+    )
+    assert decision.choice == EIGHT, "of factor 4 nobody knows"
+    assert decision.processes == 3
+    assert round(decision.speedup.ratio, 2) == 1.5
+    assert decision.over_uncoarsened is not None
+    assert round(decision.over_uncoarsened.ratio, 2) == 1.25
+
+
+def test_another_local_size_may_be_chosen() -> None:
+    decision = decide({OTHER: [row(OTHER, ratio) for ratio in (1.2, 1.21, 1.19)]}, OWN)
+    assert (decision.choice, decision.over_uncoarsened) == (OTHER, Speedup(1.0, 1.0, 1.0))
+
+
+def test_a_single_process_says_little() -> None:
+    assert decide({FOUR: [row(FOUR, 1.04)]}, OWN).choice == OWN
+    assert decide({FOUR: [row(FOUR, 1.2)]}, OWN).choice == FOUR
+
+
+def test_where_nothing_is_faster_the_launch_stays_as_it_was() -> None:
+    decision = decide({FOUR: [row(FOUR, ratio) for ratio in (0.99, 1.02, 1.0)]}, OWN)
+    assert (decision.choice, decision.speedup, decision.processes) == (OWN, Speedup(1.0, 1.0, 1.0), 0)
+    assert decide({}, OWN).choice == OWN
