@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.search.evaluator import Evaluator, KillingEvaluator, Trial
+from coarsen.opencl_bench.search.evaluator import Evaluator, KillingEvaluator, PreparingEvaluator, Trial
 from coarsen.opencl_bench.search.spaces import ENUMERABLE, Choice, SearchSpace, count_valid
 
 
@@ -110,6 +111,14 @@ class BudgetedEvaluator:
         """Return True if a choice was tried before and is free."""
         return choice in self._trials
 
+    def prepare(self, choices: Sequence[Choice]) -> None:
+        """Begin to make ready what is tried next, as far as the budget goes and where the evaluator can do that."""
+        if self._is_out_of_time or not isinstance(self._evaluator, PreparingEvaluator):
+            return
+        fresh = [choice for choice in dict.fromkeys(choices) if not self.has_tried(choice)]
+        if allowed := fresh[: self.left]:
+            self._evaluator.prepare(allowed)
+
     def evaluate(self, choice: Choice) -> Trial:
         """Try a choice.
 
@@ -128,9 +137,13 @@ class BudgetedEvaluator:
         """
         return self._charged(choice, most_time)
 
+    @property
+    def _is_out_of_time(self) -> bool:
+        return self._most_seconds is not None and self._seconds >= self._most_seconds
+
     def _charged(self, choice: Choice, most_time: float | None) -> Trial:
         if choice not in self._trials:
-            if self.left == 0 or (self._most_seconds is not None and self._seconds >= self._most_seconds):
+            if self.left == 0 or self._is_out_of_time:
                 raise BudgetSpentError("the budget is spent")
             trial = self._tried(choice, most_time)
             self._trials[choice] = trial

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -81,6 +81,19 @@ class KillingEvaluator(Evaluator, Protocol):
         """Try a choice as `evaluate` does, but end it once it has run for longer than `most_time`.
 
         A choice that was tried before gives its trial again, killed or not.
+        """
+        ...
+
+
+@runtime_checkable
+class PreparingEvaluator(Evaluator, Protocol):
+    """An evaluator that has something to do before a choice can be measured, for several of them at once."""
+
+    def prepare(self, choices: Sequence[Choice]) -> None:
+        """Begin to make ready what is tried next; it changes no trial and counts for nothing.
+
+        Args:
+            choices: valid ones; one that is never tried afterwards does no harm.
         """
         ...
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.variant.variant import Variant
 
 # So many processes; in each so many coarsened configurations and uncoarsened launches, the baseline among these.
@@ -33,6 +34,26 @@ def to_confirm(rows: Iterable[Measurement], baseline: Variant) -> tuple[Variant,
     coarsened = [row.candidate for row in ordered if row.candidate.coarsenings]
     launches = [baseline, *(row.candidate for row in ordered if not row.candidate.coarsenings)]
     return (*coarsened[:CANDIDATES], *launches[:LAUNCHES])
+
+
+def confirm(measurer: RowMeasurer, candidates: Sequence[Variant], baseline: Variant) -> None:
+    """Time these once more in each of several new processes; what fails in one is not timed in the next.
+
+    Args:
+        measurer: gives the rows.
+        candidates: see `to_confirm`.
+        baseline: the launch that all are timed against.
+
+    Raises:
+        DeviceError: the device can't be opened, or the baseline does not run on it any more.
+        InvalidInputError: the kernel isn't what it was.
+    """
+    for invocation in range(PROCESSES):
+        if not all(measurer.is_confirmed(each, baseline, invocation) for each in candidates):
+            measurer.start_afresh()
+        rows = [measurer.confirmed(each, baseline, invocation) for each in in_turn(candidates, invocation)]
+        failed = {row.candidate for row in rows if row.invalidity is not Invalidity.CORRECT}
+        candidates = [candidate for candidate in candidates if candidate not in failed]
 
 
 def in_turn(candidates: Sequence[Variant], invocation: int) -> tuple[Variant, ...]:
