@@ -75,9 +75,11 @@ class VariantSpace:
 
     def variant(self, choice: Choice) -> Variant | None:
         """Return the variant of a choice; None where another choice stands for it, or it coarsens too much."""
+        if self._merges_too_much(choice):
+            return None
         values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
         coarsenings = tuple(_coarsenings(values))
-        if self._is_too_much(coarsenings) or not self._stands_for_itself(choice, coarsenings):
+        if not self._stands_for_itself(choice, coarsenings):
             return None
         return Variant(
             local_size=values.get("local_size", ()),
@@ -144,9 +146,9 @@ class VariantSpace:
             raise ValueError(f"not in the space: {variant}")
         return choice
 
-    def _is_too_much(self, coarsenings: Sequence[Coarsening]) -> bool:
-        merged = math.prod(coarsening.factor for coarsening in coarsenings)
-        return len(coarsenings) > self.most_coarsenings or merged > self.most_merged
+    def _merges_too_much(self, choice: Choice) -> bool:
+        factors = [factor for place in self._factors if (factor := self.dimensions[place].values[choice[place]]) > 1]
+        return len(factors) > self.most_coarsenings or math.prod(factors) > self.most_merged
 
     def _simplified(self, choice: Choice) -> Choice:
         """The choice that stands for the same variant: what means nothing at index 0."""
@@ -162,6 +164,12 @@ class VariantSpace:
         """The names of the dimensions that have no effect beside some coarsenings."""
         strided = {f"stride_{c.dimension}" for c in coarsenings if c.level is Level.ITEM}
         return self._strides - strided if coarsenings else self._strides | _TRANSFORMS
+
+    @cached_property
+    def _factors(self) -> tuple[int, ...]:
+        """The places of the factors."""
+        names = ("factor_", "group_factor_")
+        return tuple(place for place, d in enumerate(self.dimensions) if d.name.startswith(names))
 
     @cached_property
     def _strides(self) -> set[str]:

@@ -28,11 +28,10 @@ def random_order(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
         choices = list(valid_choices(space))
         draw.shuffle(choices)
         return iter(choices)
-    return drawn(space, draw)
+    return _drawn(space, draw)
 
 
-def drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
-    """Enumerate valid choices that are drawn one by one, each once; end where new ones have become too rare."""
+def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
     lengths = [len(axis.values) for axis in space.axes]
     seen: set[Choice] = set()
     vain = 0

@@ -9,7 +9,6 @@ seconds. What is measured next is compiled together, on all cores.
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from coarsen.opencl_bench.search.evaluator import Evaluator
 from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.found import fastest, time_of
-from coarsen.opencl_bench.search.sampling import drawn
 from coarsen.opencl_bench.search.spaces import Choice, neighbours
 
 # So many are compiled and measured before the forest is fitted again: twice the cores of a small machine.
@@ -32,9 +30,9 @@ PATIENCE = 4
 _LEAST_GAIN = 0.99
 _TREES = 60
 _DEVIATIONS = 1.0
-# The forest ranks the neighbours of so many, and so many drawn at random: a whole space would take it seconds.
-_FASTEST = 6
-_DRAWN = 200
+# The forest ranks the neighbours of so many, and of so many others: a whole space would take it seconds.
+_FASTEST = 5
+_OTHERS = 3
 TIME_OVER = "the time was over"
 
 # Makes choices ready to be measured; returns False where no time is left for it.
@@ -114,10 +112,11 @@ def _best(evaluator: BudgetedEvaluator) -> float:
 
 
 def _fresh(evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
-    """Return choices that were not tried: near the fastest, and some from anywhere, in random order."""
+    """Return choices that were not tried, near the fastest and near some others, in random order."""
     ran = sorted((trial for trial in evaluator.trace if trial.time is not None), key=time_of)
-    near = (choice for trial in ran[:_FASTEST] for choice in neighbours(evaluator.space, trial.choice))
-    anywhere = itertools.islice(drawn(evaluator.space, draw), _DRAWN)
-    found = [each for each in dict.fromkeys((*near, *anywhere)) if not evaluator.has_tried(each)]
+    others = ran[_FASTEST:]
+    around = (*ran[:_FASTEST], *draw.sample(others, min(_OTHERS, len(others))))
+    near = dict.fromkeys(choice for trial in around for choice in neighbours(evaluator.space, trial.choice))
+    found = [choice for choice in near if not evaluator.has_tried(choice)]
     draw.shuffle(found)
     return found
