@@ -21,8 +21,9 @@ from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.file_directives import file_directives
 from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.advice import Advice, AdviceRequest, Advisor, AtHand, LaunchObserver
 from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.requested import Requested
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
@@ -42,13 +43,15 @@ ORIGINAL: Configuration = ()
 class Code:
     """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
 
-    `added_arguments` and `needs_whole_groups` are those of `toolchain.CoarsenedKernel`.
+    Everything else is as in `toolchain.CoarsenedKernel`.
     """
 
     text: str | bytes
     options: tuple[str, ...]
     added_arguments: tuple[AddedArgument, ...] = ()
     needs_whole_groups: bool = False
+    groups_matter: bool = True
+    objects_below: int | None = None
 
 
 class CoarseningPlan:
@@ -58,8 +61,8 @@ class CoarseningPlan:
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
     `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
-    of device that the context has; `cache_dir` is that of PyOpenCL's cache of binaries.
-    `known_launches` is for the launches, to keep what was chosen.
+    of device that the context has; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked before
+    anything is predicted, and `observer` sees the launches.
     """
 
     def __init__(
@@ -75,6 +78,8 @@ class CoarseningPlan:
         original: Callable[[str], pyopencl.Kernel],
         transforms: Transforms = DEFAULT,
         cache_dir: CacheFolder = None,
+        advisor: Advisor | None = None,
+        observer: LaunchObserver | None = None,
     ) -> None:
         self._context = context
         self._cache_dir = cache_dir
@@ -92,7 +97,8 @@ class CoarseningPlan:
         self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
         self._said: set[Hashable] = set()
-        self.known_launches: dict[Hashable, DividedLaunch] = {}
+        self._advisor = advisor
+        self.observer = observer
 
     def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
         """Return the coarsening of a kernel where the sizes allow it; ORIGINAL for one that stays as it is.
@@ -127,10 +133,53 @@ class CoarseningPlan:
             self._refused[kernel] = str(refusal)
             raise
 
-    def variant_of(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
-        """Return the variant with these coarsenings, by the program's transforms, for any launch."""
+    def variant_of(
+        self, coarsenings: Configuration, any_size: bool = False, transforms: Transforms | None = None
+    ) -> Variant:
+        """Return the variant with these coarsenings, for any launch on the context's kind of device.
+
+        It is made by `transforms`; None stands for the program's.
+        """
+        chosen = replace(transforms or self._transforms, device_kind=self._device_kind)
+        return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size)
+
+    def is_advised(self, kernel: str) -> bool:
+        """Return True if an advisor is asked about the launches of a kernel."""
+        return self._advisor is not None and kernel in self._kernels and self._requested.of(kernel) is None
+
+    def advice(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
+        """Ask the advisor about a launch; None where it has no advice, and where something went wrong, said once.
+
+        What the kernel refuses is no advice either: it stays as it is then.
+        """
+        if self._advisor is None:
+            return None
+        queue, arguments = (None, None) if at_hand is None else (at_hand.queue, at_hand.arguments)
         transforms = replace(self._transforms, device_kind=self._device_kind)
-        return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size)
+        request = AdviceRequest(self._source, self._options, kernel, launch, transforms, queue, arguments)
+        try:
+            advice = self._advisor.advise(request)
+        except (CoarsenError, pyopencl.Error) as error:
+            self.say_once((kernel, str(error)), f"kernel {kernel}: nothing is known of its launches: {error}")
+            return None
+        if advice is None or not advice.variant.coarsenings:
+            return advice
+        try:
+            self._coarsen(kernel, self.variant_of(advice.variant.coarsenings, False, advice.variant.transforms))
+        except CoarsenError as error:
+            _forget_frames(error)
+            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            return Advice(Variant(), str(error))
+        return advice
+
+    def groups_matter(self, kernel: str, wanted: Variant) -> bool:
+        """Return True unless any local size surely suits a kernel, the original as well as the variant of it."""
+        try:
+            code = self._coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
+        except CoarsenError as error:
+            _forget_frames(error)
+            return True
+        return code.groups_matter
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
         """Return the device's code of a variant; None if the kernel refuses it."""
@@ -245,16 +294,19 @@ class CoarseningPlan:
         return code
 
     def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
+        # The original kernel, where only something about it is asked, is coarsened by 1.
+        coarsenings = wanted.coarsenings or (Coarsening(1),)
         return self._toolchain.coarsen(
             self._source,
             kernel=kernel,
-            factor=tuple(entry.factor for entry in wanted.coarsenings),
-            dim=tuple(entry.dimension for entry in wanted.coarsenings),
-            stride=tuple(entry.stride for entry in wanted.coarsenings),
-            level=tuple(entry.level for entry in wanted.coarsenings),
+            factor=tuple(entry.factor for entry in coarsenings),
+            dim=tuple(entry.dimension for entry in coarsenings),
+            stride=tuple(entry.stride for entry in coarsenings),
+            level=tuple(entry.level for entry in coarsenings),
             any_size=wanted.any_size,
             fast_path=wanted.transforms.fast_path.value,
             lock_step=wanted.transforms.lock_step.value,
+            wide_accesses=wanted.transforms.wide_accesses,
             clean_up=wanted.transforms.clean_up,
             device_kind=wanted.transforms.device_kind,
             options=self._options,
@@ -268,7 +320,10 @@ class CoarseningPlan:
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:
         options = options_of_coarsened(self._options)
-        facts = coarsened.added_arguments, coarsened.needs_whole_groups
+        facts = (
+            *(coarsened.added_arguments, coarsened.needs_whole_groups),
+            *(coarsened.groups_matter, coarsened.objects_below),
+        )
         if self._form == "spirv":
             options = tuple(option for option in options if option != "-cl-kernel-arg-info")
             if coarsened.spirv_standard != _DEFAULT_STANDARD:
@@ -281,7 +336,7 @@ class CoarseningPlan:
             return build_for_launches(self._context, code.text, code.options, self._devices, self._cache_dir)
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
-            if not wanted.any_size:
+            if not wanted.any_size and self._requested.of(kernel) is not None:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None
