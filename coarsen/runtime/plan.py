@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
@@ -20,38 +19,20 @@ from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.file_directives import file_directives
-from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.advice import Advice, AdviceRequest, Advisor, AtHand, LaunchObserver
-from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
+from coarsen.runtime.build_options import allows_uneven_groups
+from coarsen.runtime.code import Code, Codes, Form, forget_frames
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.requested import Requested
 from coarsen.runtime.text_cache.location import CacheFolder
-from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
+from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 
 _log = logging.getLogger("coarsen")
 
-Form = Literal["opencl_c", "spirv"]
-# A driver builds SPIR-V of this standard without an option.
-_DEFAULT_STANDARD = "-cl-std=CL1.2"
 ORIGINAL: Configuration = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
-
-    Everything else is as in `toolchain.CoarsenedKernel`.
-    """
-
-    text: str | bytes
-    options: tuple[str, ...]
-    added_arguments: tuple[AddedArgument, ...] = ()
-    needs_whole_groups: bool = False
-    groups_matter: bool = True
-    objects_below: int | None = None
 
 
 class CoarseningPlan:
@@ -90,9 +71,8 @@ class CoarseningPlan:
         self._devices = devices
         self._requested = requested
         self._kernels = frozenset(kernels)
-        self._form = form
         self._toolchain = toolchain
-        self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
+        self._codes = Codes(source, options, form, toolchain)
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
         self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
@@ -128,7 +108,7 @@ class CoarseningPlan:
         if not possible:
             return
         try:
-            self._coarsen(kernel, self.variant_of(possible))
+            self._codes.coarsen(kernel, self.variant_of(possible))
         except RefusalError as refusal:
             self._refused[kernel] = str(refusal)
             raise
@@ -165,9 +145,11 @@ class CoarseningPlan:
         if advice is None or not advice.variant.coarsenings:
             return advice
         try:
-            self._coarsen(kernel, self.variant_of(advice.variant.coarsenings, False, advice.variant.transforms))
+            self._codes.coarsen(
+                kernel, self.variant_of(advice.variant.coarsenings, False, advice.variant.transforms)
+            )
         except CoarsenError as error:
-            _forget_frames(error)
+            forget_frames(error)
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return Advice(Variant(), str(error))
         return advice
@@ -175,18 +157,18 @@ class CoarseningPlan:
     def groups_matter(self, kernel: str, wanted: Variant) -> bool:
         """Return True unless any local size surely suits a kernel, the original as well as the variant of it."""
         try:
-            code = self._coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
+            code = self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
         except CoarsenError as error:
-            _forget_frames(error)
+            forget_frames(error)
             return True
         return code.groups_matter
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
         """Return the device's code of a variant; None if the kernel refuses it."""
         try:
-            return self._coarsen(kernel, wanted)
+            return self._codes.coarsen(kernel, wanted)
         except (RefusalError, InvalidInputError) as error:
-            _forget_frames(error)
+            forget_frames(error)
             return None
 
     def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
@@ -198,9 +180,9 @@ class CoarseningPlan:
         key = (kernel, wanted)
         try:
             if key not in self._programs:
-                self._programs[key] = self._built(kernel, wanted, self._coarsen(kernel, wanted))
+                self._programs[key] = self._built(kernel, wanted, self._codes.coarsen(kernel, wanted))
         except (RefusalError, InvalidInputError) as error:
-            _forget_frames(error)
+            forget_frames(error)
             self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
             return None
         program = self._programs[key]
@@ -270,66 +252,22 @@ class CoarseningPlan:
                 self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
             decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
-                self._coarsen(kernel, self.variant_of(decided))
+                self._codes.coarsen(kernel, self.variant_of(decided))
         except DeviceError as error:
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
         except CoarsenError as error:
             # No factor was requested here: whatever prevents one, the program works as before.
-            _forget_frames(error)
+            forget_frames(error)
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
-
-    def _coarsen(self, kernel: str, wanted: Variant) -> Code:
-        key = (kernel, wanted)
-        if key not in self._codes:
-            try:
-                self._codes[key] = self._code_of(self._coarsened(kernel, wanted))
-            except (RefusalError, InvalidInputError) as error:
-                self._codes[key] = error
-        code = self._codes[key]
-        if isinstance(code, CoarsenError):
-            raise code
-        return code
-
-    def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
-        # The original kernel, where only something about it is asked, is coarsened by 1.
-        coarsenings = wanted.coarsenings or (Coarsening(1),)
-        return self._toolchain.coarsen(
-            self._source,
-            kernel=kernel,
-            factor=tuple(entry.factor for entry in coarsenings),
-            dim=tuple(entry.dimension for entry in coarsenings),
-            stride=tuple(entry.stride for entry in coarsenings),
-            level=tuple(entry.level for entry in coarsenings),
-            any_size=wanted.any_size,
-            fast_path=wanted.transforms.fast_path.value,
-            lock_step=wanted.transforms.lock_step.value,
-            wide_accesses=wanted.transforms.wide_accesses,
-            clean_up=wanted.transforms.clean_up,
-            device_kind=wanted.transforms.device_kind,
-            options=self._options,
-        )
 
     @cached_property
     def _device_kind(self) -> DeviceKind:
         """Return the kind of all devices of the context."""
         kinds = {device_kind_of(device_types_of(device)) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
-
-    def _code_of(self, coarsened: CoarsenedKernel) -> Code:
-        options = options_of_coarsened(self._options)
-        facts = (
-            *(coarsened.added_arguments, coarsened.needs_whole_groups),
-            *(coarsened.groups_matter, coarsened.objects_below),
-        )
-        if self._form == "spirv":
-            options = tuple(option for option in options if option != "-cl-kernel-arg-info")
-            if coarsened.spirv_standard != _DEFAULT_STANDARD:
-                options = (*options, coarsened.spirv_standard)
-            return Code(coarsened.spirv, options, *facts)
-        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
 
     def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
         try:
@@ -340,13 +278,6 @@ class CoarseningPlan:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None
-
-
-def _forget_frames(error: BaseException | None) -> None:
-    """Let go of the frames that an error came through: it is kept, and a launch's frame has the arguments."""
-    while error is not None:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
 
 
 def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:

@@ -23,9 +23,10 @@ from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.advice import Advisor, LaunchObserver
 from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.code import Form
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.plan import CoarseningPlan, Form
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.requested import Requested, requested_of
 from coarsen.runtime.text_cache.location import CacheFolder
