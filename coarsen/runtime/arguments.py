@@ -58,10 +58,14 @@ class SetArguments:
 
     def note_all(self, values: Sequence[Argument]) -> None:
         """Remember all arguments of the kernel."""
-        self._by_index = {index: _as_set(value) for index, value in enumerate(values)}
-        self.local_memory = {
-            index: value for index, value in enumerate(values) if isinstance(value, pyopencl.LocalMemory)
-        }
+        if self.local_memory:
+            self.local_memory.clear()
+        # In the dictionary that is there: this is done at each launch.
+        noted = self._by_index
+        for index, value in enumerate(values):
+            noted[index] = _as_set(value)
+            if isinstance(value, pyopencl.LocalMemory):
+                self.local_memory[index] = value
 
     def note_flat(self, indices_and_values: Sequence[Argument]) -> None:
         """Remember arguments that are given as index, value, index, value and so on."""

@@ -59,7 +59,7 @@ class Kernel(pyopencl.Kernel):
     _types: tuple[Any, ...] | None = None
 
     def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
-        super().__init__(program, launches.name)
+        super().__init__(launches.raw_program, launches.name)
         self.program = program
         self._launches = launches
         self._variants = LaunchedKernels(launches)

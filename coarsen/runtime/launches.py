@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
+from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import AddedArgument
@@ -52,6 +54,9 @@ class KernelLaunches:
         # Has no arguments of its own: it only tells what the original kernel needs.
         original = PlainKernel(program, name)
         self.name = name
+        untyped: Any = program
+        # What PyOpenCL's program is made around: a kernel object is made faster from it.
+        self.raw_program: RawProgram = untyped._get_prg()
         self.plan = plan
         self.argument_count = original.num_args
         self.is_coarsened = plan.coarsens(name)
