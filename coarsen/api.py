@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
 
-from coarsen.analysis.whole_groups import needs_whole_groups
+from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
@@ -48,7 +48,8 @@ class CoarsenedKernel:
     work-items), and local memory of the size of that which is passed for another argument.
 
     `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
-    dimensions along which they are merged; where it does not, any local size will do.
+    dimensions along which they are merged; where it does not, any local size will do. `groups_matter` says so for
+    all dimensions and more carefully: where it is False, the original kernel too may have another local size.
 
     `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
     each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for.
@@ -60,6 +61,12 @@ class CoarsenedKernel:
     needs_whole_groups: bool = True
     plans: tuple[RegionPlan, ...] = ()
     wide_accesses: WideAccesses | None = None
+    groups_matter: bool = True
+
+    @property
+    def objects_below(self) -> int | None:
+        """The size in bytes that every memory object of a launch must stay below; None if any will do."""
+        return None if self.wide_accesses is None else self.wide_accesses.objects_below
 
     @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:
@@ -181,6 +188,7 @@ def coarsen(
         needs_groups,
         coarsened.plans,
         coarsened.wide_accesses,
+        groups_matter(lowered),
     )
 
 

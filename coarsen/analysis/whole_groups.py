@@ -2,11 +2,17 @@
 
 Where it does not, a launch may choose any local size, and may hold more work-items than the kernel has work for.
 It matters when the kernel has a barrier or local memory, or asks for anything of its work-groups.
+
+A guard asks that of the dimensions along which it lets the launch grow (`needs_whole_groups`). Who gives the
+original kernel another local size needs more (`groups_matter`): that nothing in it can tell work-groups apart, in
+any dimension, and that nothing is promised to the work-items of one group alone, as by fences, and by atomics of
+the scope of a work-group.
 """
 
 from __future__ import annotations
 
-from coarsen.analysis.builtins import builtin_name, is_barrier
+from coarsen.analysis.builtins import Effect, builtin_name, effect_of, is_barrier
+from coarsen.analysis.divergence import declaration_comments
 from coarsen.analysis.uses import names_in
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
@@ -15,6 +21,13 @@ from coarsen.ir.types import AddressSpace, PointerType
 _ABOUT_GROUPS = frozenset({"get_local_id", "get_local_size", "get_enqueued_local_size"}) | frozenset(
     {"get_group_id", "get_num_groups"}
 )
+
+
+_DIMENSIONS = 3
+# Functions with an effect for each work-item that know nothing of its work-group; `memory_scope` apart.
+_OF_ONE_ITEM = ("atomic_", "atom_", "vstore", "write_image", "printf")
+# The scopes, as clang numbers them, that hold for all work-items of a launch: of the device, of all devices.
+_WIDE_SCOPES = frozenset({"2", "3"})
 
 
 def is_local_pointer(argument: Argument) -> bool:
@@ -29,6 +42,34 @@ def needs_whole_groups(kernel: Kernel, dimension: int) -> bool:
     except RefusalError:
         return True
     return False
+
+
+def groups_matter(kernel: Kernel) -> bool:
+    """Return True unless it surely makes no difference to a kernel in which work-groups its work-items are.
+
+    A kernel that demands one local size (`reqd_work_group_size`) cares.
+    """
+    if kernel.required_work_group_size is not None:
+        return True
+    if any(needs_whole_groups(kernel, dimension) for dimension in range(_DIMENSIONS)):
+        return True
+    declarations = declaration_comments(kernel)
+    calls = (instruction for instruction in kernel.instructions() if instruction.opcode == "call")
+    return any(_may_know_its_group(call, declarations.get(call.callee, "")) for call in calls)
+
+
+def _may_know_its_group(call: Instruction, declaration: str) -> bool:
+    """Return True for a call whose result or effect may depend on the work-item's group."""
+    effect = effect_of(call, declaration)
+    if effect in (Effect.REFUSED, Effect.FENCE):
+        return True
+    if "memory_scope" in call.callee:
+        scope = call.arguments[-1]
+        return scope.kind is not ValueKind.CONSTANT or scope.text not in _WIDE_SCOPES
+    name = builtin_name(call.callee)
+    if "group" in name:
+        return True
+    return effect is Effect.PER_ITEM and not name.startswith(_OF_ONE_ITEM)
 
 
 def check_any_groups(kernel: Kernel, dimension: int) -> None:

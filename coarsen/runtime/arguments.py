@@ -19,6 +19,10 @@ Argument: TypeAlias = Any
 
 # PyOpenCL's class of kernels, with the setters that its annotations leave out.
 PLAIN: Any = pyopencl.Kernel
+_SET_REFERENCES, _SET_NUMBERS = PLAIN._set_arg_multi, PLAIN._set_arg_buf_multi
+
+# Index, value, index, value and so on: of what lies on the device, and of numbers.
+SortedArguments: TypeAlias = tuple[tuple[Argument, ...], tuple[Argument, ...]]
 
 _NUMBERS = (np.number, np.bool_, bytes)
 _NEVER_CHANGE = (*_NUMBERS, pyopencl.LocalMemory, type(None))
@@ -26,6 +30,7 @@ _NEVER_CHANGE = (*_NUMBERS, pyopencl.LocalMemory, type(None))
 
 # The address of an object on the device, and the function that makes the object from it.
 _Address: TypeAlias = tuple[Callable[[int], Argument], int]
+_MEMORY: Callable[[int], Argument] = pyopencl.MemoryObject.from_int_ptr
 
 
 class SetArguments:
@@ -53,10 +58,14 @@ class SetArguments:
 
     def note_all(self, values: Sequence[Argument]) -> None:
         """Remember all arguments of the kernel."""
-        self._by_index = {index: _as_set(value) for index, value in enumerate(values)}
-        self.local_memory = {
-            index: value for index, value in self._by_index.items() if isinstance(value, pyopencl.LocalMemory)
-        }
+        if self.local_memory:
+            self.local_memory.clear()
+        # In the dictionary that is there: this is done at each launch.
+        noted = self._by_index
+        for index, value in enumerate(values):
+            noted[index] = _as_set(value)
+            if isinstance(value, pyopencl.LocalMemory):
+                self.local_memory[index] = value
 
     def note_flat(self, indices_and_values: Sequence[Argument]) -> None:
         """Remember arguments that are given as index, value, index, value and so on."""
@@ -77,6 +86,25 @@ class SetArguments:
         """Return the indices and the values of all that are set."""
         return list(self._by_index), [_restored(value) for value in self._by_index.values()]
 
+    def in_order(self) -> tuple[Argument, ...]:
+        """Return the values of all arguments, which must be complete."""
+        return tuple(_restored(self._by_index[index]) for index in range(self._count))
+
+    def are_below(self, limit: int) -> bool:
+        """Return True if every memory object that is passed is surely smaller than so many bytes.
+
+        The limit is on what can be reached through one pointer. Of a part of a buffer that is the part; many a
+        driver lets a kernel go beyond it all the same, so the whole buffer counts. Of shared virtual memory the
+        size isn't known, and it may hold pointers to more; NULL reaches nothing. Sizes are asked for at each
+        launch: another object may have the address of one that is gone.
+        """
+        if not self.are_complete:
+            return False
+        try:
+            return all(_is_below(value, limit) for value in self._by_index.values() if isinstance(value, tuple))
+        except pyopencl.Error:
+            return False
+
     def copy(self) -> SetArguments:
         """Return the same arguments, for another kernel object."""
         copy = SetArguments(self._count)
@@ -86,22 +114,33 @@ class SetArguments:
 
 def set_all(kernel: Any, indices: Iterable[int], values: Iterable[Argument]) -> None:  # noqa: ANN401 (its setters are untyped)
     """Set arguments as `pyopencl.Kernel.set_args` does, numbers faster: PyOpenCL tries all other kinds first."""
+    set_sorted(kernel, sorted_by_kind(indices, values))
+
+
+def sorted_by_kind(indices: Iterable[int], values: Iterable[Argument]) -> SortedArguments:
+    """Return arguments as `set_sorted` takes them, for several kernel objects."""
     references: list[Argument] = []
     numbers: list[Argument] = []
     for index, value in zip(indices, values, strict=True):
         chosen = numbers if isinstance(value, _NUMBERS) else references
         chosen.append(index)
         chosen.append(value)
+    return tuple(references), tuple(numbers)
+
+
+def set_sorted(kernel: Any, arguments: SortedArguments) -> None:  # noqa: ANN401 (its setters are untyped)
+    """Set arguments that are sorted already."""
+    references, numbers = arguments
     if references:
-        PLAIN._set_arg_multi(kernel, tuple(references))
+        _SET_REFERENCES(kernel, references)
     if numbers:
-        PLAIN._set_arg_buf_multi(kernel, tuple(numbers))
+        _SET_NUMBERS(kernel, numbers)
 
 
 def _as_set(value: Argument) -> Argument | _Address:
     """Return an argument as it is now, without keeping alive what lies on the device."""
     if isinstance(value, pyopencl.MemoryObjectHolder):
-        return pyopencl.MemoryObject.from_int_ptr, value.int_ptr
+        return _MEMORY, value.int_ptr
     if isinstance(value, _NEVER_CHANGE):
         return value
     if isinstance(value, pyopencl.SVMPointer):
@@ -112,6 +151,20 @@ def _as_set(value: Argument) -> Argument | _Address:
         return pyopencl.CommandQueue.from_int_ptr, value.int_ptr
     # The bytes in their order in memory, as PyOpenCL hands them over.
     return memoryview(value).tobytes("A")
+
+
+def _is_below(address: _Address, limit: int) -> bool:
+    restore, place = address
+    if restore is _shared_memory_at:
+        return False
+    if restore is not _MEMORY:
+        # A sampler, or a queue.
+        return True
+    memory = restore(place)
+    if memory.size >= limit:
+        return False
+    whole = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    return whole is None or whole.size < limit
 
 
 def _restored(value: Argument) -> Argument:

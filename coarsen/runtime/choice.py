@@ -1,46 +1,33 @@
-"""Choice of the variant for a launch, and of its sizes.
+"""Choice of the way in which a launch is carried out, made once for each launch that differs.
 
-    sizes divide ─▶ the variant without a guard
-    else         ─▶ the guarded variant, any geometry, if how work-items are grouped does not matter to the kernel
-    else         ─▶ the largest smaller factor that divides
-    else         ─▶ the original kernel
+    a factor is requested ─▶ that
+    an advisor knows      ─▶ its variant, at its local size if how work-items are grouped does not matter
+    else                  ─▶ the factor that is predicted
 
-The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
-uncoarsened fails coarsened. Where it matters how work-items are grouped, and a work-group has one along a
-dimension, work-groups are merged instead: that is the same work.
+What is wanted is fitted to the launch (`variant_choice.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TypeVar
 
 import pyopencl
 
-from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
-from coarsen.runtime.launch import DividedLaunch, Hindrance, divide_launch, names_of
-from coarsen.runtime.local_memory import groups_of_one_item, merges_groups, within_local_memory
+from coarsen.runtime.advice import Advice, AtHand
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.plan import CoarseningPlan
-from coarsen.runtime.sizes import LaunchLimits, Sizes
+from coarsen.runtime.sizes import Sizes, fits, has_work, is_plain
+from coarsen.runtime.variant_choice import VariantChoice, limits_of
 from coarsen.runtime.variants import Variants
-from coarsen.variant.coarsening import Configuration
+from coarsen.variant.transforms import Transforms
 
 # The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
-_INFO = pyopencl.kernel_work_group_info
-
-
-class OriginalLaunch(NamedTuple):
-    """A launch of the original kernel: sizes in work-items (local None: left to the implementation), and the
-    bytes of local memory that its arguments give a work-group.
-    """
-
-    device: pyopencl.Device
-    global_size: Sizes
-    local_size: Sizes | None
-    local_bytes: int = 0
+_Value = TypeVar("_Value")
 
 
 class LaunchChooser:
@@ -51,115 +38,114 @@ class LaunchChooser:
         self._original = original
         self._plan = plan
         self._variants = variants
+        self._is_advised = plan.is_advised(name)
+        self._known: dict[Hashable, DividedLaunch] = {}
+        # Chosen without the arguments, which an advisor may want to see: asked again once they are there.
+        self._provisional: dict[Hashable, DividedLaunch] = {}
+        self._advice: dict[Hashable, Advice | None] = {}
+        self._narrow: dict[Hashable, DividedLaunch] = {}
 
-    def choose(self, launch: OriginalLaunch) -> DividedLaunch:
+    def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
+        """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
+        return self._known.get(_key(launch))
+
+    def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
         """Return how a launch is carried out, and why; found once for a program and the same launch.
 
-        Raises DeviceError where the device does not build a variant.
+        Raises DeviceError where the device does not build a variant that was asked for.
         """
-        known = self._plan.known_launches
-        key = self._name, launch.device.int_ptr, launch.global_size, launch.local_size, launch.local_bytes
-        found = known.get(key)
+        key = _key(launch)
+        is_final = at_hand is not None or not self._is_advised
+        found = self._known.get(key) or (None if is_final else self._provisional.get(key))
         if found is None:
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            # Another thread may clear it at once.
-            found = known[key] = self._choose(launch)
+            advice = self._asked(launch, at_hand)
+            found = self._carried_out(launch, advice)
+            _keep(self._advice, key, advice)
+            self._narrow.pop(key, None)
+            _keep(self._known if is_final else self._provisional, key, found)
         return found
 
-    def _choose(self, launch: OriginalLaunch) -> DividedLaunch:
+    def choose_narrow(self, launch: OriginalLaunch) -> DividedLaunch:
+        """As `choose`, of a launch that is known, without wide accesses; raises DeviceError."""
+        key = _key(launch)
+        found = self._narrow.get(key)
+        if found is None:
+            found = self._carried_out(launch, self._advice.get(key), wide_accesses=False)
+            _keep(self._narrow, key, found)
+        return found
+
+    def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
+        """Ask the advisor, where there is one, and something to merge."""
+        if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
+            return None
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
             launch = launch._replace(local_size=required)
-        unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
-        if required is not None and required != launch.local_size:
-            return unchanged
-        if math.prod(launch.global_size) <= 1:
+        return self._plan.advice(self._name, launch, at_hand)
+
+    def _carried_out(
+        self, launch: OriginalLaunch, advice: Advice | None, wide_accesses: bool = True
+    ) -> DividedLaunch:
+        required = self._required_local_size(launch)
+        if required is not None and launch.local_size is None:
+            launch = launch._replace(local_size=required)
+        if (required is not None and required != launch.local_size) or math.prod(launch.global_size) <= 1:
             # Nothing to merge, nothing to say.
-            return unchanged
-        asked = self._plan.chosen(self._name, launch.local_size)
-        if asked and self._groups_matter(asked):
-            # Without a guard of work-items, there is none to merge with in a group of one.
-            asked = groups_of_one_item(asked, launch.local_size)
-        wanted, note = self._within_local_memory(asked, launch)
-        hindrance = Hindrance.LOCAL_MEMORY if note else None
-        for candidate in self._candidates(launch, wanted, required is not None):
-            reason = self._reason_against(candidate, launch.device)
-            if reason is None:
-                return replace(candidate, note=note, hindrance=hindrance) if note else candidate
-            note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
-        return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
+            return DividedLaunch(launch.global_size, launch.local_size, ())
+        if advice is None:
+            return self._choice(required).best(launch, self._plan.chosen(self._name, launch.local_size))
+        advised = advice.variant.transforms
+        transforms = replace(advised, wide_accesses=advised.wide_accesses and wide_accesses)
+        choice = self._choice(required, transforms)
+        grouped = launch._replace(local_size=self._local_size(launch, advice, required))
+        if advice.variant.coarsenings:
+            found = choice.best(grouped, advice.variant.coarsenings)
+            if not found.coarsenings:
+                # The local size was meant for what is merged.
+                found = replace(found, local_size=launch.local_size)
+        else:
+            is_other = grouped.local_size != launch.local_size
+            found = DividedLaunch(grouped.global_size, grouped.local_size, (), regrouped=is_other)
+        return replace(found, transforms=transforms, reason=advice.reason)
 
-    def _candidates(
-        self, launch: OriginalLaunch, wanted: Configuration, has_required: bool
-    ) -> Iterator[DividedLaunch]:
-        """The launches to try, best first."""
-        if not wanted:
-            return
-        limits = self._limits(launch.device, self._original)
+    def _choice(self, required: Sizes | None, transforms: Transforms | None = None) -> VariantChoice:
+        return VariantChoice(
+            self._name, self._original, self._plan, self._variants, required is not None, transforms
+        )
+
+    def _local_size(self, launch: OriginalLaunch, advice: Advice, required: Sizes | None) -> Sizes | None:
+        """The local size that is advised, if it makes no difference to the kernel; else the launch's own."""
+        own, wanted = launch.local_size, advice.variant.local_size
+        if not wanted or wanted == own or required is not None or not self._is_valid(launch):
+            return own
+        limits = limits_of(launch.device, self._original)
+        if not is_plain(launch.global_size, wanted) or not fits(wanted, limits):
+            return own
+        if own is not None and not fits(own, limits):
+            # PyOpenCL says so.
+            return own
+        return own if self._plan.groups_matter(self._name, advice.variant) else wanted
+
+    def _is_valid(self, launch: OriginalLaunch) -> bool:
+        """Return True unless OpenCL rejects the sizes, whatever the device's limits are."""
         sizes = launch.global_size, launch.local_size
-        divided = divide_launch(*sizes, wanted, limits, launch.local_size is None and self._groups_matter(wanted))
-        if divided.coarsenings != wanted:
-            guarded = self._guarded(launch, wanted, has_required)
-            if guarded is not None:
-                yield guarded
-        yield divided
-
-    def _guarded(self, launch: OriginalLaunch, wanted: Configuration, has_required: bool) -> DividedLaunch | None:
-        """The launch of the guarded variant; of the other one where there turns out to be nothing to guard."""
-        if self._groups_matter(wanted):
-            return None
-        sizes, any_groups = (launch.global_size, launch.local_size), self._plan.any_groups
-        found = guarded_launch(*sizes, wanted, self._limits(launch.device, self._original), any_groups)
-        if found is None:
-            return None
-        if not has_required and not without_needless_guard(found, launch.global_size).guarded:
-            return without_needless_guard(found, launch.global_size)
-        variant = self._plan.variant_of(wanted, any_size=True)
-        kernel = self._variants.get(variant) if self._plan.code(self._name, variant) else None
-        if kernel is None:
-            return None
-        return guarded_launch(*sizes, wanted, self._limits(launch.device, kernel), any_groups)
-
-    def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
-        """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
-        if not candidate.coarsenings:
-            return None
-        kernel = self._variants.get(self._plan.variant_of(candidate.coarsenings, candidate.guarded))
-        if kernel is None:
-            return ""
-        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
-        items = math.prod(candidate.local_size or (1,))
-        if items <= limit:
-            return None
-        return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
-
-    def _groups_matter(self, wanted: Configuration) -> bool:
-        """Return True if it is known that work-items can't be grouped anew."""
-        code = self._plan.code(self._name, self._plan.variant_of(wanted))
-        return code is not None and code.needs_whole_groups
-
-    def _within_local_memory(
-        self, asked: Configuration, launch: OriginalLaunch
-    ) -> tuple[Configuration, str | None]:
-        """Return as much of a configuration as the device's local memory allows, and a note if that is less."""
-        if not merges_groups(asked):
-            return asked, None
-        available = int(launch.device.local_mem_size)
-        group_bytes = launch.local_bytes + self._plan.static_local_memory(self._name, launch.device)
-        allowed = within_local_memory(asked, group_bytes, available)
-        if allowed == asked:
-            return asked, None
-        needed = f"{group_bytes} bytes of local memory for each work-group, of {available}"
-        return allowed, f"{needed}, are too much for {names_of(asked)}: launched with {names_of(allowed)}"
+        return is_plain(*sizes) or (self._plan.any_groups and has_work(*sizes))
 
     def _required_local_size(self, launch: OriginalLaunch) -> Sizes | None:
         """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
-        required = self._original.get_work_group_info(_INFO.COMPILE_WORK_GROUP_SIZE, launch.device)
+        required = self._original.get_work_group_info(
+            pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, launch.device
+        )
         dimensions = len(launch.global_size)
         return tuple(int(size) for size in required[:dimensions]) if any(required) else None
 
-    def _limits(self, device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
-        items = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
-        most = min(items, int(device.max_work_group_size))
-        return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))
+
+def _key(launch: OriginalLaunch) -> Hashable:
+    return launch.device.int_ptr, launch.global_size, launch.local_size, launch.local_bytes
+
+
+def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
+    """Put something among what is known, which does not grow for ever; another thread may clear it at once."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = value

@@ -4,78 +4,38 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any
 
 import pyopencl
-from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
-from coarsen.runtime.arguments import PLAIN, Argument, SetArguments, set_all
+from coarsen.runtime.advice import AtHand
+from coarsen.runtime.arguments import (
+    PLAIN,
+    Argument,
+    SetArguments,
+    SortedArguments,
+    set_all,
+    set_sorted,
+    sorted_by_kind,
+)
+from coarsen.runtime.enqueue import (
+    ENQUEUE,
+    LaunchOptions,
+    Sizes,
+    Target,
+    WaitList,
+    as_tuple,
+    enqueue_original,
+    enqueue_target,
+    in_tuples,
+    positional,
+)
 from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_types, added_values
+from coarsen.runtime.launched_kernels import LaunchedKernels
+from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_values
+from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import plain_offset, plain_sizes
-
-Sizes: TypeAlias = Sequence[int]
-
-
-# Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
-WaitList: TypeAlias = Any
-
-# PyOpenCL's own launch, by position: the names differ between a kernel's call and this function.
-_ENQUEUE: Any = enqueue_plainly
-
-
-class LaunchOptions(TypedDict):
-    """The keyword arguments of a launch, as a kernel's call has them."""
-
-    global_offset: Any
-    g_times_l: bool
-    allow_empty_ndrange: bool
-    wait_for: WaitList
-
-
-class _Variants:
-    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
-
-    __slots__ = ("_launches", "_types", "kernels")
-
-    def __init__(self, launches: KernelLaunches) -> None:
-        self._launches = launches
-        self._types: tuple[Any, ...] | None = None
-        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
-
-    def __del__(self) -> None:
-        if self._types is None:
-            for launched, kernel in self.kernels.items():
-                launched.unused.append(kernel)
-
-    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
-        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
-        known = self.kernels.get(launched)
-        if known is None:
-            known = self._launches.kernel(launched)
-            if known is not None:
-                self.kernels[launched] = known
-                self._set_types(launched, known)
-        return known
-
-    def set_argument_types(self, types: Sequence[Any]) -> None:
-        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
-        self._types = tuple(types)
-        for launched, kernel in self.kernels.items():
-            self._set_types(launched, kernel)
-
-    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
-        if self._types is not None:
-            kernel.set_arg_types((*self._types, *added_types(launched.added)))
-
-
-class _Target(NamedTuple):
-    """A variant to launch: its kernel object, its sizes, its arguments after the kernel's own."""
-
-    kernel: pyopencl.Kernel
-    launched: LaunchedVariant
-    launch: DividedLaunch
-    added: tuple[Argument, ...]
+from coarsen.runtime.waiting import are_over
 
 
 class Kernel(pyopencl.Kernel):
@@ -90,20 +50,20 @@ class Kernel(pyopencl.Kernel):
 
     # The program that the kernel comes from; PyOpenCL's annotation is of its inner class.
     program: Any = None
+    # The variant whose kernel object has the arguments that are set.
+    _up_to_date: LaunchedVariant | None = None
+    # True for a clone whose original kernel was not given the arguments yet: they may be gone by then.
+    _lacks_arguments = False
+    # True once others may have set arguments of the original kernel by its address.
+    _is_exposed = False
+    _types: tuple[Any, ...] | None = None
 
     def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
-        super().__init__(program, launches.name)
+        super().__init__(launches.raw_program, launches.name)
         self.program = program
         self._launches = launches
-        self._variants = _Variants(launches)
+        self._variants = LaunchedKernels(launches)
         self._set = SetArguments(launches.argument_count)
-        # The variant whose kernel object has the arguments that are set.
-        self._up_to_date: LaunchedVariant | None = None
-        # True for a clone whose original kernel was not given the arguments yet: they may be gone by then.
-        self._lacks_arguments = False
-        # True once others may have set arguments of the original kernel by its address.
-        self._is_exposed = False
-        self._types: tuple[Any, ...] | None = None
 
     # PyOpenCL's annotation names the sizes otherwise than its code does.
     def __call__(  # type: ignore[override]
@@ -128,22 +88,28 @@ class Kernel(pyopencl.Kernel):
             "allow_empty_ndrange": allow_empty_ndrange,
             "wait_for": wait_for,
         }
-        args = _positional(args, by_name) if by_name else args
-        sizes = _in_tuples(global_size, local_size)
+        args = positional(args, by_name) if by_name else args
+        sizes = in_tuples(global_size, local_size)
         passed = self._launches.argument_count if self._types is None else len(self._types)
         if by_name or len(args) != passed:
             # PyOpenCL says what is wrong.
             return self._call_original(queue, sizes, args, options, by_name)
-        self._set_for_call(args)
-        target = self._target(queue.device, *sizes, g_times_l)
         if self._types is not None:
-            return self._call_typed(target, queue, sizes, args, options)
+            return self._call_typed(queue, sizes, args, options)
+        given = sorted_by_kind(range(passed), args)
+        self._set_for_call(args, given)
+        target = self._target(queue, sizes, options)
         if target is None:
-            return _enqueue_original(queue, self, sizes, options)
-        values = (*args, *target.added)
-        set_all(target.kernel, range(len(values)), values)
-        self._up_to_date = target.launched
-        return _enqueue(queue, target, sizes[1], options)
+            event = enqueue_original(queue, self, sizes, options)
+        else:
+            if target.launched is not None:
+                set_sorted(target.kernel, given)
+                self._set_added(target)
+                self._up_to_date = target.launched
+            event = enqueue_target(queue, target, sizes[1], options)
+        if self._launches.observer is not None:
+            self._show(queue, sizes, options, target)
+        return event
 
     def enqueue(
         self,
@@ -162,14 +128,16 @@ class Kernel(pyopencl.Kernel):
             "allow_empty_ndrange": allow_empty_ndrange,
             "wait_for": wait_for,
         }
-        sizes = _in_tuples(global_work_size, local_work_size)
-        target = None if self._is_exposed else self._target(queue.device, *sizes, g_times_l)
-        if not self._hand_over(target) or target is None:
-            return _enqueue_original(queue, self, sizes, options)
-        if target.added:
-            first = self._launches.argument_count
-            set_all(target.kernel, range(first, first + len(target.added)), target.added)
-        return _enqueue(queue, target, sizes[1], options)
+        sizes = in_tuples(global_work_size, local_work_size)
+        target = self._handed_over(None if self._is_exposed else self._target(queue, sizes, options))
+        if target is None:
+            event = enqueue_original(queue, self, sizes, options)
+        else:
+            self._set_added(target)
+            event = enqueue_target(queue, target, sizes[1], options)
+        if self._launches.observer is not None:
+            self._show(queue, sizes, options, target)
+        return event
 
     def divided(
         self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
@@ -179,7 +147,7 @@ class Kernel(pyopencl.Kernel):
         Where work-groups are merged, the local memory that was last set as an argument counts.
         """
         whole, local = plain_sizes(global_size, local_size, g_times_l)
-        return self._launches.choose(device, whole, local, self._local_bytes())
+        return self._launches.choose(OriginalLaunch(device, whole, local, self._local_bytes()))
 
     def clone(self) -> pyopencl.Kernel:
         """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
@@ -260,15 +228,12 @@ class Kernel(pyopencl.Kernel):
             # PyOpenCL has taken it; what it is can't be told, so no variant may run with it.
             self._set.forget()
 
-    def _set_for_call(self, args: tuple[Argument, ...]) -> None:
-        """Set the arguments of a call for the original kernel."""
+    def _set_for_call(self, args: tuple[Argument, ...], given: SortedArguments) -> None:
+        """Set the arguments of a call for the original kernel; `given` are the same, sorted."""
         self._lacks_arguments = False
-        if self._types is not None:
-            self.set_args(*args)
-            return
         self._up_to_date = None
         try:
-            set_all(self, range(len(args)), args)
+            set_sorted(self, given)
         except BaseException:
             self._set.forget()
             raise
@@ -292,56 +257,117 @@ class Kernel(pyopencl.Kernel):
 
     def _call_typed(
         self,
-        target: _Target | None,
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
         options: LaunchOptions,
     ) -> pyopencl.Event:
         """A call of a kernel whose arguments have types: PyOpenCL converts them, and waits for arrays."""
+        self._lacks_arguments = False
+        self.set_args(*args)
+        arrays = [event for value in args for event in getattr(value, "events", ())]
+        target = self._target(queue, sizes, options, arrays)
         if target is None:
-            return self._call_original(queue, sizes, args, options, {})
-        offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
-        changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
-        coarsened: tuple[Any, Any] = target.launch.global_size, target.launch.local_size
-        # Its values are those of the call from now on, also if it fails half-way.
-        self._up_to_date = None
-        return target.kernel(queue, *coarsened, *args, *target.added, **changed)
+            event = self._call_original(queue, sizes, args, options, {})
+        else:
+            offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
+            changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
+            coarsened: tuple[Any, Any] = target.launch.global_size, target.launch.local_size
+            # Its values are those of the call from now on, also if it fails half-way.
+            self._up_to_date = None
+            if target.launched is None:
+                event = self._call_original(queue, coarsened, args, changed, {})
+            else:
+                event = target.kernel(queue, *coarsened, *args, *target.added, **changed)
+        if self._launches.observer is not None:
+            self._show(queue, sizes, options, target)
+        return event
 
     def _target(
-        self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool
-    ) -> _Target | None:
-        """Return the variant to launch; None: the original kernel, as the caller says."""
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event] = (),
+    ) -> Target | None:
+        """Return what to launch; None: the original kernel, as the caller says.
+
+        `waiting` are events that the launch waits for besides those of its options.
+        """
         try:
-            whole, local = plain_sizes(global_size, local_size, g_times_l)
+            whole, local = plain_sizes(*sizes, options["g_times_l"])
         except TypeError:
             # Sizes that aren't sequences of integers: PyOpenCL says so.
             return None
-        launch = self._launches.choose(device, whole, local, self._local_bytes())
-        launched = self._launches.variant_of(launch)
+        launches = self._launches
+        original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
+        launch = launches.known(original)
+        if launch is None:
+            launch = launches.choose(original, self._at_hand(queue, options, waiting))
+        launched = launches.variant_of(launch)
+        if launched is None:
+            return Target(self, None, launch, ()) if launch.regrouped else None
+        if launched.objects_below is not None and not self._set.are_below(launched.objects_below):
+            launch = launches.choose_narrow(original)
+            launched = launches.variant_of(launch)
         kernel = None if launched is None else self._variants.get(launched)
         if launched is None or kernel is None:
             return None
         if not launched.added:
-            return _Target(kernel, launched, launch, ())
-        added = added_values(launched.added, self._launches.argument_count, whole, self._set.local_memory)
-        return None if added is None else _Target(kernel, launched, launch, added)
+            return Target(kernel, launched, launch, ())
+        added = added_values(launched.added, launches.argument_count, whole, self._set.local_memory)
+        return None if added is None else Target(kernel, launched, launch, added)
+
+    def _at_hand(
+        self, queue: pyopencl.CommandQueue, options: LaunchOptions, waiting: Sequence[pyopencl.Event]
+    ) -> AtHand | None:
+        """Return what an advisor may look at, once all that the launch waits for is over; None if nothing."""
+        if not self._launches.is_advised or not self._set.are_complete:
+            return None
+        # An iterator can be read only once.
+        options["wait_for"] = as_tuple(options["wait_for"])
+        if not are_over((*(options["wait_for"] or ()), *waiting)):
+            return None
+        return AtHand(queue, self._set.in_order())
+
+    def _set_added(self, target: Target) -> None:
+        """Set the arguments after the kernel's own."""
+        if target.added:
+            first = self._launches.argument_count
+            set_all(target.kernel, range(first, first + len(target.added)), target.added)
+
+    def _show(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        options: LaunchOptions,
+        target: Target | None,
+    ) -> None:
+        """Show the observer a launch that was made."""
+        observer = self._launches.observer
+        if observer is not None:
+            whole, local = plain_sizes(*sizes, options["g_times_l"])
+            original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
+            divided = DividedLaunch(whole, local, ()) if target is None else target.launch
+            observer.launched(self._launches.name, original, divided)
 
     def _local_bytes(self) -> int:
         local_memory = self._set.local_memory
         return sum(local.size for local in local_memory.values()) if local_memory else 0
 
-    def _hand_over(self, target: _Target | None) -> bool:
-        """Give the arguments that were set to the target; return False if they aren't all known."""
+    def _handed_over(self, target: Target | None) -> Target | None:
+        """Give the arguments that were set to the target, and return it; None if they aren't all known."""
         if self._lacks_arguments:
             self._lacks_arguments = False
             set_all(self, *self._set.values())
-        if target is None or not self._set.are_complete:
-            return False
+        if target is None or target.launched is None:
+            return target
+        if not self._set.are_complete:
+            return None
         if self._up_to_date is not target.launched:
             set_all(target.kernel, *self._set.values())
             self._up_to_date = target.launched
-        return True
+        return target
 
 
 def enqueue_nd_range_kernel(
@@ -373,60 +399,5 @@ def enqueue_nd_range_kernel(
     options: tuple[Any, ...] = global_work_offset, wait_for, g_times_l, allow_empty_ndrange
     if isinstance(kernel, Kernel):
         return kernel.enqueue(queue, *sizes, *options)
-    event: pyopencl.Event = _ENQUEUE(queue, kernel, *sizes, *options)
+    event: pyopencl.Event = ENQUEUE(queue, kernel, *sizes, *options)
     return event
-
-
-def _enqueue(
-    queue: pyopencl.CommandQueue, target: _Target, local_size: Sizes | None, options: LaunchOptions
-) -> pyopencl.Event:
-    """Launch a variant that has its arguments. The sizes are multiplied already."""
-    launch = target.launch
-    offset = plain_offset(options["global_offset"], local_size, options["g_times_l"])
-    event: pyopencl.Event = _ENQUEUE(
-        queue,
-        target.kernel,
-        launch.global_size,
-        launch.local_size,
-        offset,
-        options["wait_for"],
-        False,
-        options["allow_empty_ndrange"],
-    )
-    return event
-
-
-def _enqueue_original(
-    queue: pyopencl.CommandQueue, kernel: pyopencl.Kernel, sizes: tuple[Any, Any], options: LaunchOptions
-) -> pyopencl.Event:
-    event: pyopencl.Event = _ENQUEUE(
-        queue,
-        kernel,
-        *sizes,
-        options["global_offset"],
-        options["wait_for"],
-        options["g_times_l"],
-        options["allow_empty_ndrange"],
-    )
-    return event
-
-
-def _positional(args: tuple[Argument, ...], by_name: dict[str, Argument]) -> tuple[Argument, ...]:
-    """Return all arguments in their order; those taken out of `by_name` are named `arg0`, `arg1` and so on."""
-    while (name := f"arg{len(args)}") in by_name:
-        args = (*args, by_name.pop(name))
-    return args
-
-
-def _in_tuples(global_size: Sizes, local_size: Sizes | None) -> tuple[Any, Any]:
-    """Return sizes that can be read twice, which an iterator's can't; PyOpenCL refuses what is no sequence."""
-    return _tuple(global_size), _tuple(local_size)
-
-
-def _tuple(sizes: Any) -> Any:  # noqa: ANN401 (whatever the caller passes)
-    if sizes is None or isinstance(sizes, tuple):
-        return sizes
-    try:
-        return tuple(sizes)
-    except TypeError:
-        return sizes

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from coarsen.runtime.open_local_size import local_size_of_coarsened, local_size_of_original
 from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
+from coarsen.variant.transforms import Transforms
 
 
 class Hindrance(enum.Enum):
@@ -37,8 +38,9 @@ class DividedLaunch:
     """The way a launch is carried out.
 
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
-    caller's); `guarded` says whether it is the variant for any size. `note` says in one line why it isn't what was
-    asked for, None where it is; `hindrance` is the kind of that reason.
+    caller's, or, where it is `regrouped`, with another local size); `guarded` says whether it is the variant for
+    any size. `note` says in one line why it isn't what was asked for, None where it is; `hindrance` is the kind of
+    that reason. Where an advisor chose, `transforms` are those of the variant and `reason` says why; else None.
     """
 
     global_size: Sizes
@@ -47,6 +49,9 @@ class DividedLaunch:
     note: str | None = None
     guarded: bool = False
     hindrance: Hindrance | None = None
+    regrouped: bool = False
+    transforms: Transforms | None = None
+    reason: str | None = None
 
 
 def divide_launch(

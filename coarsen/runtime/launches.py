@@ -10,39 +10,40 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
+from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.advice import AtHand
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.choice import LaunchChooser, OriginalLaunch
+from coarsen.runtime.choice import LaunchChooser
 from coarsen.runtime.launch import DividedLaunch, names_of
 from coarsen.runtime.local_memory import like_set
+from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.plan import CoarseningPlan
-from coarsen.runtime.sizes import Sizes
 from coarsen.runtime.variants import Variants
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Variant, shape, transform_words
 
 # The number of launches whose kernels are kept at hand.
 _MOST_KNOWN = 4096
-
-_VariantKey: TypeAlias = tuple[object, bool]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LaunchedVariant:
     """A variant that launches call for: what is passed after the kernel's own arguments, and kernel objects that
-    no one uses.
+    no one uses. `objects_below` is the size in bytes that every memory object passed must stay below, if any.
 
     Compared by identity, which is fast.
     """
 
     variant: Variant
     added: tuple[AddedArgument, ...]
+    objects_below: int | None = None
     unused: deque[pyopencl.Kernel] = field(default_factory=deque)
 
 
@@ -53,18 +54,28 @@ class KernelLaunches:
         # Has no arguments of its own: it only tells what the original kernel needs.
         original = PlainKernel(program, name)
         self.name = name
+        untyped: Any = program
+        # What PyOpenCL's program is made around: a kernel object is made faster from it.
+        self.raw_program: RawProgram = untyped._get_prg()
         self.plan = plan
         self.argument_count = original.num_args
         self.is_coarsened = plan.coarsens(name)
+        self.is_advised = plan.is_advised(name)
+        self.observer = plan.observer
         self._chooser = LaunchChooser(name, original, plan, Variants(name, plan))
-        self._variants: dict[_VariantKey, LaunchedVariant] = {}
+        self._variants: dict[Variant, LaunchedVariant] = {}
         self._known: dict[int, tuple[DividedLaunch, LaunchedVariant | None]] = {}
 
-    def choose(
-        self, device: pyopencl.Device, whole: Sizes, local: Sizes | None, local_bytes: int
-    ) -> DividedLaunch:
-        """Return how a launch of these (original) sizes is carried out, in work-items; raises DeviceError."""
-        return self._chooser.choose(OriginalLaunch(device, whole, local, local_bytes))
+        # Chosen already or not, as `LaunchChooser` has it.
+        self.known = self._chooser.known
+        self.choose_narrow = self._chooser.choose_narrow
+
+    def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
+        """Return how a launch is carried out, in work-items; raises DeviceError.
+
+        `at_hand` is what an advisor may look at; None where there is nothing.
+        """
+        return self._chooser.choose(launch, at_hand)
 
     def variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         """Return the variant that a launch runs, None for the original kernel; says what there is to say, once."""
@@ -98,20 +109,34 @@ class KernelLaunches:
         self._say(launch)
         if not launch.coarsenings:
             return None
-        key = launch.coarsenings, launch.guarded
-        if key not in self._variants:
-            variant = self.plan.variant_of(launch.coarsenings, launch.guarded)
+        variant = self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms)
+        if variant not in self._variants:
             code = self.plan.code(self.name, variant)
-            self._variants[key] = LaunchedVariant(variant, code.added_arguments if code else ())
-        return self._variants[key]
+            facts = (code.added_arguments, code.objects_below) if code else ((), None)
+            self._variants[variant] = LaunchedVariant(variant, *facts)
+        return self._variants[variant]
 
     def _say(self, launch: DividedLaunch) -> None:
         if launch.note:
             occasion = self.name, launch.hindrance
             self.plan.say_once(occasion, f"kernel {self.name}: {launch.note} (said once, for all sizes)")
-        chosen = names_of(launch.coarsenings) + (", for any size" if launch.guarded else "")
-        reason = self.plan.reason(self.name, bool(launch.coarsenings), launch.note)
-        self.plan.tell_once(("chosen", self.name), f"kernel {self.name} runs with {chosen}: {reason}")
+        if launch.reason is None:
+            reason = self.plan.reason(self.name, bool(launch.coarsenings), launch.note)
+        else:
+            reason = "; ".join(filter(None, (launch.reason, launch.note)))
+        self.plan.tell_once(("chosen", self.name), f"kernel {self.name} runs with {_words(launch)}: {reason}")
+
+
+def _words(launch: DividedLaunch) -> str:
+    """Say what is launched."""
+    words = [names_of(launch.coarsenings)]
+    if launch.coarsenings and launch.transforms is not None:
+        words += transform_words(launch.transforms)
+    if launch.guarded:
+        words.append("for any size")
+    if launch.regrouped:
+        words.append(f"local size {shape(launch.local_size or ())}")
+    return ", ".join(words)
 
 
 def added_values(

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
@@ -20,35 +19,20 @@ from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.file_directives import file_directives
-from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.build_options import allows_uneven_groups, options_of_coarsened
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.advice import Advice, AdviceRequest, Advisor, AtHand, LaunchObserver
+from coarsen.runtime.build_options import allows_uneven_groups
+from coarsen.runtime.code import Code, Codes, Form, forget_frames
+from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.requested import Requested
 from coarsen.runtime.text_cache.location import CacheFolder
-from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
+from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 
 _log = logging.getLogger("coarsen")
 
-Form = Literal["opencl_c", "spirv"]
-# A driver builds SPIR-V of this standard without an option.
-_DEFAULT_STANDARD = "-cl-std=CL1.2"
 ORIGINAL: Configuration = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
-
-    `added_arguments` and `needs_whole_groups` are those of `toolchain.CoarsenedKernel`.
-    """
-
-    text: str | bytes
-    options: tuple[str, ...]
-    added_arguments: tuple[AddedArgument, ...] = ()
-    needs_whole_groups: bool = False
 
 
 class CoarseningPlan:
@@ -58,8 +42,8 @@ class CoarseningPlan:
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program;
     `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
-    of device that the context has; `cache_dir` is that of PyOpenCL's cache of binaries.
-    `known_launches` is for the launches, to keep what was chosen.
+    of device that the context has; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked before
+    anything is predicted, and `observer` sees the launches.
     """
 
     def __init__(
@@ -75,6 +59,8 @@ class CoarseningPlan:
         original: Callable[[str], pyopencl.Kernel],
         transforms: Transforms = DEFAULT,
         cache_dir: CacheFolder = None,
+        advisor: Advisor | None = None,
+        observer: LaunchObserver | None = None,
     ) -> None:
         self._context = context
         self._cache_dir = cache_dir
@@ -85,14 +71,14 @@ class CoarseningPlan:
         self._devices = devices
         self._requested = requested
         self._kernels = frozenset(kernels)
-        self._form = form
         self._toolchain = toolchain
-        self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
+        self._codes = Codes(source, options, form, toolchain)
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
         self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
         self._said: set[Hashable] = set()
-        self.known_launches: dict[Hashable, DividedLaunch] = {}
+        self._advisor = advisor
+        self.observer = observer
 
     def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
         """Return the coarsening of a kernel where the sizes allow it; ORIGINAL for one that stays as it is.
@@ -122,22 +108,67 @@ class CoarseningPlan:
         if not possible:
             return
         try:
-            self._coarsen(kernel, self.variant_of(possible))
+            self._codes.coarsen(kernel, self.variant_of(possible))
         except RefusalError as refusal:
             self._refused[kernel] = str(refusal)
             raise
 
-    def variant_of(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
-        """Return the variant with these coarsenings, by the program's transforms, for any launch."""
+    def variant_of(
+        self, coarsenings: Configuration, any_size: bool = False, transforms: Transforms | None = None
+    ) -> Variant:
+        """Return the variant with these coarsenings, for any launch on the context's kind of device.
+
+        It is made by `transforms`; None stands for the program's.
+        """
+        chosen = replace(transforms or self._transforms, device_kind=self._device_kind)
+        return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size)
+
+    def is_advised(self, kernel: str) -> bool:
+        """Return True if an advisor is asked about the launches of a kernel."""
+        return self._advisor is not None and kernel in self._kernels and self._requested.of(kernel) is None
+
+    def advice(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
+        """Ask the advisor about a launch; None where it has no advice, and where something went wrong, said once.
+
+        What the kernel refuses is no advice either: it stays as it is then.
+        """
+        if self._advisor is None:
+            return None
+        queue, arguments = (None, None) if at_hand is None else (at_hand.queue, at_hand.arguments)
         transforms = replace(self._transforms, device_kind=self._device_kind)
-        return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size)
+        request = AdviceRequest(self._source, self._options, kernel, launch, transforms, queue, arguments)
+        try:
+            advice = self._advisor.advise(request)
+        except (CoarsenError, pyopencl.Error) as error:
+            self.say_once((kernel, str(error)), f"kernel {kernel}: nothing is known of its launches: {error}")
+            return None
+        if advice is None or not advice.variant.coarsenings:
+            return advice
+        try:
+            self._codes.coarsen(
+                kernel, self.variant_of(advice.variant.coarsenings, False, advice.variant.transforms)
+            )
+        except CoarsenError as error:
+            forget_frames(error)
+            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            return Advice(Variant(), str(error))
+        return advice
+
+    def groups_matter(self, kernel: str, wanted: Variant) -> bool:
+        """Return True unless any local size surely suits a kernel, the original as well as the variant of it."""
+        try:
+            code = self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
+        except CoarsenError as error:
+            forget_frames(error)
+            return True
+        return code.groups_matter
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
         """Return the device's code of a variant; None if the kernel refuses it."""
         try:
-            return self._coarsen(kernel, wanted)
+            return self._codes.coarsen(kernel, wanted)
         except (RefusalError, InvalidInputError) as error:
-            _forget_frames(error)
+            forget_frames(error)
             return None
 
     def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
@@ -149,9 +180,9 @@ class CoarseningPlan:
         key = (kernel, wanted)
         try:
             if key not in self._programs:
-                self._programs[key] = self._built(kernel, wanted, self._coarsen(kernel, wanted))
+                self._programs[key] = self._built(kernel, wanted, self._codes.coarsen(kernel, wanted))
         except (RefusalError, InvalidInputError) as error:
-            _forget_frames(error)
+            forget_frames(error)
             self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
             return None
         program = self._programs[key]
@@ -221,44 +252,16 @@ class CoarseningPlan:
                 self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
             decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
-                self._coarsen(kernel, self.variant_of(decided))
+                self._codes.coarsen(kernel, self.variant_of(decided))
         except DeviceError as error:
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
         except CoarsenError as error:
             # No factor was requested here: whatever prevents one, the program works as before.
-            _forget_frames(error)
+            forget_frames(error)
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
-
-    def _coarsen(self, kernel: str, wanted: Variant) -> Code:
-        key = (kernel, wanted)
-        if key not in self._codes:
-            try:
-                self._codes[key] = self._code_of(self._coarsened(kernel, wanted))
-            except (RefusalError, InvalidInputError) as error:
-                self._codes[key] = error
-        code = self._codes[key]
-        if isinstance(code, CoarsenError):
-            raise code
-        return code
-
-    def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
-        return self._toolchain.coarsen(
-            self._source,
-            kernel=kernel,
-            factor=tuple(entry.factor for entry in wanted.coarsenings),
-            dim=tuple(entry.dimension for entry in wanted.coarsenings),
-            stride=tuple(entry.stride for entry in wanted.coarsenings),
-            level=tuple(entry.level for entry in wanted.coarsenings),
-            any_size=wanted.any_size,
-            fast_path=wanted.transforms.fast_path.value,
-            lock_step=wanted.transforms.lock_step.value,
-            clean_up=wanted.transforms.clean_up,
-            device_kind=wanted.transforms.device_kind,
-            options=self._options,
-        )
 
     @cached_property
     def _device_kind(self) -> DeviceKind:
@@ -266,32 +269,15 @@ class CoarseningPlan:
         kinds = {device_kind_of(device_types_of(device)) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
-    def _code_of(self, coarsened: CoarsenedKernel) -> Code:
-        options = options_of_coarsened(self._options)
-        facts = coarsened.added_arguments, coarsened.needs_whole_groups
-        if self._form == "spirv":
-            options = tuple(option for option in options if option != "-cl-kernel-arg-info")
-            if coarsened.spirv_standard != _DEFAULT_STANDARD:
-                options = (*options, coarsened.spirv_standard)
-            return Code(coarsened.spirv, options, *facts)
-        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
-
     def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
         try:
             return build_for_launches(self._context, code.text, code.options, self._devices, self._cache_dir)
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
-            if not wanted.any_size:
+            if not wanted.any_size and self._requested.of(kernel) is not None:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None
-
-
-def _forget_frames(error: BaseException | None) -> None:
-    """Let go of the frames that an error came through: it is kept, and a launch's frame has the arguments."""
-    while error is not None:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
 
 
 def _divides(coarsening: Coarsening, local_size: Sequence[int]) -> bool:

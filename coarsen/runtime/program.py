@@ -21,10 +21,12 @@ from pyopencl.tools import is_spirv
 from coarsen.devices.discovery import common_macros_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.near_names import did_you_mean
+from coarsen.runtime.advice import Advisor, LaunchObserver
 from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.code import Form
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.plan import CoarseningPlan, Form
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.requested import Requested, requested_of
 from coarsen.runtime.text_cache.location import CacheFolder
@@ -40,8 +42,8 @@ class Program(pyopencl.Program):
     """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
 
     Kernels are attributes once it is built, and launched with the original's sizes. Whether the device is a CPU
-    or a GPU is found out. There is no `wide_accesses`: some are right only for buffers of less than so many bytes,
-    which no launch is checked for.
+    or a GPU is found out. Wide accesses are used where an advisor says so: some are right only for buffers of less
+    than so many bytes, and a launch with a larger one runs the same variant without them.
 
     The first one made gives the names `pyopencl.Kernel` and `pyopencl.enqueue_nd_range_kernel` to functions that
     know its kernels too; other kernels go PyOpenCL's own way.
@@ -64,6 +66,9 @@ class Program(pyopencl.Program):
         clean_up: whether instructions that the rewriting made redundant are removed.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
+        advisor: is asked how to carry out each launch that differs from those before, of kernels whose factor
+            isn't given here; where it doesn't know, and if None, the factor is predicted.
+        observer: sees each launch.
 
     Raises:
         InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor, or for a kernel
@@ -86,6 +91,8 @@ class Program(pyopencl.Program):
         clean_up: bool = True,
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
+        advisor: Advisor | None = None,
+        observer: LaunchObserver | None = None,
     ) -> None:
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
@@ -97,6 +104,8 @@ class Program(pyopencl.Program):
         self._wanted_kernels = _wanted_kernels(kernels, self._requested)
         self._form = form
         self._toolchain = toolchain
+        self._advisor = advisor
+        self._observer = observer
         self._text = _text_of(source)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
@@ -159,6 +168,8 @@ class Program(pyopencl.Program):
             lambda name: PlainKernel(self, name),
             self._transforms,
             cache_dir,
+            self._advisor,
+            self._observer,
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)

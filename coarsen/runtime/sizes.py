@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,14 @@ def has_work(global_size: Sizes, local_size: Sizes | None) -> bool:
     if min(global_size, default=0) < 1:
         return False
     return local_size is None or (len(local_size) == len(global_size) and min(local_size) >= 1)
+
+
+def fits(local_size: Sizes, limits: LaunchLimits) -> bool:
+    """Return True if a work-group of this size is within the limits."""
+    is_small = math.prod(local_size) <= limits.max_work_group_size
+    return is_small and all(
+        size <= most for size, most in zip(local_size, limits.max_work_item_sizes, strict=False)
+    )
 
 
 def plain_sizes(

@@ -51,6 +51,16 @@ class CoarsenedKernel(Protocol):
         """
         ...
 
+    @property
+    def groups_matter(self) -> bool:
+        """False if the original kernel gives the same results however a launch groups its work-items."""
+        ...
+
+    @property
+    def objects_below(self) -> int | None:
+        """The size in bytes that every memory object of a launch must stay below; None if any will do."""
+        ...
+
 
 class CoarseningRequest(TypedDict):
     """The arguments of a `CoarsenFunction` besides the source."""
@@ -63,6 +73,7 @@ class CoarseningRequest(TypedDict):
     any_size: bool
     fast_path: UseName
     lock_step: UseName
+    wide_accesses: bool
     clean_up: bool
     device_kind: str
     options: Sequence[str]

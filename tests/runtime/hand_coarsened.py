@@ -1,7 +1,7 @@
 """A kernel and its coarsened form, written by hand, so that the runtime is tested without the compiler.
 
 `record` stores, for each original work-item, its value and the factor of the variant that computed it: what a
-launch really ran can be read off its result.
+launch really ran can be read off its result; with wide accesses, it is 100 more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ kernel ATTRIBUTE void record(global const int *input, global int *output, global
     for (size_t replica = 0; replica < FACTOR; ++replica) {
         size_t item = group + local_item / STRIDE * FACTOR * STRIDE + local_item % STRIDE + replica * STRIDE;
         output[item] = SCALE * input[item] + addend;
-        merged[item] = FACTOR;
+        merged[item] = FACTOR + WIDE;
     }
 }
 """
@@ -55,6 +55,8 @@ class HandCoarsened:
     spirv_standard: str = "-cl-std=CL1.2"
     added_arguments: tuple[AddedArgument, ...] = ()
     needs_whole_groups: bool = True
+    groups_matter: bool = True
+    objects_below: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class HandToolchain:
     refused_factors: frozenset[int] = frozenset()
     broken: bool = False
     attribute: str = ""
+    groups_matter: bool = True
+    objects_below: int | None = None
     coarsened: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     asked: list[tuple[str, str, tuple[int, ...] | None]] = field(default_factory=list)
 
@@ -90,6 +94,7 @@ class HandToolchain:
         any_size: bool,
         fast_path: UseName,
         lock_step: UseName,
+        wide_accesses: bool,
         clean_up: bool,
         device_kind: str,
         options: Sequence[str],
@@ -106,9 +111,14 @@ class HandToolchain:
             "STRIDE": str(stride[0]),
             "SCALE": scale.group(1) if scale else "1",
             "ATTRIBUTE": self.attribute,
+            "WIDE": "100" if wide_accesses else "0",
         }
         text = re.sub("|".join(names), lambda match: names[match.group()], COARSENED)
-        return HandCoarsened("this builds nowhere" if self.broken else text)
+        return HandCoarsened(
+            "this builds nowhere" if self.broken else text,
+            groups_matter=self.groups_matter,
+            objects_below=self.objects_below if wide_accesses else None,
+        )
 
     def predict(
         self,

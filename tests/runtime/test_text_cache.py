@@ -59,13 +59,15 @@ REQUEST: CoarseningRequest = {
     "any_size": False,
     "fast_path": "auto",
     "lock_step": "auto",
+    "wide_accesses": False,
     "clean_up": True,
     "device_kind": "cpu",
     "options": (),
 }
 PLAIN = "kernel void plain(global int *values) { values[get_global_id(0)] *= 2; }"
 ITEMS = 96
-KERNEL = StoredKernel("kernel void scale() {}", None, "-cl-std=CL1.2", (AddedArgument("global-size", 1),), True)
+ADDED = (AddedArgument("global-size", 1),)
+KERNEL = StoredKernel("kernel void scale() {}", None, "-cl-std=CL1.2", ADDED, True, False, 1 << 34)
 
 
 @dataclass
@@ -118,6 +120,7 @@ CHANGED_SOURCE = SOURCE.replace("+", "-")
         {"fast_path": Use.NEVER.value},
         {"lock_step": "always"},
         {"clean_up": False},
+        {"wide_accesses": True},
         {"device_kind": "gpu"},
         {"options": ("-DN=2",)},
         {"macros": DeviceMacros(frozenset({"cl_khr_fp64"}))},

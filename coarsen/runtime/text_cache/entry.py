@@ -27,6 +27,8 @@ class StoredKernel:
     standard: str
     added_arguments: tuple[AddedArgument, ...]
     needs_whole_groups: bool
+    groups_matter: bool
+    objects_below: int | None
 
     @property
     def opencl_c(self) -> str:
@@ -81,7 +83,7 @@ class Entry:
 
 def stored_kernel(kernel: CoarsenedKernel, form: str) -> StoredKernel:
     """Return a kernel in one form. Raises RefusalError where it has no such form."""
-    facts = kernel.added_arguments, kernel.needs_whole_groups
+    facts = kernel.added_arguments, kernel.needs_whole_groups, kernel.groups_matter, kernel.objects_below
     if form == "spirv":
         return StoredKernel(None, kernel.spirv, kernel.spirv_standard, *facts)
     return StoredKernel(kernel.opencl_c, None, kernel.opencl_c_standard, *facts)

@@ -1,0 +1,91 @@
+"""The protocols through which others say how a launch is to be carried out, and see how each was.
+
+    launch that isn't known yet ─▶ Advisor.advise(AdviceRequest) ─▶ Advice, or None: the factor is predicted
+    every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
+
+An advice is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
+launch's own local size, to the original kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyopencl
+
+from coarsen.runtime.arguments import Argument
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """A queue and all arguments of a launch that is about to be made; whatever it waits for is over.
+
+    Numbers may be given as the bytes that are passed.
+    """
+
+    queue: pyopencl.CommandQueue
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceRequest:
+    """The question about a launch that is not known yet.
+
+    Args:
+        source: OpenCL C.
+        options: the build options, one by one.
+        kernel: the kernel's name.
+        launch: sizes and device.
+        transforms: those that the program allows, for the kind of its device.
+        queue: where the launch goes; None where it is only asked how it would be carried out.
+        arguments: the kernel's arguments in their order, which are there to be read; None where `queue` is.
+    """
+
+    source: str
+    options: tuple[str, ...]
+    kernel: str
+    launch: OriginalLaunch
+    transforms: Transforms
+    queue: pyopencl.CommandQueue | None
+    arguments: tuple[Argument, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The answer.
+
+    Args:
+        variant: its coarsenings, none for the original kernel; its transforms, apart from the kind of device; its
+            local size, that of the launch before coarsening, empty for the program's own. `any_size` is decided by
+            the launch, and macros are the program's own.
+        reason: why, in one phrase, for people.
+    """
+
+    variant: Variant
+    reason: str
+
+
+class Advisor(Protocol):
+    """Says how launches are to be carried out."""
+
+    def advise(self, request: AdviceRequest) -> Advice | None:
+        """Return the variant for a launch; None where the factor is to be predicted.
+
+        Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
+        without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once and taken
+        for None.
+        """
+        ...
+
+
+class LaunchObserver(Protocol):
+    """Sees launches."""
+
+    def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
+        """See a launch that was made: what was asked for, and how it was carried out."""
+        ...

@@ -1,0 +1,103 @@
+"""The code of a program's coarsened variants, made once for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
+from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.build_options import options_of_coarsened
+from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+
+Form = Literal["opencl_c", "spirv"]
+# A driver builds SPIR-V of this standard without an option.
+_DEFAULT_STANDARD = "-cl-std=CL1.2"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
+
+    Everything else is as in `toolchain.CoarsenedKernel`.
+    """
+
+    text: str | bytes
+    options: tuple[str, ...]
+    added_arguments: tuple[AddedArgument, ...] = ()
+    needs_whole_groups: bool = False
+    groups_matter: bool = True
+    objects_below: int | None = None
+
+
+class Codes:
+    """The codes of one program's variants.
+
+    Args:
+        source: OpenCL C.
+        options: the build options, one by one.
+        form: that of the code.
+        toolchain: what it is made with.
+    """
+
+    def __init__(self, source: str, options: Sequence[str], form: Form, toolchain: Toolchain) -> None:
+        self._source = source
+        self._options = tuple(options)
+        self._form = form
+        self._toolchain = toolchain
+        self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
+
+    def coarsen(self, kernel: str, wanted: Variant) -> Code:
+        """Return the code of a variant. Raises RefusalError or InvalidInputError where there is none."""
+        key = (kernel, wanted)
+        if key not in self._codes:
+            try:
+                self._codes[key] = self._code_of(self._coarsened(kernel, wanted))
+            except (RefusalError, InvalidInputError) as error:
+                self._codes[key] = error
+        code = self._codes[key]
+        if isinstance(code, CoarsenError):
+            raise code
+        return code
+
+    def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
+        # The original kernel, where only something about it is asked, is coarsened by 1.
+        coarsenings = wanted.coarsenings or (Coarsening(1),)
+        return self._toolchain.coarsen(
+            self._source,
+            kernel=kernel,
+            factor=tuple(entry.factor for entry in coarsenings),
+            dim=tuple(entry.dimension for entry in coarsenings),
+            stride=tuple(entry.stride for entry in coarsenings),
+            level=tuple(entry.level for entry in coarsenings),
+            any_size=wanted.any_size,
+            fast_path=wanted.transforms.fast_path.value,
+            lock_step=wanted.transforms.lock_step.value,
+            wide_accesses=wanted.transforms.wide_accesses,
+            clean_up=wanted.transforms.clean_up,
+            device_kind=wanted.transforms.device_kind,
+            options=self._options,
+        )
+
+    def _code_of(self, coarsened: CoarsenedKernel) -> Code:
+        options = options_of_coarsened(self._options)
+        facts = (
+            *(coarsened.added_arguments, coarsened.needs_whole_groups),
+            *(coarsened.groups_matter, coarsened.objects_below),
+        )
+        if self._form == "spirv":
+            options = tuple(option for option in options if option != "-cl-kernel-arg-info")
+            if coarsened.spirv_standard != _DEFAULT_STANDARD:
+                options = (*options, coarsened.spirv_standard)
+            return Code(coarsened.spirv, options, *facts)
+        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
+
+
+def forget_frames(error: BaseException | None) -> None:
+    """Let go of the frames that an error came through: it is kept, and a launch's frame has the arguments."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,101 @@
+"""Launches by PyOpenCL's own function, of a variant or of the original kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias, TypedDict
+
+import pyopencl
+from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
+
+from coarsen.runtime.arguments import Argument
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.launches import LaunchedVariant
+from coarsen.runtime.sizes import plain_offset
+
+Sizes: TypeAlias = Sequence[int]
+
+# Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
+WaitList: TypeAlias = Any
+
+# PyOpenCL's own launch, by position: the names differ between a kernel's call and this function.
+ENQUEUE: Any = enqueue_plainly
+
+
+class LaunchOptions(TypedDict):
+    """The keyword arguments of a launch, as a kernel's call has them."""
+
+    global_offset: Any
+    g_times_l: bool
+    allow_empty_ndrange: bool
+    wait_for: WaitList
+
+
+class Target(NamedTuple):
+    """What a launch runs: a variant's kernel object, or the original at another local size (`launched` is None);
+    its sizes, and the arguments after the kernel's own.
+    """
+
+    kernel: pyopencl.Kernel
+    launched: LaunchedVariant | None
+    launch: DividedLaunch
+    added: tuple[Argument, ...]
+
+
+def enqueue_target(
+    queue: pyopencl.CommandQueue, target: Target, local_size: Sizes | None, options: LaunchOptions
+) -> pyopencl.Event:
+    """Launch a target that has its arguments; `local_size` is the caller's. The sizes are multiplied already."""
+    launch = target.launch
+    offset = options["global_offset"]
+    if offset is not None:
+        offset = plain_offset(offset, local_size, options["g_times_l"])
+    event: pyopencl.Event = ENQUEUE(
+        queue,
+        target.kernel,
+        launch.global_size,
+        launch.local_size,
+        offset,
+        options["wait_for"],
+        False,
+        options["allow_empty_ndrange"],
+    )
+    return event
+
+
+def enqueue_original(
+    queue: pyopencl.CommandQueue, kernel: pyopencl.Kernel, sizes: tuple[Any, Any], options: LaunchOptions
+) -> pyopencl.Event:
+    """Launch the original kernel with the caller's sizes."""
+    event: pyopencl.Event = ENQUEUE(
+        queue,
+        kernel,
+        *sizes,
+        options["global_offset"],
+        options["wait_for"],
+        options["g_times_l"],
+        options["allow_empty_ndrange"],
+    )
+    return event
+
+
+def positional(args: tuple[Argument, ...], by_name: dict[str, Argument]) -> tuple[Argument, ...]:
+    """Return all arguments in their order; those taken out of `by_name` are named `arg0`, `arg1` and so on."""
+    while (name := f"arg{len(args)}") in by_name:
+        args = (*args, by_name.pop(name))
+    return args
+
+
+def in_tuples(global_size: Sizes, local_size: Sizes | None) -> tuple[Any, Any]:
+    """Return sizes that can be read twice, which an iterator's can't; PyOpenCL refuses what is no sequence."""
+    return as_tuple(global_size), as_tuple(local_size)
+
+
+def as_tuple(values: Any) -> Any:  # noqa: ANN401 (whatever the caller passes)
+    """Return the values of an iterable; anything else, None too, as it is."""
+    if values is None or isinstance(values, tuple):
+        return values
+    try:
+        return tuple(values)
+    except TypeError:
+        return values

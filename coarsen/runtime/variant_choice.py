@@ -1,0 +1,130 @@
+"""The best launch of what one kernel is to be coarsened by, for one launch's sizes.
+
+    sizes divide ─▶ the variant without a guard
+    else         ─▶ the guarded variant, any geometry, if how work-items are grouped does not matter to the kernel
+    else         ─▶ the largest smaller factor that divides
+    else         ─▶ the original kernel
+
+The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
+uncoarsened fails coarsened. Where it matters how work-items are grouped, and a work-group has one along a
+dimension, work-groups are merged instead: that is the same work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyopencl
+
+from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
+from coarsen.runtime.launch import DividedLaunch, Hindrance, divide_launch, names_of
+from coarsen.runtime.local_memory import groups_of_one_item, merges_groups, within_local_memory
+from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.plan import CoarseningPlan
+from coarsen.runtime.sizes import LaunchLimits
+from coarsen.runtime.variants import Variants
+from coarsen.variant.coarsening import Configuration
+from coarsen.variant.transforms import Transforms
+
+_INFO = pyopencl.kernel_work_group_info
+
+
+@dataclass(frozen=True, slots=True)
+class VariantChoice:
+    """Chooses among the variants of the kernel `name` that are made by `transforms` (None: the program's).
+
+    `original` is a kernel object of the uncoarsened kernel; `has_required` says that it demands its local size.
+    """
+
+    name: str
+    original: pyopencl.Kernel
+    plan: CoarseningPlan
+    variants: Variants
+    has_required: bool
+    transforms: Transforms | None = None
+
+    def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
+        """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
+        if asked and self._groups_matter(asked):
+            # Without a guard of work-items, there is none to merge with in a group of one.
+            asked = groups_of_one_item(asked, launch.local_size)
+        wanted, note = self._within_local_memory(asked, launch)
+        hindrance = Hindrance.LOCAL_MEMORY if note else None
+        for candidate in self._candidates(launch, wanted):
+            reason = self._reason_against(candidate, launch.device)
+            if reason is None:
+                return replace(candidate, note=note, hindrance=hindrance) if note else candidate
+            note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
+        unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
+        return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
+
+    def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
+        """The launches to try, best first."""
+        if not wanted:
+            return
+        limits = limits_of(launch.device, self.original)
+        sizes = launch.global_size, launch.local_size
+        divided = divide_launch(*sizes, wanted, limits, launch.local_size is None and self._groups_matter(wanted))
+        if divided.coarsenings != wanted:
+            guarded = self._guarded(launch, wanted)
+            if guarded is not None:
+                yield guarded
+        yield divided
+
+    def _guarded(self, launch: OriginalLaunch, wanted: Configuration) -> DividedLaunch | None:
+        """The launch of the guarded variant; of the other one where there turns out to be nothing to guard."""
+        if self._groups_matter(wanted):
+            return None
+        sizes, any_groups = (launch.global_size, launch.local_size), self.plan.any_groups
+        found = guarded_launch(*sizes, wanted, limits_of(launch.device, self.original), any_groups)
+        if found is None:
+            return None
+        if not self.has_required and not without_needless_guard(found, launch.global_size).guarded:
+            return without_needless_guard(found, launch.global_size)
+        variant = self.plan.variant_of(wanted, True, self.transforms)
+        kernel = self.variants.get(variant) if self.plan.code(self.name, variant) else None
+        if kernel is None:
+            return None
+        return guarded_launch(*sizes, wanted, limits_of(launch.device, kernel), any_groups)
+
+    def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
+        """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
+        if not candidate.coarsenings:
+            return None
+        variant = self.plan.variant_of(candidate.coarsenings, candidate.guarded, self.transforms)
+        kernel = self.variants.get(variant)
+        if kernel is None:
+            return ""
+        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
+        items = math.prod(candidate.local_size or (1,))
+        if items <= limit:
+            return None
+        return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
+
+    def _groups_matter(self, wanted: Configuration) -> bool:
+        """Return True if it is known that work-items can't be grouped anew."""
+        code = self.plan.code(self.name, self.plan.variant_of(wanted, transforms=self.transforms))
+        return code is not None and code.needs_whole_groups
+
+    def _within_local_memory(
+        self, asked: Configuration, launch: OriginalLaunch
+    ) -> tuple[Configuration, str | None]:
+        """Return as much of a configuration as the device's local memory allows, and a note if that is less."""
+        if not merges_groups(asked):
+            return asked, None
+        available = int(launch.device.local_mem_size)
+        group_bytes = launch.local_bytes + self.plan.static_local_memory(self.name, launch.device)
+        allowed = within_local_memory(asked, group_bytes, available)
+        if allowed == asked:
+            return asked, None
+        needed = f"{group_bytes} bytes of local memory for each work-group, of {available}"
+        return allowed, f"{needed}, are too much for {names_of(asked)}: launched with {names_of(allowed)}"
+
+
+def limits_of(device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
+    """Return the limits of a device and a kernel on it."""
+    items = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
+    most = min(items, int(device.max_work_group_size))
+    return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))
