@@ -144,11 +144,7 @@ def import_(files: ImportFiles, store: StoreUrl = None) -> None:
     read = [(file, read_choices(file)) for file in files]
     with open_store(store) as opened:
         for file, choices in read:
-            new = opened.remembered.put_later(choices)
-            kept = len(choices) - new
-            print_line(
-                f"{file}: {counted(len(choices), 'choice')}, {new} remembered, {kept} not later than what is"
-            )
+            print_line(_taken(file, len(choices), opened.remembered.put_later(choices)))
         print_line(f"The choices are in {opened.location}")
 
 
@@ -162,3 +158,7 @@ def _filter(kernel: str | None, device: str | None) -> RememberedFilter:
     from coarsen.opencl_bench.results.store.remembered import RememberedFilter
 
     return RememberedFilter(kernel, device)
+
+
+def _taken(file: Path, choices: int, new: int) -> str:
+    return f"{file}: {counted(choices, 'choice')}, {new} remembered, {choices - new} no later than what is there"

@@ -90,26 +90,28 @@ def test_all_of_a_file_or_nothing(filled: Store) -> None:
     assert len(filled.remembered.choices()) == len(CHOICES)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "expected"),
-    [
-        (RememberedFilter(), [CHOICE, POCL, AS_IT_IS]),
-        (RememberedFilter(kernel="advect"), [CHOICE, POCL]),
-        (RememberedFilter(kernel="adv"), []),
-        (RememberedFilter(device="portable"), [POCL]),
-        (RememberedFilter(device="pocl"), [POCL]),
-        (RememberedFilter(kernel="clear", device="xeon"), [AS_IT_IS]),
-        (RememberedFilter(device="%"), []),
-        (RememberedFilter(key_prefix=CHOICE.key.digest[:20].upper()), [CHOICE]),
-        (RememberedFilter(key_prefix="_"), []),
-    ],
-)
-def test_filters(filled: Store, chosen: RememberedFilter, expected: list[RememberedChoice]) -> None:
+FILTERED = [
+    (RememberedFilter(kernel="advect"), [CHOICE, POCL]),
+    (RememberedFilter(kernel="adv"), []),
+    (RememberedFilter(device="portable"), [POCL]),
+    (RememberedFilter(device="pocl"), [POCL]),
+    (RememberedFilter(kernel="clear", device="xeon"), [AS_IT_IS]),
+    (RememberedFilter(device="%"), []),
+    (RememberedFilter(key_prefix=CHOICE.key.digest[:20].upper()), [CHOICE]),
+    (RememberedFilter(key_prefix="_"), []),
+    (RememberedFilter(), CHOICES),
+]
+
+
+def test_filters(filled: Store) -> None:
+    """Of lists, of keys, and of what is forgotten."""
     table = filled.remembered
-    assert by_key(table.choices(chosen)) == by_key(expected)
-    assert table.keys(chosen) == sorted(choice.key.digest for choice in expected)
-    assert table.forget(chosen) == len(expected)
-    assert len(table.choices()) == len(CHOICES) - len(expected)
+    for chosen, expected in FILTERED:
+        assert by_key(table.choices(chosen)) == by_key(expected)
+        assert table.keys(chosen) == sorted(choice.key.digest for choice in expected)
+        assert table.forget(chosen) == len(expected)
+        assert len(table.choices()) == len(CHOICES) - len(expected)
+        assert table.put_later(expected) == len(expected)
 
 
 def test_forgetting_keys(filled: Store) -> None:
@@ -142,14 +144,13 @@ def test_a_quick_look(filled: Store, url: str) -> None:
     assert not anything_remembered(url)
 
 
-@pytest.mark.parametrize("version", ["0001", "0003"])
-def test_a_look_at_an_older_store_leaves_it_as_it_is(url: str, version: str) -> None:
+def test_a_look_at_a_store_of_the_version_before_leaves_it_as_it_is(url: str) -> None:
     engine = engine_of(store_url(url))
-    migrate(engine, version)
+    migrate(engine, "0003")
     assert remembered_choice(url, CHOICE.key) is None
     assert not anything_remembered(url)
     with engine.connect() as connection:
-        assert connection.execute(text("SELECT version_num FROM schema_version")).scalar_one() == version
+        assert connection.execute(text("SELECT version_num FROM schema_version")).scalar_one() == "0003"
     with open_store(url) as store:
         store.remembered.put(CHOICE)
     assert remembered_choice(url, CHOICE.key) == CHOICE
@@ -162,33 +163,28 @@ def test_a_look_at_an_empty_database_leaves_it_empty(url: str) -> None:
         assert store.remembered.choices() == []
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ("SET kernel = 'other'", "is not that of its content"),
-        ("SET variant = '{}'", "not a configuration"),
-        ("SET found_at = 'noon'", "was found at 'noon'"),
-        ("SET speedup = '[1]'", "is not a JSON object"),
-    ],
-)
-def test_a_damaged_choice_is_named_and_can_be_forgotten(
-    filled: Store, url: str, change: str, expected: str
-) -> None:
-    key = CHOICE.key.digest
-    execute(url, f"UPDATE remembered {change} WHERE key = '{key}'")
-    for look in (
-        filled.remembered.choices,
-        lambda: filled.remembered.find(CHOICE.key),
-        lambda: remembered_choice(url, CHOICE.key),
-    ):
-        with pytest.raises(InvalidInputError) as caught:
-            look()
-        found = str(caught.value)
-        assert found.startswith(f"the store {filled.location}: the remembered choice {key[:12]} is damaged: ")
-        assert expected in found
-        assert found.endswith(f" ('coarsen remembered forget {key[:12]}' removes it)")
-    assert filled.remembered.forget(RememberedFilter(key_prefix=key[:12])) == 1
-    assert len(filled.remembered.choices()) == 2
+DAMAGE = {
+    "SET kernel = 'other'": "is not that of its content",
+    "SET variant = '{}'": "not a configuration",
+    "SET found_at = 'noon'": "was found at 'noon'",
+    "SET speedup = '[1]'": "is not a JSON object",
+}
+
+
+def test_a_damaged_choice_is_named_and_can_be_forgotten(filled: Store, url: str) -> None:
+    key, table = CHOICE.key.digest, filled.remembered
+    looks = (table.choices, lambda: table.find(CHOICE.key), lambda: remembered_choice(url, CHOICE.key))
+    for change, expected in DAMAGE.items():
+        execute(url, f"UPDATE remembered {change} WHERE key = '{key}'")
+        for look in looks:
+            with pytest.raises(InvalidInputError, match=expected) as caught:
+                look()
+            found = str(caught.value)
+            assert found.startswith(f"the store {filled.location}: the remembered choice {key[:12]} is damaged: ")
+            assert found.endswith(f" ('coarsen remembered forget {key[:12]}' removes it)")
+        assert table.forget(RememberedFilter(key_prefix=key[:12])) == 1
+        assert len(table.choices()) == 2
+        table.put(CHOICE)
 
 
 @pytest.mark.parametrize("value", ["'[1, 2'", "x'00ff'", "7", "'" + "[" * 100_000 + "'"])
