@@ -33,7 +33,7 @@ KeyPrefix = Annotated[
 ]
 KeyPrefixes = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY]...", help="Keys, or as much of each as tells it apart.", show_default=False),
+    typer.Argument(metavar="KEY", help="Keys, or as much of each as tells it apart.", show_default=False),
 ]
 All = Annotated[bool, typer.Option("--all", help="Forget everything.")]
 ExportFile = Annotated[Path, typer.Argument(metavar="FILE", help="The JSON file to write.", show_default=False)]
@@ -67,7 +67,7 @@ def ls(
 
 
 def show(key: KeyPrefix, store: StoreUrl = None, output_format: OutputFormat = Format.TABLE) -> None:
-    """Show one choice in full, with the lines to paste for using it without the store.
+    """Show one choice in full, with the lines to paste.
 
     Example: coarsen remembered show 3f29a1
     """
@@ -92,9 +92,9 @@ def forget(
     every: All = False,
     store: StoreUrl = None,
 ) -> None:
-    """Forget choices: these keys, those for a kernel or a device, or all.
+    """Forget choices by key, by kernel or device, or all.
 
-    Nothing is asked. The kernel is then predicted, or tuned again, at its next launch.
+    Nothing is asked. A kernel whose choice is forgotten is predicted or tuned again at its next launch.
 
     Example: coarsen remembered forget --kernel advect
     """
@@ -115,7 +115,7 @@ def forget(
 def export(
     file: ExportFile, kernel: KernelWhole = None, device: DevicePart = None, store: StoreUrl = None
 ) -> None:
-    """Write choices to a JSON file, to ship with a program or for another machine.
+    """Write choices to a JSON file, to ship with a program.
 
     Example: coarsen remembered export choices.json --kernel advect
     """
