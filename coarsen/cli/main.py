@@ -40,6 +40,7 @@ COMMANDS = MappingProxyType(
         "search": "Judge searchers on spaces that were measured as a whole.",
         "explore": "Plot stored measurements, or list the best configurations.",
         "results": "List, show, export, import and merge stored measurements.",
+        "remembered": "List, show, forget, export and import what tuning found.",
         "devices": "List the OpenCL devices and whether each really runs a kernel.",
         "doctor": "Show what coarsen uses, and how to mend what is missing.",
     }

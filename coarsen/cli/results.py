@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +12,7 @@ import typer
 from coarsen.cli.groups import Group
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted, print_json, print_line
+from coarsen.cli.stores import check_packages, existing_store
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def import_(files: ImportFiles, store: StoreUrl = None) -> None:
 
     Example: coarsen results import results.jsonl --store measurements.sqlite
     """
-    _check_packages()
+    check_packages(NEEDED_PACKAGES)
     from coarsen.opencl_bench.results.exchange.files import read_results
     from coarsen.opencl_bench.results.store.database import open_store
 
@@ -161,19 +161,8 @@ results = Group(
 )
 
 
-def _check_packages() -> None:
-    if any(
-        importlib.util.find_spec(package) is None for package in ("sqlalchemy", "alembic", "pandas", "pyarrow")
-    ):
-        raise InvalidInputError("the store of results needs more packages: pip install 'coarsen[bench]'")
-
-
 def _existing(text: str | None) -> Store:
-    _check_packages()
-    # Imported late: it loads SQLAlchemy, which may not be installed.
-    from coarsen.opencl_bench.results.store.database import open_existing_store
-
-    return open_existing_store(text)
+    return existing_store(text, NEEDED_PACKAGES)
 
 
 def _rows(store: Store, benchmark: str | None, device: str | None, preset: str | None) -> Iterator[Measurement]:

@@ -41,10 +41,21 @@ def paste_of(measurement: Measurement, file: str = "FILE.cl") -> Paste:
         measurement: any; whether it is worth pasting is for others to say.
         file: the kernel's source, as the command is to name it.
     """
-    candidate = measurement.candidate
-    if not candidate.coarsenings:
-        return Paste("", "", f"leave {measurement.subject.kernel} as it is, at local size {_sizes(candidate)}")
-    return Paste(_python(candidate), _command(measurement, file), _launch(candidate))
+    return paste_of_variant(measurement.candidate, measurement.subject.kernel, file)
+
+
+def paste_of_variant(variant: Variant, kernel: str, file: str = "FILE.cl") -> Paste:
+    """Return what to paste for a variant.
+
+    Args:
+        variant: any; without a local size the launch keeps its own.
+        kernel: its kernel's name.
+        file: the kernel's source, as the command is to name it.
+    """
+    if not variant.coarsenings:
+        at_size = f", at local size {_sizes(variant)}" if variant.local_size else ""
+        return Paste("", "", f"leave {kernel} as it is{at_size}")
+    return Paste(_python(variant), _command(variant, kernel, file), _launch(variant))
 
 
 def _python(candidate: Variant) -> str:
@@ -80,9 +91,8 @@ def _value(values: Sequence[int | str]) -> str:
     return repr(values[0]) if len(values) == 1 else repr(tuple(values))
 
 
-def _command(measurement: Measurement, file: str) -> str:
-    words = ["coarsen", "apply", file, "--kernel", measurement.subject.kernel]
-    candidate = measurement.candidate
+def _command(candidate: Variant, kernel: str, file: str) -> str:
+    words = ["coarsen", "apply", file, "--kernel", kernel]
     coarsenings = candidate.coarsenings
     strided = any(coarsening.stride != 1 for coarsening in coarsenings)
     for coarsening in coarsenings:
@@ -106,7 +116,8 @@ def _transform_words(candidate: Variant) -> Iterator[str]:
 
 
 def _launch(candidate: Variant) -> str:
-    return f"launch it with the original global size and local size {_sizes(candidate)}"
+    sizes = f"global size and local size {_sizes(candidate)}" if candidate.local_size else "global and local size"
+    return f"launch it with the original {sizes}"
 
 
 def _sizes(candidate: Variant) -> str:

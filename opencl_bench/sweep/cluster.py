@@ -38,8 +38,9 @@ from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.results.store.filters import Filter
-from coarsen.opencl_bench.results.store.location import STORE_VARIABLE, shown
+from coarsen.opencl_bench.results.store.location import shown
 from coarsen.opencl_bench.results.store.location import store_url as parsed_url
+from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
 from coarsen.opencl_bench.sweep.cluster_connection import Scheduler, connected
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan

@@ -43,7 +43,7 @@ def test_help_lists_every_command(words: tuple[str, ...], run: Run) -> None:
     outcome = run(*words)
     assert (outcome.code, outcome.err) == (0, "")
     for name, summary in COMMANDS.items():
-        assert f"  {name:<8}  {summary}\n" in outcome.out
+        assert f"  {name:<{max(map(len, COMMANDS))}}  {summary}\n" in outcome.out
     assert "130 interrupted" in outcome.out
 
 
@@ -105,6 +105,7 @@ def test_the_options_of_each_command(command: str, options: tuple[str, ...], run
     [
         *(("apply", "KERNEL.cl"), ("features", "KERNEL.cl"), ("bench init", "KERNEL.cl"), ("predict", "KERNEL")),
         *(("results show", "KEY"), ("results import", "FILE..."), ("results merge", "OTHER-STORE")),
+        *(("remembered show", "KEY"), ("remembered forget", "[KEY]..."), ("remembered import", "FILE...")),
         *(("bench", "[KERNEL]..."), ("explore", "[FIGURE]"), ("devices", "")),
     ],
 )

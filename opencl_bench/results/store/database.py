@@ -24,8 +24,10 @@ from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
 from coarsen.opencl_bench.results.store.filters import EVERYTHING, Filter, condition
 from coarsen.opencl_bench.results.store.insertion import insert_new, insert_or_replace
-from coarsen.opencl_bench.results.store.location import SQLITE, shown, store_url
+from coarsen.opencl_bench.results.store.location import shown, store_url
 from coarsen.opencl_bench.results.store.migration import migrate
+from coarsen.opencl_bench.results.store.place import SQLITE
+from coarsen.opencl_bench.results.store.remembered import RememberedTable
 from coarsen.opencl_bench.results.store.rows import all_columns, measurement_of, rows_of, selection
 from coarsen.opencl_bench.results.store.schema import measurement as table
 from coarsen.opencl_bench.results.store.schema import store as store_table
@@ -119,6 +121,11 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.location!r})"
+
+    @property
+    def remembered(self) -> RememberedTable:
+        """Return the table of remembered choices."""
+        return RememberedTable(self._engine, self._guard)
 
     def close(self) -> None:
         """Close all connections."""

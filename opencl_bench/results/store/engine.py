@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,8 +14,9 @@ from sqlalchemy.pool import QueuePool
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import one_line
-from coarsen.opencl_bench.results.store.location import SQLITE, secrets, shown
-from coarsen.opencl_bench.results.store.rows import json_value
+from coarsen.opencl_bench.results.store.json_column import json_value
+from coarsen.opencl_bench.results.store.location import secrets, shown
+from coarsen.opencl_bench.results.store.place import SQLITE, can_be_written
 
 PATIENCE = 60  # seconds to wait for another process that writes to an SQLite file
 CONNECT_TIMEOUT = 10  # seconds
@@ -55,7 +55,7 @@ def is_read_only(url: URL) -> bool:
     if url.drivername != SQLITE:
         return False
     file = Path(str(url.database))
-    return file.is_file() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+    return file.is_file() and not can_be_written(file)
 
 
 def _sqlite_engine(url: URL) -> Engine:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from coarsen.opencl_bench.results.store.location import SQLITE
+from coarsen.opencl_bench.results.store.place import SQLITE
 from coarsen.opencl_bench.results.store.rows import Rows, Values
 from coarsen.opencl_bench.results.store.schema import SHARED, measurement
 
@@ -23,9 +23,23 @@ def insert_new(connection: Connection, batch: Sequence[Rows]) -> int:
 def insert_or_replace(connection: Connection, rows: Rows) -> None:
     """Inserts a measurement in the place of the one of its key, if there is one."""
     _insert_shared(connection, [rows])
-    statement = _insertion(connection, measurement)
-    columns = {column.name: statement.excluded[column.name] for column in measurement.c if not column.primary_key}
-    connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=columns), rows.own)
+    put_row(connection, measurement, rows.own)
+
+
+def put_row(connection: Connection, table: Table, values: Values, later_by: str | None = None) -> int:
+    """Insert a row in the place of the one of its key, if there is one; return the number of rows written.
+
+    Args:
+        connection: in a transaction that writes.
+        table: whose primary key is the column `key`.
+        values: of all columns.
+        later_by: a column of times: a row that is there is replaced only if the new one's time is later.
+    """
+    statement = _insertion(connection, table)
+    columns = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
+    later = None if later_by is None else statement.excluded[later_by] > table.c[later_by]
+    statement = statement.on_conflict_do_update(index_elements=["key"], set_=columns, where=later)
+    return connection.execute(statement, values, execution_options={"preserve_rowcount": True}).rowcount
 
 
 def _insert_shared(connection: Connection, batch: Sequence[Rows]) -> None:

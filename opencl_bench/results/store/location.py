@@ -7,17 +7,14 @@ postgresql://name@server/database   a database of a PostgreSQL server
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import platformdirs
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.results.store.place import SQLITE, chosen_store, default_file
 
-STORE_VARIABLE = "COARSEN_STORE"
-SQLITE = "sqlite"
 POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
 SECRETS = ("password", "sslpassword")
 
@@ -32,7 +29,9 @@ def store_url(text: str | None = None) -> URL:
     Raises:
         InvalidInputError: no URL, or one of a database that isn't supported.
     """
-    chosen = text or os.environ.get(STORE_VARIABLE) or default_path()
+    chosen = chosen_store(text)
+    if chosen == str(default_file()):
+        _make_data_folder()
     if not _is_text(chosen):
         raise InvalidInputError(f"the store {chosen[:60]!a} has a name that is no text in UTF-8")
     if "://" not in chosen:
@@ -74,14 +73,13 @@ def sqlite_url(path: str) -> URL:
     return URL.create(SQLITE, database=str(file))
 
 
-def default_path() -> str:
-    """The store in the user's data folder, which is made if need be."""
-    folder = platformdirs.user_data_path("coarsen")
+def _make_data_folder() -> None:
+    """Make the user's data folder if need be."""
+    folder = default_file().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"the folder {folder} for the store can't be made: {error.strerror}") from error
-    return str(folder / "measurements.sqlite")
 
 
 def shown(url: URL) -> str:

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, func, inspect, select
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.store.engine import PATIENCE, READ_ONLY, writing
-from coarsen.opencl_bench.results.store.location import SQLITE
+from coarsen.opencl_bench.results.store.place import SQLITE
 
 POSTGRESQL = "postgresql"
 VERSION_TABLE = "schema_version"

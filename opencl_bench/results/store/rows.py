@@ -71,12 +71,3 @@ def measurement_of(row: Row[Any]) -> Measurement:
         return measurement_from_json(document)
     except InvalidInputError as error:
         raise InvalidInputError(f"the row {str(document['key'])[:12]!a} is damaged: {error}") from error
-
-
-def json_value(text: str) -> object:
-    """What JSON text means, or else the text itself, which no column's reader takes for a value."""
-    try:
-        value: object = json.loads(text)
-    except ValueError:
-        return text
-    return value

@@ -5,10 +5,11 @@
                 ──▶ method        how
 
     store: one row, the database's identity
+    remembered: choices that tuning made, each by itself
 
-The columns are named like the fields of the data classes in `measurement.py`. What many measurements share is one
-row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays; so are the pairs of sizes
-and versions, whose order counts. How a database gets these tables is in `migrations`.
+Columns are named like the fields of the data classes in `measurement.py` and `remembered/choice.py`. What many
+measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays;
+so are the pairs of sizes and versions, whose order counts. How a database gets these tables is in `migrations`.
 """
 
 from __future__ import annotations
@@ -112,6 +113,32 @@ measurement = Table(
     Index("measurement_order", "started_at", "key"),
     Index("measurement_subject", "subject_key"),
     Index("measurement_environment", "environment_key"),
+)
+
+remembered = Table(
+    "remembered",
+    metadata,
+    Column("key", ORDERED, primary_key=True),
+    Column("ir_hash", String, nullable=False),
+    Column("kernel", String, nullable=False),
+    Column("vendor", String, nullable=False),
+    Column("device", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("allowed", String, nullable=False),
+    Column("size_class", String, nullable=False),
+    Column("variant", JSON, nullable=False),
+    Column("speedup", JSON, nullable=False),
+    Column("speedup_over_uncoarsened", JSON(none_as_null=True)),
+    Column("global_size", JSON, nullable=False),
+    Column("local_size", JSON(none_as_null=True)),
+    Column("driver_version", String, nullable=False),
+    Column("platform_version", String, nullable=False),
+    Column("versions", JSON, nullable=False),
+    Column("trials", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("processes", BigInteger, nullable=False),
+    Column("found_at", ORDERED, nullable=False),
+    Index("remembered_kernel", "kernel"),
 )
 
 # The tables of what measurements share, in the order in which every writer fills them: two that write at once

@@ -20,10 +20,13 @@ from tests.opencl_bench.measurements import several_measurements
 ROOT = Path(__file__).parents[4]
 
 
+WRITER = "tests.opencl_bench.results.store.writer"
+
+
 @contextmanager
-def writer(url: str, first: int, count: int) -> Iterator[subprocess.Popen[str]]:
-    """A process that is ready to write measurements and begins when it is sent a line."""
-    command = [sys.executable, "-m", "tests.opencl_bench.results.store.writer", url, str(first), str(count)]
+def writer(url: str, first: int, count: int, module: str = WRITER) -> Iterator[subprocess.Popen[str]]:
+    """A process that is ready to write and begins when it is sent a line."""
+    command = [sys.executable, "-m", module, url, str(first), str(count)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         yield process

@@ -1,0 +1,1 @@
+"""Remembered choices: what tuning found, kept for later launches and other machines."""

@@ -1,0 +1,134 @@
+"""A remembered choice: the variant that tuning found for a kernel's launches of one class of sizes on a device.
+
+kernel, device, what the program allowed, SizeClass ─▶ RememberedKey ─▶ RememberedChoice
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from coarsen.distribution import __version__
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.printable import printable_in_line
+from coarsen.variant.variant import LocalSize, Variant
+
+# Whose version says how kernels were coarsened, in `RememberedChoice.versions`.
+COARSEN = "coarsen"
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedKey:
+    """What a choice is for. Versions of drivers are not part of it: a choice takes the place of an older one.
+
+    Attributes:
+        ir_hash: the SHA-256 of the uncoarsened kernel's normalised IR, in hexadecimal digits.
+        kernel: its name.
+        vendor: of the device, as in `Environment`.
+        device: its name.
+        platform: its platform's name.
+        allowed: the transforms, levels and whatever else the program allowed; from `allowed_text`.
+        size_class: of the launch before coarsening.
+    """
+
+    ir_hash: str
+    kernel: str
+    vendor: str
+    device: str
+    platform: str
+    allowed: str
+    size_class: SizeClass
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of all fields, in hexadecimal digits: the choice's key in stores and files."""
+        content = {**asdict(self), "size_class": str(self.size_class)}
+        return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedChoice:
+    """What tuning found.
+
+    Attributes:
+        key: what it is for.
+        variant: what to launch; its local size is that of the launch before coarsening, empty for the program's
+            own. Without coarsenings and local size: leave the launch as it is.
+        speedup: over the launch as it was.
+        speedup_over_uncoarsened: over the uncoarsened kernel at its best local size; None where that isn't known.
+        global_size: that it was tuned at, in work-items.
+        local_size: likewise, as launched; None where the device chose it.
+        driver_version: of the device when it was tuned.
+        platform_version: likewise.
+        versions: of what made the code then, by name, as in `Environment`; `coarsen` is among them.
+        trials: the number of configurations tried.
+        seconds: the wall-clock time that the tuning took.
+        processes: the number of fresh processes that confirmed it.
+        found_at: when, UTC in ISO 8601 as `datetime.isoformat` writes it.
+    """
+
+    key: RememberedKey
+    variant: Variant
+    speedup: Speedup
+    speedup_over_uncoarsened: Speedup | None
+    global_size: tuple[int, ...]
+    local_size: LocalSize | None
+    driver_version: str
+    platform_version: str
+    versions: tuple[tuple[str, str], ...]
+    trials: int
+    seconds: float
+    processes: int
+    found_at: str
+
+    @property
+    def leaves_as_is(self) -> bool:
+        """Return True if nothing that was tried is faster than the launch as it was."""
+        return not self.variant.is_coarsened and not self.variant.local_size
+
+
+def allowed_text(allowed: Mapping[str, object]) -> str:
+    """Return what a program allows as the text of a key: JSON with sorted names and no blanks.
+
+    Args:
+        allowed: by name; values are texts, numbers, flags, None, or lists and dictionaries of these.
+    """
+    return canonical_json(dict(allowed))
+
+
+def canonical_json(value: object) -> str:
+    """Return the one JSON text of a value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def problem_of(
+    choice: RememberedChoice, driver_version: str, platform_version: str, coarsen_version: str = __version__
+) -> str | None:
+    """Return why a choice no longer holds, in one sentence without a full stop; None if it does.
+
+    Args:
+        choice: found under a key of this kernel and device.
+        driver_version: of the device now.
+        platform_version: of its platform now.
+        coarsen_version: of this program; versions that differ in the last number alone are as good as the same.
+    """
+    found_with = dict(choice.versions).get(COARSEN, "of an unknown version")
+    if _minor(found_with) != _minor(coarsen_version):
+        return f"it was found with coarsen {printable_in_line(found_with)}, and this is coarsen {coarsen_version}"
+    versions = (
+        ("driver", choice.driver_version, driver_version),
+        ("platform version", choice.platform_version, platform_version),
+    )
+    for what, then, now in versions:
+        if then != now:
+            texts = printable_in_line(then), printable_in_line(now)
+            return f"it was found with {what} '{texts[0]}', and the device has '{texts[1]}' now"
+    return None
+
+
+def _minor(version: str) -> list[str]:
+    """The first two numbers of a version."""
+    return version.split(".")[:2]
