@@ -55,7 +55,7 @@ def captured_launch(
         global_size: in work-items.
         local_size: in work-items.
         arguments: as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the device, shared virtual memory,
-            None, NumPy scalars, structures, vectors of `pyopencl.cltypes`, local memory.
+            None, NumPy scalars, structures of NumPy or ctypes, vectors of `pyopencl.cltypes`, local memory.
         global_offset: of the first work-item, in work-items.
         most_bytes: how much the buffers may hold in all; any number if None.
 
@@ -126,11 +126,14 @@ def _captured(
     buffer = buffer_of(argument)
     if buffer is not None:
         return CapturedBuffer(_content(queue, argument, buffer))
-    if isinstance(argument, np.generic | np.ndarray):
-        return CapturedScalar(argument.tobytes())
-    raise InvalidInputError(
-        f"the kernel '{kernel}': argument {index} is of type {type(argument).__name__}, which can't be captured"
-    )
+    try:
+        # NumPy's scalars and vectors, structures of ctypes, bytes.
+        return CapturedScalar(memoryview(argument).tobytes())
+    except TypeError:
+        raise InvalidInputError(
+            f"the kernel '{kernel}': argument {index} is of type {type(argument).__name__}, which "
+            "can't be captured"
+        ) from None
 
 
 def _content(queue: pyopencl.CommandQueue, argument: Any, buffer: pyopencl.Buffer) -> np.ndarray[Any, Any]:  # noqa: ANN401

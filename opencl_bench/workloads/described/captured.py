@@ -126,7 +126,8 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
 
     Raises:
         InvalidInputError: the kernel doesn't compile; an argument that no description can have (an image), or
-            whose size isn't the parameter's; the files can't be written.
+            whose size isn't the parameter's; a buffer given twice that isn't made of whole elements; the files
+            can't be written.
     """
     kernel = lower(launch.source, launch.kernel, list(launch.options))
     if len(kernel.arguments) != len(launch.arguments):
@@ -138,6 +139,7 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
         _Entry(parameter, argument, _type_of(kernel, parameter, argument))
         for parameter, argument in zip(kernel.arguments, launch.arguments, strict=True)
     ]
+    _check_shared(entries)
     arrays = {
         f"{name}.{entry.parameter.name}.npy": _elements(kernel, entry, entry.argument)
         for entry in entries
@@ -176,6 +178,18 @@ def _type_of(kernel: Kernel, parameter: Parameter, argument: CapturedArgument) -
     if kind != wanted:
         raise InvalidInputError(f"the kernel '{kernel.name}': '{parameter.name}' is a {wanted}, not a {kind}")
     return parameter_type(kernel, parameter)
+
+
+def _check_shared(entries: Sequence[_Entry]) -> None:
+    """Raise InvalidInputError where what one argument leaves out of a buffer is there for another."""
+    for shared in (entry.argument for entry in entries if isinstance(entry.argument, CapturedShared)):
+        entry = entries[shared.index]
+        given = entry.argument.content.nbytes if isinstance(entry.argument, CapturedBuffer) else 0
+        if given % entry.type.byte_count:
+            raise InvalidInputError(
+                f"the buffer '{entry.parameter.name}' is given twice, and its {given} bytes are no whole number "
+                f"of elements of {entry.type.content}"
+            )
 
 
 def _elements(kernel: Kernel, entry: _Entry, argument: CapturedBuffer) -> Array:

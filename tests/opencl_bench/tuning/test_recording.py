@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,30 @@ def test_one_buffer_given_twice_is_one_buffer(queue: pyopencl.CommandQueue, tmp_
         assert np.array_equal(workload.buffers["out"], np.arange(1024, 2048))
         assert len(workload.launches[0].arguments) == 2
     assert copied(queue, *parts(queue, (1, 1), (1, 1))).arguments[1] == CapturedShared(0)
+
+
+def test_a_buffer_given_twice_is_made_of_whole_elements(tmp_path: Path) -> None:
+    source = "kernel void f(global float4 *in, global float *out) { out[get_global_id(0)] = in[0].x; }"
+    for byte_count, is_right in ((64, True), (72, False)):
+        arguments = (CapturedBuffer(np.zeros(byte_count, np.uint8)), CapturedShared(0))
+        launch = CapturedLaunch(source, (), "f", (16,), (16,), arguments)
+        if is_right:
+            assert find_benchmark(write_capture(launch, tmp_path, "f")).workload("cpu").outputs == ("in",)
+            continue
+        with pytest.raises(InvalidInputError, match="'in' is given twice, and its 72 bytes are no whole number"):
+            write_capture(launch, tmp_path, "f")
+
+
+class Point(ctypes.Structure):
+    """A structure of ctypes, as PyOpenCL takes it."""
+
+    _fields_ = (("x", ctypes.c_int), ("y", ctypes.c_double))
+
+
+def test_values_of_ctypes(queue: pyopencl.CommandQueue) -> None:
+    content = bytes(Point(3, 0.5))
+    launch = copied(queue, *parts(queue, (0, 1)), Point(3, 0.5))
+    assert (len(content), launch.arguments[1]) == (16, CapturedScalar(content))
 
 
 def test_parts_of_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
