@@ -39,7 +39,7 @@ def region_of(argument: Any) -> Region | None:  # noqa: ANN401 (whatever PyOpenC
     """Return where the memory of an argument lies; None if it is no buffer and no shared virtual memory.
 
     Raises:
-        InvalidInputError: shared virtual memory of which nobody knows the size.
+        InvalidInputError: shared virtual memory of no known size; a part of a buffer that was released.
     """
     if isinstance(argument, pyopencl.SVMPointer):
         return _shared_region(argument)
@@ -47,12 +47,23 @@ def region_of(argument: Any) -> Region | None:  # noqa: ANN401 (whatever PyOpenC
     if held is None:
         return None
     offset = int(argument.offset) if isinstance(argument, pyopencl.array.Array) else 0
-    # PyOpenCL's annotation: any object.
-    whole: Any = held.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    whole = _whole_of(held)
     if whole is None:
         return Region(int(held.int_ptr), offset, int(held.size))
     start: Any = held.get_info(pyopencl.mem_info.OFFSET)
     return Region(int(whole.int_ptr), int(start) + offset, int(start) + int(held.size))
+
+
+def _whole_of(part: pyopencl.Buffer) -> pyopencl.Buffer | None:
+    """The buffer that another is part of, None where it is none."""
+    try:
+        # PyOpenCL's annotation: any object.
+        whole: Any = part.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    except pyopencl.LogicError:  # on Intel's runtime, which does not keep it for its parts
+        raise InvalidInputError(
+            "it is part of a buffer that was released, so that it can't be told from other parts; keep the buffer"
+        ) from None
+    return whole if isinstance(whole, pyopencl.Buffer) else None
 
 
 def buffer_of(argument: Any) -> pyopencl.Buffer | None:  # noqa: ANN401

@@ -9,7 +9,7 @@ union, is one field of bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,11 @@ from coarsen.ir.layout import alignment_of, field_offset, size_of
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, PointerType, StructType, Type, VectorType
 from coarsen.opencl_bench.workloads.described.pointer_use import derived_pointers
 
-_FLOATS = {"half": np.dtype(np.float16), "float": np.dtype(np.float32), "double": np.dtype(np.float64)}
+_FLOATS: Mapping[str, np.dtype[Any]] = {
+    "half": np.dtype(np.float16),
+    "float": np.dtype(np.float32),
+    "double": np.dtype(np.float64),
+}
 _PREFIXES = ("struct.", "union.", "class.", "")
 _BYTE = np.dtype(np.uint8)
 _LARGEST_INTEGER = 64

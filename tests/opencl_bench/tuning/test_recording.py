@@ -116,23 +116,28 @@ def copied(queue: pyopencl.CommandQueue, *arguments: Any, **options: Any) -> Cap
     return captured_launch(ProgramText(COPY), "copy", queue, (16,), (16,), arguments, **options)
 
 
-def parts(queue: pyopencl.CommandQueue, *places: tuple[int, int]) -> list[pyopencl.Buffer]:
-    """Parts of one buffer of counted numbers, by their first number and how many they have, times 1024."""
+def counted(queue: pyopencl.CommandQueue) -> pyopencl.Buffer:
+    """A buffer of the numbers from 0 to 8191."""
     flags = pyopencl.mem_flags.READ_WRITE | pyopencl.mem_flags.COPY_HOST_PTR
-    whole = pyopencl.Buffer(queue.context, flags, hostbuf=np.arange(8192, dtype=np.int32))
-    return [whole.get_sub_region(4096 * start, 4096 * count) for start, count in places]
+    return pyopencl.Buffer(queue.context, flags, hostbuf=np.arange(8192, dtype=np.int32))
+
+
+def part(whole: pyopencl.Buffer, start: int, count: int) -> pyopencl.Buffer:
+    """A part of a buffer; its first number and how many it has, both times 1024."""
+    return whole.get_sub_region(4096 * start, 4096 * count)
 
 
 def test_one_buffer_given_twice_is_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
-    (part,) = parts(queue, (1, 1))
-    (other,) = parts(queue, (1, 1))
-    for index, arguments in enumerate([(part, part), (part, other)]):
+    whole, other = counted(queue), counted(queue)
+    own = part(whole, 1, 1)
+    for index, arguments in enumerate([(own, own), (own, part(other, 1, 1))]):
         launch = copied(queue, *arguments)
         workload = find_benchmark(write_capture(launch, tmp_path, f"copy_{index}")).workload("cpu")
         assert list(workload.buffers) == (["out"] if index == 0 else ["out", "in"])
         assert np.array_equal(workload.buffers["out"], np.arange(1024, 2048))
         assert len(workload.launches[0].arguments) == 2
-    assert copied(queue, *parts(queue, (1, 1), (1, 1))).arguments[1] == CapturedShared(0)
+    assert copied(queue, own, part(whole, 1, 1)).arguments[1] == CapturedShared(0)
+    assert copied(queue, whole, whole).arguments[1] == CapturedShared(0)
 
 
 def test_a_buffer_given_twice_is_made_of_whole_elements(tmp_path: Path) -> None:
@@ -155,20 +160,37 @@ class Point(ctypes.Structure):
 
 def test_values_of_ctypes(queue: pyopencl.CommandQueue) -> None:
     content = bytes(Point(3, 0.5))
-    launch = copied(queue, *parts(queue, (0, 1)), Point(3, 0.5))
+    launch = copied(queue, counted(queue), Point(3, 0.5))
     assert (len(content), launch.arguments[1]) == (16, CapturedScalar(content))
 
 
 def test_parts_of_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
-    path = write_capture(copied(queue, *parts(queue, (0, 1), (1, 2))), tmp_path, "copy")
+    whole = counted(queue)
+    path = write_capture(copied(queue, part(whole, 0, 1), part(whole, 1, 2)), tmp_path, "copy")
     buffers = find_benchmark(path).workload("cpu").buffers
     assert np.array_equal(buffers["out"], np.arange(1024))
     assert np.array_equal(buffers["in"], np.arange(1024, 3072))
-    for places in ([(0, 2), (1, 2)], [(0, 1), (0, 2)]):
+    for one, other in (
+        (part(whole, 0, 2), part(whole, 1, 2)),
+        (part(whole, 0, 1), part(whole, 0, 2)),
+        (part(whole, 4, 1), whole),
+    ):
         with pytest.raises(InvalidInputError, match="arguments 0 and 1 are parts of one buffer that overlap"):
-            copied(queue, *parts(queue, *places))
+            copied(queue, one, other)
 
 
+def test_a_part_of_a_buffer_that_was_released(queue: pyopencl.CommandQueue) -> None:
+    own = part(counted(queue), 1, 1)
+    try:
+        launch = copied(queue, own, own)
+    except InvalidInputError as error:
+        # On Intel's runtime.
+        assert "argument 0 can't be captured: it is part of a buffer that was released" in str(error)
+    else:
+        assert launch.arguments[1] == CapturedShared(0)
+
+
+@pytest.mark.compiled_devices  # Oclgrind has none
 def test_shared_virtual_memory(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
     flags = pyopencl.svm_mem_flags.READ_WRITE
     memory = pyopencl.SVMAllocation(queue.context, 64, 0, flags, queue=queue)
@@ -184,13 +206,15 @@ def test_shared_virtual_memory(queue: pyopencl.CommandQueue, tmp_path: Path) -> 
 
 
 def test_how_much_may_be_captured(queue: pyopencl.CommandQueue) -> None:
-    copied(queue, *parts(queue, (0, 1), (0, 1)), most_bytes=4096)
+    whole = counted(queue)
+    one, other = part(whole, 0, 1), part(whole, 1, 1)
+    copied(queue, one, one, most_bytes=4096)
     with pytest.raises(
         InvalidInputError, match=r"its buffers have 0\.0 MiB, and at most 0\.0 MiB may be captured"
     ):
-        copied(queue, *parts(queue, (0, 1), (1, 1)), most_bytes=8191)
+        copied(queue, one, other, most_bytes=8191)
     with pytest.raises(InvalidInputError, match="the global offset must have 1 numbers"):
-        copied(queue, *parts(queue, (0, 1), (1, 1)), global_offset=(0, 0))
+        copied(queue, one, other, global_offset=(0, 0))
 
 
 PARTICLES = """\
