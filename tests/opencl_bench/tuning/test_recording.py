@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,20 @@ def test_every_float_is_kept(number: float, tmp_path: Path) -> None:
     (launch,) = find_benchmark(path).workload("cpu").launches
     (value,) = (each.value for each in launch.arguments if isinstance(each, ScalarArgument))
     assert value.tobytes() == given.tobytes()
+
+
+def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
+    content = np.zeros(32 << 20, np.uint8)
+    arguments = (CapturedBuffer(content), CapturedShared(0))
+    launch = CapturedLaunch(COPY, (), "copy", (16,), (16,), arguments)
+    tracemalloc.start()
+    try:
+        write_capture(launch, tmp_path, "copy")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < content.nbytes // 2
+    assert (tmp_path / "copy.out.npy").stat().st_size > content.nbytes
 
 
 def test_what_no_workload_has(tmp_path: Path) -> None:
