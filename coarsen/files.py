@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -24,23 +25,41 @@ def replace_file(data: bytes, path: Path) -> None:
     Raises:
         InvalidInputError: the file can't be written.
     """
+
+    def write(file: BinaryIO) -> None:
+        file.write(data)
+
+    replace_file_by(write, path)
+
+
+def replace_file_by(write: Callable[[BinaryIO], None], path: Path) -> None:
+    """Have a file written piece by piece, in place of one that may be there; see `replace_file`.
+
+    Args:
+        write: is given the file, open for writing.
+        path: of the file.
+
+    Raises:
+        InvalidInputError: the file can't be written.
+    """
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_bytes(data)  # there is nothing to replace
+            with target.open("wb") as file:  # there is nothing to replace
+                write(file)
         else:
-            _replace(data, target)
+            _replace(write, target)
     except OSError as error:
         raise InvalidInputError(f"{path}: can't be written: {error.strerror}") from None
 
 
-def _replace(data: bytes, target: Path) -> None:
+def _replace(write: Callable[[BinaryIO], None], target: Path) -> None:
     if target.is_dir():
         raise IsADirectoryError(21, "it is a folder")
     unfinished = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
     try:
         with unfinished.open("xb") as file:
-            file.write(data)
+            write(file)
             file.flush()
             os.fsync(file.fileno())  # or a power failure could leave the name with nothing in it
         if target.exists():

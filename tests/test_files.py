@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from coarsen import files
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file, replace_file
+from coarsen.files import MEBIBYTE, read_file, replace_file, replace_file_by
 
 
 def test_the_content_is_on_the_disk_before_it_has_the_name(
@@ -45,3 +47,18 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
         read_file(path)
     path.write_bytes(b"x" * MEBIBYTE)
     assert len(read_file(path, MEBIBYTE)) == MEBIBYTE
+
+
+def test_a_file_written_piece_by_piece_is_whole_or_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+
+    def write(file: BinaryIO, fails: bool = False) -> None:
+        file.write(b"1 2 ")
+        if fails:
+            raise OSError(28, "no space left")
+        file.write(b"3")
+
+    replace_file_by(write, path)
+    with pytest.raises(InvalidInputError, match="numbers: can't be written: no space left"):
+        replace_file_by(partial(write, fails=True), path)
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"1 2 3"]

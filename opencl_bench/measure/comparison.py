@@ -1,8 +1,11 @@
-"""Compares the outputs of a run with what they should be."""
+"""Compares the outputs of a run with what they should be.
+
+Structures are compared field by field, without their padding. Outputs of any order are sorted before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -35,15 +38,53 @@ def compare(outputs: Mapping[str, Array], expected: Mapping[str, Array], workloa
         One sentence per wrong buffer, with the number of wrong elements, the largest error and the first
         wrong index; empty if all is right.
     """
-    mismatches = (_mismatch(name, outputs[name], expected[name], workload) for name in workload.outputs)
+    other_kinds = {name: _other_kind(name, outputs[name], expected[name]) for name in workload.outputs}
+    if any(other_kinds.values()):
+        return [mismatch for mismatch in other_kinds.values() if mismatch is not None]
+    got, wanted = _sorted(outputs, workload.order_free), _sorted(expected, workload.order_free)
+    mismatches = (_first_mismatch(name, got[name], wanted[name], workload) for name in workload.outputs)
     return [mismatch for mismatch in mismatches if mismatch is not None]
 
 
-def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str | None:
+def _other_kind(name: str, got: Array, wanted: Array) -> str | None:
     if got.shape != wanted.shape:
         return f"{name}: shape {got.shape} instead of {wanted.shape}"
     if got.dtype != wanted.dtype:
         return f"{name}: type {got.dtype} instead of {wanted.dtype}"
+    return None
+
+
+def _sorted(arrays: Mapping[str, Array], order_free: Sequence[Sequence[str]]) -> Mapping[str, Array]:
+    """The arrays, those of any order with their elements sorted; those of one group keep theirs together."""
+    put_in_order = dict(arrays)
+    for names in order_free:
+        columns = [column for name in names for column in _columns(arrays[name])]
+        order = np.lexsort(columns[::-1])  # its last key counts most
+        put_in_order |= {name: arrays[name][order] for name in names}
+    return put_in_order
+
+
+def _columns(array: Array) -> Iterator[Array]:
+    """The numbers of each element, one column each."""
+    for _, numbers in _fields("", array):
+        yield from numbers.reshape(len(numbers), -1).T
+
+
+def _fields(name: str, array: Array) -> Iterator[tuple[str, Array]]:
+    """An array of structures as arrays of its fields, with their names; any other as it is."""
+    if array.dtype.names is None:
+        yield name, array
+    for field in array.dtype.names or ():
+        yield from _fields(f"{name}.{field}", array[field])
+
+
+def _first_mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str | None:
+    pairs = zip(_fields(name, got), _fields(name, wanted), strict=True)
+    found = (_mismatch(field, own, other, workload) for (field, own), (_, other) in pairs)
+    return next((mismatch for mismatch in found if mismatch is not None), None)
+
+
+def _mismatch(name: str, got: Array, wanted: Array, workload: Workload) -> str | None:
     allowance = _allowance(wanted, workload)
     if not _any_wrong(got, wanted, allowance):
         return None
@@ -102,9 +143,10 @@ def _error_and_wrong(got: Array, wanted: Array, allowance: _Allowance) -> tuple[
 
 def _error_and_allowed(got: Array, wanted: Array, allowance: _Allowance) -> tuple[Array, Array]:
     if np.issubdtype(got.dtype, np.integer):
-        # A difference of unsigned numbers would wrap around.
-        error = np.maximum(got, wanted) - np.minimum(got, wanted)
-        return error, np.full(got.shape, int(allowance.fixed))
+        # A difference of unsigned numbers would wrap around, and so would a large one of signed numbers.
+        unsigned = np.dtype(f"u{got.dtype.itemsize}")
+        error = np.maximum(got, wanted).astype(unsigned) - np.minimum(got, wanted).astype(unsigned)
+        return error, np.full(got.shape, int(allowance.fixed), np.uint64)
     exact = wanted.astype(np.float64)
     with np.errstate(invalid="ignore"):
         error = np.abs(got.astype(np.float64) - exact)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.errors import InternalError
+from coarsen.opencl_bench.measure.machine import LaunchError
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
     Array,
@@ -20,6 +21,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Launch,
     LocalArgument,
     LocalSize,
+    NullArgument,
 )
 from coarsen.opencl_bench.workloads.driver_tools import round_up
 from coarsen.variant.coarsening import DIMENSIONS
@@ -52,7 +54,12 @@ def cuda_launch(launch: Launch, address_of: AddressOf) -> CudaLaunch:
     Args:
         launch: with the sizes and the arguments of the kernel that is launched.
         address_of: gives a buffer's address on the device.
+
+    Raises:
+        LaunchError: it has a global offset, which CUDA does not know.
     """
+    if any(launch.global_offset):
+        raise LaunchError("a launch with a global offset can't be made without OpenCL")
     grid = _groups(launch.global_size, launch.local_size)
     parameters, shared_bytes = _parameters(launch.arguments, address_of)
     return CudaLaunch(_three(grid), _three(launch.local_size), shared_bytes, parameters)
@@ -71,6 +78,8 @@ def _parameters(arguments: tuple[Argument, ...], address_of: AddressOf) -> tuple
     for argument in arguments:
         if isinstance(argument, BufferArgument):
             parameters.append(np.array(address_of(argument.name), np.uint64))
+        elif isinstance(argument, NullArgument):
+            parameters.append(np.array(0, np.uint64))
         elif isinstance(argument, LocalArgument):
             parameters.append(np.array(shared_bytes, np.uint64))
             shared_bytes += round_up(argument.byte_count, LOCAL_ALIGNMENT)

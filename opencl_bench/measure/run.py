@@ -7,7 +7,7 @@ A kernel that writes outside its buffer changes a guard zone, which is compared 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, cast
@@ -24,6 +24,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     BufferArgument,
     Launch,
     LocalArgument,
+    NullArgument,
     Workload,
 )
 from coarsen.opencl_bench.workloads.driver_tools import round_up
@@ -31,7 +32,7 @@ from coarsen.opencl_bench.workloads.driver_tools import round_up
 MINIMUM_GUARD_BYTES = 4096
 
 
-KernelArgument = cl.Buffer | cl.LocalMemory | np.generic
+KernelArgument = cl.Buffer | cl.LocalMemory | np.generic | None
 
 
 class LaunchableKernel(Protocol):
@@ -44,6 +45,7 @@ class LaunchableKernel(Protocol):
         local_size: tuple[int, ...],
         /,
         *arguments: KernelArgument,
+        global_offset: tuple[int, ...] | None = None,
     ) -> cl.Event:
         """Enqueue the kernel over an NDRange of the original sizes."""
         ...
@@ -122,6 +124,7 @@ class DeviceWorkload:
         self._queue = queue
         self._workload = workload
         self._buffers = {name: GuardedBuffer(queue, array) for name, array in workload.buffers.items()}
+        self._views = {name: buffer.view for name, buffer in self._buffers.items()}
 
     def restore(self, names: Iterable[str]) -> None:
         """Put the original contents of these buffers back."""
@@ -154,15 +157,24 @@ class DeviceWorkload:
         return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
     def _enqueue(self, launch: Launch, kernel: LaunchableKernel) -> cl.Event:
-        arguments = [self._value(argument) for argument in launch.arguments]
-        return kernel(self._queue, launch.global_size, launch.local_size, *arguments)
+        return enqueue_launch(self._queue, kernel, launch, self._views)
 
-    def _value(self, argument: Argument) -> KernelArgument:
-        if isinstance(argument, BufferArgument):
-            return self._buffers[argument.name].view
-        if isinstance(argument, LocalArgument):
-            return cl.LocalMemory(argument.byte_count)
-        return argument.value
+
+def enqueue_launch(
+    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.Buffer]
+) -> cl.Event:
+    """Enqueue a launch with a workload's buffers, by their names."""
+    arguments = [_value(argument, buffers) for argument in launch.arguments]
+    offset = launch.global_offset or None
+    return kernel(queue, launch.global_size, launch.local_size, *arguments, global_offset=offset)
+
+
+def _value(argument: Argument, buffers: Mapping[str, cl.Buffer]) -> KernelArgument:
+    if isinstance(argument, BufferArgument):
+        return buffers[argument.name]
+    if isinstance(argument, LocalArgument):
+        return cl.LocalMemory(argument.byte_count)
+    return None if isinstance(argument, NullArgument) else argument.value
 
 
 def run_workload(queue: cl.CommandQueue, workload: Workload, get_kernel: KernelChoice) -> RunResult:

@@ -246,6 +246,8 @@ def _workload_key(candidate: Variant) -> tuple[LocalSize, Definitions]:
 
 
 def _is_same(now: Array, before: Array) -> bool:
+    if now.dtype.names is not None:  # structures, whose numbers np.array_equal does not look into
+        return np.array_equal(now.view(np.uint8), before.view(np.uint8))
     return np.array_equal(now, before, equal_nan=np.issubdtype(now.dtype, np.floating))
 
 

@@ -168,10 +168,11 @@ def _built(
         local_size: tuple[int, ...],
         /,
         *arguments: KernelArgument,
+        global_offset: tuple[int, ...] | None = None,
     ) -> cl.Event:
         original = Launch("", global_size, local_size, ())
         divided = variant_launch(original, Variant(coarsenings=(coarsening,)), ())
-        return kernel(queue, divided.global_size, divided.local_size, *arguments)
+        return kernel(queue, divided.global_size, divided.local_size, *arguments, global_offset=global_offset)
 
     return launch
 

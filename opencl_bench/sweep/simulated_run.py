@@ -16,9 +16,8 @@ import pyopencl as cl
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import SIMULATOR, find_device
-from coarsen.opencl_bench.measure.run import KernelArgument, LaunchableKernel
+from coarsen.opencl_bench.measure.run import LaunchableKernel, enqueue_launch
 from coarsen.opencl_bench.sweep.compile_service import original_code
-from coarsen.opencl_bench.workloads.benchmark import Argument, BufferArgument, LocalArgument
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 
@@ -32,17 +31,11 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
     queue = cl.CommandQueue(context)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers = {key: cl.Buffer(context, flags, hostbuf=array) for key, array in workload.buffers.items()}
-
-    def passed(argument: Argument) -> KernelArgument:
-        if isinstance(argument, BufferArgument):
-            return buffers[argument.name]
-        return cl.LocalMemory(argument.byte_count) if isinstance(argument, LocalArgument) else argument.value
-
     code = original_code(benchmark, macros, benchmark.source)
     program = build_uncached(context, code.content, code.options)
     for launch in workload.launches:
         kernel = cast("LaunchableKernel", cl.Kernel(program, launch.kernel))
-        kernel(queue, launch.global_size, launch.local_size, *map(passed, launch.arguments))
+        enqueue_launch(queue, kernel, launch, buffers)
         queue.finish()
     return 0
 

@@ -14,13 +14,16 @@ import pyopencl
 import pyopencl.array
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.tuning.memory_regions import Region, buffer_of, region_of, same_as
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import (
     CapturedArgument,
     CapturedBuffer,
     CapturedLaunch,
     CapturedLocal,
+    CapturedNull,
     CapturedScalar,
+    CapturedShared,
 )
 
 
@@ -39,6 +42,9 @@ def captured_launch(
     global_size: Sequence[int],
     local_size: LocalSize,
     arguments: Sequence[Any],
+    *,
+    global_offset: Sequence[int] | None = None,
+    most_bytes: int | None = None,
 ) -> CapturedLaunch:
     """Return a launch with copies of what its buffers hold when the queue has come so far.
 
@@ -48,24 +54,61 @@ def captured_launch(
         queue: where it would be launched.
         global_size: in work-items.
         local_size: in work-items.
-        arguments: as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the device, NumPy scalars,
-            vectors of `pyopencl.cltypes`, local memory.
+        arguments: as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the device, shared virtual memory,
+            None, NumPy scalars, structures of NumPy or ctypes, vectors of `pyopencl.cltypes`, local memory.
+        global_offset: of the first work-item, in work-items.
+        most_bytes: how much the buffers may hold in all; any number if None.
 
     Raises:
-        InvalidInputError: an argument that can't be captured (an image, shared virtual memory, a Python number of
-            no certain type); one buffer given twice, or parts of one, which two files can't say.
+        InvalidInputError: an argument that can't be captured (an image, a Python number of no certain type, shared
+            virtual memory of no known size); parts of one buffer that overlap; buffers larger than `most_bytes`;
+            an offset that isn't one number for each dimension.
     """
-    memory = [_memory_of(each) for each in map(_buffer_of, arguments) if each is not None]
-    if len(set(memory)) != len(memory):
-        raise InvalidInputError(f"the kernel '{kernel}' is given one buffer twice, which a workload can't have")
+    offset = tuple(map(int, global_offset or ()))
+    if offset and len(offset) != len(global_size):
+        raise InvalidInputError(f"the kernel '{kernel}': the global offset must have {len(global_size)} numbers")
+    regions = _regions(kernel, arguments)
+    same = same_as(kernel, regions)
+    _check_size(kernel, [region for index, region in regions.items() if index not in same], most_bytes)
     return CapturedLaunch(
         program.source,
         program.options,
         kernel,
         tuple(map(int, global_size)),
         tuple(map(int, local_size)),
-        tuple(_captured(queue, kernel, index, argument) for index, argument in enumerate(arguments)),
+        tuple(
+            CapturedShared(same[index]) if index in same else _captured(queue, kernel, index, argument)
+            for index, argument in enumerate(arguments)
+        ),
+        offset if any(offset) else (),
     )
+
+
+def _regions(kernel: str, arguments: Sequence[Any]) -> dict[int, Region]:
+    regions = {}
+    for index, argument in enumerate(arguments):
+        try:
+            region = region_of(argument)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"the kernel '{kernel}': argument {index} can't be captured: {error}"
+            ) from None
+        if region is not None:
+            regions[index] = region
+    return regions
+
+
+def _check_size(kernel: str, regions: Sequence[Region], most_bytes: int | None) -> None:
+    total = sum(region.byte_count for region in regions)
+    if most_bytes is not None and total > most_bytes:
+        raise InvalidInputError(
+            f"the kernel '{kernel}': its buffers have {_mebibytes(total)}, and at most {_mebibytes(most_bytes)} "
+            "may be captured"
+        )
+
+
+def _mebibytes(byte_count: int) -> str:
+    return f"{byte_count / (1 << 20):.1f} MiB"
 
 
 def _captured(
@@ -74,32 +117,34 @@ def _captured(
     index: int,
     argument: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
 ) -> CapturedArgument:
+    if argument is None:
+        return CapturedNull()
     if isinstance(argument, pyopencl.LocalMemory):
         return CapturedLocal(int(argument.size))
-    buffer = _buffer_of(argument)
+    if isinstance(argument, pyopencl.SVMPointer):
+        return CapturedBuffer(_shared_content(queue, argument))
+    buffer = buffer_of(argument)
     if buffer is not None:
         return CapturedBuffer(_content(queue, argument, buffer))
-    if isinstance(argument, np.generic | np.ndarray):
-        return CapturedScalar(argument.tobytes())
-    raise InvalidInputError(
-        f"the kernel '{kernel}': argument {index} is of type {type(argument).__name__}, which can't be captured"
-    )
-
-
-def _buffer_of(argument: Any) -> pyopencl.Buffer | None:  # noqa: ANN401
-    held = argument.base_data if isinstance(argument, pyopencl.array.Array) else argument
-    return held if isinstance(held, pyopencl.Buffer) else None
-
-
-def _memory_of(buffer: pyopencl.Buffer) -> int:
-    """What tells a buffer's memory apart: parts of one buffer may overlap."""
-    # PyOpenCL's annotation: any object.
-    whole: Any = buffer.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
-    return int(buffer.int_ptr if whole is None else whole.int_ptr)
+    try:
+        # NumPy's scalars and vectors, structures of ctypes, bytes.
+        return CapturedScalar(memoryview(argument).tobytes())
+    except TypeError:
+        raise InvalidInputError(
+            f"the kernel '{kernel}': argument {index} is of type {type(argument).__name__}, which "
+            "can't be captured"
+        ) from None
 
 
 def _content(queue: pyopencl.CommandQueue, argument: Any, buffer: pyopencl.Buffer) -> np.ndarray[Any, Any]:  # noqa: ANN401
     offset = int(argument.offset) if isinstance(argument, pyopencl.array.Array) else 0
     content = np.empty(int(buffer.size) - offset, np.uint8)
     pyopencl.enqueue_copy(queue, content, buffer, src_offset=offset)
+    return content
+
+
+def _shared_content(queue: pyopencl.CommandQueue, memory: pyopencl.SVMPointer) -> np.ndarray[Any, Any]:
+    size: Any = memory.size
+    content = np.empty(int(size), np.uint8)
+    pyopencl.enqueue_copy(queue, content, memory)
     return content

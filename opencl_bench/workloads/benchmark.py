@@ -37,6 +37,11 @@ class BufferArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class NullArgument:
+    """A pointer that leads nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScalarArgument:
     """A scalar passed by value; its NumPy type is the kernel's parameter type."""
 
@@ -50,17 +55,21 @@ class LocalArgument:
     byte_count: int
 
 
-Argument = BufferArgument | ScalarArgument | LocalArgument
+Argument = BufferArgument | NullArgument | ScalarArgument | LocalArgument
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch of a kernel over an NDRange, with the uncoarsened sizes."""
+    """One launch of a kernel over an NDRange, with the uncoarsened sizes.
+
+    `global_offset`: of the first work-item, an entry per dimension; empty where it is 0.
+    """
 
     kernel: str
     global_size: tuple[int, ...]
     local_size: LocalSize
     arguments: tuple[Argument, ...]
+    global_offset: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,9 @@ class Workload:
 
     Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the
     other, and a difference that they explain is right as well (`measure/rounding.py`).
+
+    `order_free` names outputs whose elements may come in any order; several of one group have theirs together, as
+    a key and its value.
     """
 
     buffers: Mapping[str, Array]
@@ -84,6 +96,7 @@ class Workload:
     absolute_tolerance: float = 0.0
     integer_tolerance: int = 0
     rounding_steps: int = 0
+    order_free: tuple[tuple[str, ...], ...] = ()
 
     def expected(self) -> Mapping[str, Array]:
         """The outputs by the reference. Raises InternalError where there is none."""

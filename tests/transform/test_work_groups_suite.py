@@ -126,8 +126,13 @@ class MergedBenchmark:
         self.coarsened += 1
         global_size = divided(launch.global_size, self._chosen)
         local_size = divided(launch.local_size, of_items(self._chosen))
-        return lambda queue, _global, _local, *arguments: self._kernel(
-            queue, global_size, local_size, *arguments, *further(self._added, arguments)
+        return lambda queue, _global, _local, *arguments, global_offset=None: self._kernel(
+            queue,
+            global_size,
+            local_size,
+            *arguments,
+            *further(self._added, arguments),
+            global_offset=global_offset,
         )
 
 

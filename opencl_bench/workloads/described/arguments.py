@@ -8,14 +8,22 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     LocalDescription,
+    NullDescription,
     ScalarDescription,
+    SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.element_types import element_type
+from coarsen.opencl_bench.workloads.described.element_types import (
+    OPAQUE,
+    ElementType,
+    element_type,
+    opaque_type,
+)
 from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.file_values import parse_values
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 
 KINDS = ("buffer", "scalar", "local")
+_LARGEST_STRUCTURE = 1 << 20
 
 
 def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
@@ -36,9 +44,17 @@ def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription
 
 
 def _buffer(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
-    table.check_names("name", "buffer", "elements", "values")
+    table.check_names("name", "buffer", "element_bytes", "elements", "values", "same_as", "null")
     name = table.text("name")
-    kind = table.parse("buffer", element_type)
+    kind = _type(table, "buffer")
+    if table.has("same_as"):
+        _check_lacks(table, "elements", "values", "null")
+        return SharedDescription(name, kind, table.text("same_as"))
+    if table.has("null"):
+        _check_lacks(table, "elements", "values")
+        if table.values["null"] is not True:
+            raise table.error("null", "it must be true; leave it out where there is a buffer")
+        return NullDescription(name, kind)
     default = "unwritten" if name in outputs else None
     return BufferDescription(
         name,
@@ -48,14 +64,49 @@ def _buffer(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
     )
 
 
+def _check_lacks(table: Table, *keys: str) -> None:
+    for key in keys:
+        if table.has(key):
+            raise table.error(key, "an argument with same_as or null has no memory of its own; leave it out")
+
+
+def _type(table: Table, key: str) -> ElementType:
+    """The type of an argument; `bytes` has as many as `element_bytes` says, one if it isn't there."""
+    if table.values[key] != OPAQUE:
+        if table.has("element_bytes"):
+            raise table.error("element_bytes", f'it goes with {key} = "{OPAQUE}" alone')
+        return table.parse(key, element_type)
+    count = table.values.get("element_bytes", 1)
+    if type(count) is not int or not 1 <= count <= _LARGEST_STRUCTURE:
+        raise table.error(
+            "element_bytes", f"it must be a whole number from 1 to {_LARGEST_STRUCTURE}, not {count!r}"
+        )
+    return opaque_type(count)
+
+
 def _scalar(table: Table, _outputs: tuple[str, ...]) -> ArgumentDescription:
     table.check_names("name", "scalar", "value")
+    if table.values["scalar"] == OPAQUE:
+        content = _bytes(table)
+        return ScalarDescription(table.text("name"), opaque_type(len(content)), tuple(content))
     kind = table.parse("scalar", element_type)
     given = table.required("value")
     components = given if isinstance(given, list) else [given]
     if len(components) != kind.components:
         raise table.error("value", f"{kind.name} has {kind.components} components, not {len(components)}")
     return ScalarDescription(table.text("name"), kind, tuple(_component(table, entry) for entry in components))
+
+
+def _bytes(table: Table) -> bytes:
+    try:
+        content = bytes.fromhex(table.text("value"))
+    except ValueError:
+        content = b""
+    if not content:
+        raise table.error(
+            "value", 'it must be the bytes in hexadecimal digits, in the order of memory: "0100 ff07"'
+        )
+    return content
 
 
 def _component(table: Table, value: object) -> Expression | float:
@@ -67,9 +118,9 @@ def _component(table: Table, value: object) -> Expression | float:
 
 
 def _local(table: Table, _outputs: tuple[str, ...]) -> ArgumentDescription:
-    table.check_names("name", "local", "elements", "bytes")
+    table.check_names("name", "local", "element_bytes", "elements", "bytes")
     if table.has("elements") == table.has("bytes"):
         raise table.error("", "it must have either elements or bytes")
     in_bytes = table.has("bytes")
     count = table.parse("bytes" if in_bytes else "elements", parse_expression)
-    return LocalDescription(table.text("name"), table.parse("local", element_type), count, in_bytes)
+    return LocalDescription(table.text("name"), _type(table, "local"), count, in_bytes)

@@ -2,29 +2,32 @@
 
     CapturedLaunch ─▶ FOLDER/NAME.cl, NAME.toml, NAME.ARGUMENT.npy … ─▶ `coarsen bench FOLDER/NAME.toml`
 
-The sizes, scalars and contents are those of the launch. What the kernel may write is an output.
+The sizes, scalars and contents are those of the launch. What the kernel may write is an output. Structures are
+written with the fields that the kernel's types show, so that their padding isn't compared.
 """
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file
+from coarsen.files import replace_file, replace_file_by
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Argument as Parameter
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Array, LocalSize
-from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
+from coarsen.opencl_bench.workloads.described.check_signature import kind_of, parameter_type
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.guess import guess_outputs
 from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
+from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
 from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
 
 _FORMAT = """\
@@ -37,7 +40,7 @@ outputs = {outputs}
 [ndrange]
 global_size = {global_size}
 local_size = {local_size}
-
+{global_offset}
 # The same at every preset: a launch has one size.
 [sizes.test]
 [sizes.cpu]
@@ -50,6 +53,18 @@ class CapturedBuffer:
     """The bytes of a buffer before the launch, as an array of bytes."""
 
     content: Array
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedShared:
+    """The buffer that an argument before this one was given, too, by that argument's index."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedNull:
+    """A pointer that leads nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +81,7 @@ class CapturedLocal:
     byte_count: int
 
 
-CapturedArgument = CapturedBuffer | CapturedScalar | CapturedLocal
+CapturedArgument = CapturedBuffer | CapturedShared | CapturedNull | CapturedScalar | CapturedLocal
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +95,7 @@ class CapturedLaunch:
         global_size: in work-items.
         local_size: in work-items.
         arguments: one for each of the kernel's parameters.
+        global_offset: of the first work-item, an entry per dimension; empty where it is 0.
     """
 
     source: str
@@ -88,6 +104,16 @@ class CapturedLaunch:
     global_size: tuple[int, ...]
     local_size: LocalSize
     arguments: tuple[CapturedArgument, ...]
+    global_offset: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An argument with the parameter that it is for; `type` is that of the parameter, or of its elements."""
+
+    parameter: Parameter
+    argument: CapturedArgument
+    type: ElementType
 
 
 def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
@@ -99,8 +125,9 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
         name: what the workload is called; files of this name in the folder are replaced.
 
     Raises:
-        InvalidInputError: the kernel doesn't compile; an argument that no description can have (an image, a
-            structure), or whose size isn't the parameter's; the files can't be written.
+        InvalidInputError: the kernel doesn't compile; an argument that no description can have (an image), or
+            whose size isn't the parameter's; a buffer given twice that isn't made of whole elements; the files
+            can't be written.
     """
     kernel = lower(launch.source, launch.kernel, list(launch.options))
     if len(kernel.arguments) != len(launch.arguments):
@@ -108,57 +135,84 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
             f"the kernel '{kernel.name}' has {len(kernel.arguments)} parameters, and "
             f"{len(launch.arguments)} arguments were given"
         )
-    pairs = list(zip(kernel.arguments, launch.arguments, strict=True))
-    types = [_type_of(kernel, parameter, argument) for parameter, argument in pairs]
-    files: dict[str, bytes] = {f"{name}.cl": launch.source.encode()}
-    entries = []
-    for (parameter, argument), kind in zip(pairs, types, strict=True):
-        file = f"{name}.{parameter.name}.npy"
-        if isinstance(argument, CapturedBuffer):
-            files[file] = _npy(_elements(parameter, argument, kind))
-        entries.append("\n".join(_entry(parameter, argument, kind, file)))
-    files[f"{name}.toml"] = (_head(launch, kernel, f"{name}.cl") + "\n".join(entries)).encode()
+    entries = [
+        _Entry(parameter, argument, _type_of(kernel, parameter, argument))
+        for parameter, argument in zip(kernel.arguments, launch.arguments, strict=True)
+    ]
+    _check_shared(entries)
+    arrays = {
+        f"{name}.{entry.parameter.name}.npy": _elements(kernel, entry, entry.argument)
+        for entry in entries
+        if isinstance(entry.argument, CapturedBuffer)
+    }
+    lines = ["\n".join(_lines(entry, entries, name)) for entry in entries]
+    description = _head(launch, kernel, f"{name}.cl") + "\n".join(lines)
+    _write(folder, {f"{name}.cl": launch.source, f"{name}.toml": description}, arrays)
+    return folder / f"{name}.toml"
+
+
+def _write(folder: Path, texts: Mapping[str, str], arrays: Mapping[str, Array]) -> None:
+    """Write the files, arrays from where they are in memory; the texts last: what a description names is there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
-    for file, data in files.items():  # the description last: what it names is there
-        replace_file(data, folder / file)
-    return folder / f"{name}.toml"
+    for file, numbers in arrays.items():
+        replace_file_by(partial(_write_array, numbers), folder / file)
+    for file, text in texts.items():
+        replace_file(text.encode(), folder / file)
+
+
+def _write_array(numbers: Array, file: BinaryIO) -> None:
+    np.lib.format.write_array(file, numbers, allow_pickle=False)
 
 
 def _type_of(kernel: Kernel, parameter: Parameter, argument: CapturedArgument) -> ElementType:
-    kinds = {CapturedBuffer: "buffer", CapturedScalar: "scalar", CapturedLocal: "local"}
-    kind, wanted = kinds[type(argument)], kind_of(parameter)
-    declared = declared_type(parameter)
-    if declared is None or wanted is None:
+    kinds = {CapturedScalar: "scalar", CapturedLocal: "local"}
+    kind, wanted = kinds.get(type(argument), "buffer"), kind_of(parameter)
+    if wanted is None:
         raise InvalidInputError(
             f"the kernel '{kernel.name}': its parameter '{parameter.name}' is of type {parameter.type_name}, "
             "which a workload can't have"
         )
     if kind != wanted:
         raise InvalidInputError(f"the kernel '{kernel.name}': '{parameter.name}' is a {wanted}, not a {kind}")
-    return declared
+    return parameter_type(kernel, parameter)
 
 
-def _elements(parameter: Parameter, argument: CapturedBuffer, kind: ElementType) -> Array:
-    """A buffer's bytes as numbers of its type; bytes beyond the last whole element are left out."""
+def _check_shared(entries: Sequence[_Entry]) -> None:
+    """Raise InvalidInputError where what one argument leaves out of a buffer is there for another."""
+    for shared in (entry.argument for entry in entries if isinstance(entry.argument, CapturedShared)):
+        entry = entries[shared.index]
+        given = entry.argument.content.nbytes if isinstance(entry.argument, CapturedBuffer) else 0
+        if given % entry.type.byte_count:
+            raise InvalidInputError(
+                f"the buffer '{entry.parameter.name}' is given twice, and its {given} bytes are no whole number "
+                f"of elements of {entry.type.content}"
+            )
+
+
+def _elements(kernel: Kernel, entry: _Entry, argument: CapturedBuffer) -> Array:
+    """A buffer's bytes as elements of its type; bytes beyond the last whole element are left out."""
+    kind = entry.type
     count = argument.content.nbytes // kind.byte_count
     if count == 0:
-        raise InvalidInputError(f"the buffer '{parameter.name}' has no room for one {kind.name}")
+        raise InvalidInputError(f"the buffer '{entry.parameter.name}' has no room for one {kind.content}")
     data = np.ascontiguousarray(argument.content).view(np.uint8).reshape(-1)[: count * kind.byte_count]
-    numbers: Array = data.view(kind.scalar)
-    return numbers
+    elements: Array = data.view(_stored_type(kernel, entry))
+    return elements
 
 
-def _npy(numbers: Array) -> bytes:
-    file = io.BytesIO()
-    np.save(file, numbers, allow_pickle=False)
-    return file.getvalue()
+def _stored_type(kernel: Kernel, entry: _Entry) -> np.dtype[Any]:
+    structure = structure_of(kernel, entry.parameter) if entry.type.is_opaque else None
+    fields = None if structure is None else fields_of(kernel, structure)
+    return fields if fields is not None and fields.names else np.dtype(entry.type.scalar)
 
 
 def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
     buffers = [parameter for parameter in kernel.arguments if kind_of(parameter) == "buffer"]
+    given = {parameter.name: each for parameter, each in zip(kernel.arguments, launch.arguments, strict=True)}
+    buffers = [parameter for parameter in buffers if not isinstance(given[parameter.name], CapturedNull)]
     outputs = guess_outputs(kernel, buffers, pointer_uses(kernel))
     if not outputs:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
@@ -170,36 +224,45 @@ def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
         outputs=array(outputs),
         global_size=list(launch.global_size),
         local_size=list(launch.local_size),
+        global_offset=f"global_offset = {list(launch.global_offset)}\n" if any(launch.global_offset) else "",
     )
 
 
-def _entry(parameter: Parameter, argument: CapturedArgument, kind: ElementType, file: str) -> Iterator[str]:
+def _lines(entry: _Entry, entries: Sequence[_Entry], name: str) -> Iterator[str]:
+    """The lines of an argument in the description."""
+    argument, kind = entry.argument, entry.type
     yield "\n[[arguments]]"
-    yield f"name = {quoted(parameter.name)}"
+    yield f"name = {quoted(entry.parameter.name)}"
+    yield f"{kind_of(entry.parameter)} = {quoted(kind.name)}"
+    if kind.is_opaque and not isinstance(argument, CapturedScalar):
+        yield f"element_bytes = {kind.byte_count}"
     if isinstance(argument, CapturedBuffer):
-        yield f"buffer = {quoted(kind.name)}"
+        file = f"{name}.{entry.parameter.name}.npy"
         yield f"elements = {argument.content.nbytes // kind.byte_count}"
         yield f"values = {quoted(f'file({quoted(file)})')}"
+    elif isinstance(argument, CapturedShared):
+        yield f"same_as = {quoted(entries[argument.index].parameter.name)}"
+    elif isinstance(argument, CapturedNull):
+        yield "null = true"
     elif isinstance(argument, CapturedLocal):
-        yield f"local = {quoted(kind.name)}"
         yield f"bytes = {argument.byte_count}"
     else:
-        numbers = _numbers(parameter, argument, kind)
-        yield f"scalar = {quoted(kind.name)}"
-        listed = ", ".join(map(_toml, numbers))
-        yield f"value = {listed}" if kind.components == 1 else f"value = [{listed}]"
+        yield f"value = {_value(entry, argument)}"
     yield ""
 
 
-def _numbers(parameter: Parameter, argument: CapturedScalar, kind: ElementType) -> Sequence[int | float]:
+def _value(entry: _Entry, argument: CapturedScalar) -> str:
+    kind = entry.type
     if len(argument.content) != kind.byte_count:
         raise InvalidInputError(
-            f"'{parameter.name}' is of type {kind.name}, of {kind.byte_count} bytes, and {len(argument.content)} "
-            "were given"
+            f"'{entry.parameter.name}' is of type {kind.name}, of {kind.byte_count} bytes, and "
+            f"{len(argument.content)} were given"
         )
-    values = np.frombuffer(argument.content, kind.scalar)[: kind.components]
-    numbers: list[int | float] = values.tolist()
-    return numbers
+    if kind.is_opaque:
+        return quoted(argument.content.hex())
+    numbers = np.frombuffer(argument.content, kind.scalar)[: kind.components].tolist()
+    listed = ", ".join(map(_toml, numbers))
+    return listed if kind.components == 1 else f"[{listed}]"
 
 
 def _toml(number: float) -> str:

@@ -12,6 +12,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     BufferDescription,
     Description,
     LocalDescription,
+    ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression
 
@@ -55,6 +56,8 @@ def _whole_macros(description: Description) -> set[str]:
 def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str]]]:
     for expression in description.global_size:
         yield "ndrange.global_size", expression.names
+    for expression in description.global_offset:
+        yield "ndrange.global_offset", expression.names
     if description.roundings is not None:
         yield "roundings", description.roundings.names
     for condition in description.conditions:
@@ -70,7 +73,7 @@ def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[st
         yield "values", argument.values.names
     elif isinstance(argument, LocalDescription):
         yield "bytes" if argument.in_bytes else "elements", argument.count.names
-    else:
+    elif isinstance(argument, ScalarDescription):
         for component in argument.value:
             if isinstance(component, Expression):
                 yield "value", component.names

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from coarsen.backend.opencl_c.arguments import by_value_type
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType, TargetType
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
-    BufferDescription,
     Description,
     LocalDescription,
+    ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
+from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type, opaque_type
 from coarsen.opencl_bench.workloads.described.read import read_description
+from coarsen.opencl_bench.workloads.described.structures import structure_of
 
 # What clang records of a type: `float*`, `float __attribute__((ext_vector_type(4)))*`.
 _TYPE_NAME = re.compile(r"(\w+)(?: __attribute__\(\(ext_vector_type\((\d+)\)\)\))?\*?")
@@ -48,19 +51,19 @@ def check_signature(description: Description, kernel: Kernel) -> None:
             f"{description.path}: arguments: there are {given}; the kernel '{kernel.name}' has {wanted}: {names}"
         )
     for index, (argument, parameter) in enumerate(zip(description.arguments, kernel.arguments, strict=True)):
-        problem = _difference(argument, parameter)
+        problem = _difference(kernel, argument, parameter)
         if problem is not None:
             raise InvalidInputError(f"{description.path}: arguments[{index}]: {problem}")
 
 
 def kind_of(parameter: Argument) -> str | None:
-    """`buffer`, `scalar` or `local`; None for what a file can't describe (an image, a structure by value)."""
+    """`buffer`, `scalar` or `local`; None for what a file can't describe, such as an image."""
     if isinstance(parameter.type, TargetType):
         return None
     if not isinstance(parameter.type, PointerType):
         return "scalar"
     if parameter.type.address_space == AddressSpace.PRIVATE:
-        return None
+        return "scalar"  # a structure by value
     return "local" if parameter.type.address_space == AddressSpace.LOCAL else "buffer"
 
 
@@ -75,7 +78,19 @@ def declared_type(parameter: Argument) -> ElementType | None:
         return None
 
 
-def _difference(argument: ArgumentDescription, parameter: Argument) -> str | None:
+def parameter_type(kernel: Kernel, parameter: Argument) -> ElementType:
+    """The type of a parameter, of a pointer's elements; bytes where it is a structure's or isn't known."""
+    declared = declared_type(parameter)
+    if declared is not None:
+        return declared
+    structure = structure_of(kernel, parameter)
+    if structure is not None:
+        return opaque_type(size_of(structure))
+    passed = by_value_type(parameter, kernel.structures) or parameter.type
+    return opaque_type(1 if isinstance(passed, PointerType) else size_of(passed))
+
+
+def _difference(kernel: Kernel, argument: ArgumentDescription, parameter: Argument) -> str | None:
     if argument.name != parameter.name:
         return f"the kernel's parameter there is '{parameter.name}', not '{argument.name}'"
     given, wanted = _kind(argument), kind_of(parameter)
@@ -86,10 +101,13 @@ def _difference(argument: ArgumentDescription, parameter: Argument) -> str | Non
     declared = declared_type(parameter)
     if declared is not None and declared != argument.type:
         return f"'{parameter.name}' is of type {declared.name} in the kernel, not {argument.type.name}"
+    needed = parameter_type(kernel, parameter).byte_count
+    if given == "scalar" and argument.type.byte_count != needed:
+        return f"'{parameter.name}' has {needed} bytes in the kernel, not {argument.type.byte_count}"
     return None
 
 
 def _kind(argument: ArgumentDescription) -> str:
-    if isinstance(argument, BufferDescription):
-        return "buffer"
-    return "local" if isinstance(argument, LocalDescription) else "scalar"
+    if isinstance(argument, ScalarDescription):
+        return "scalar"
+    return "local" if isinstance(argument, LocalDescription) else "buffer"

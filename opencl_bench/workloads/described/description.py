@@ -26,6 +26,23 @@ class BufferDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedDescription:
+    """A pointer to the memory of another buffer, `same_as`: the launch is given that buffer twice."""
+
+    name: str
+    type: ElementType
+    same_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class NullDescription:
+    """A pointer to global or constant memory that leads nowhere."""
+
+    name: str
+    type: ElementType
+
+
+@dataclass(frozen=True, slots=True)
 class ScalarDescription:
     """A parameter passed by value; a vector has as many components as its type."""
 
@@ -44,7 +61,9 @@ class LocalDescription:
     in_bytes: bool
 
 
-ArgumentDescription = BufferDescription | ScalarDescription | LocalDescription
+ArgumentDescription = (
+    BufferDescription | SharedDescription | NullDescription | ScalarDescription | LocalDescription
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,8 @@ class Description:
     absolute_tolerance: float | None
     integer_tolerance: int
     roundings: Expression | None = None
+    global_offset: tuple[Expression, ...] = ()
+    order_free: tuple[tuple[str, ...], ...] = ()
 
     @property
     def name(self) -> str:
@@ -86,7 +107,7 @@ class Description:
     @property
     def inputs_hash(self) -> str:
         """A hash of what decides about inputs, launch and verification, sizes and the kernel itself apart."""
-        content = [
+        content: list[object] = [
             list(self.outputs),
             [extent.text for extent in self.global_size],
             [condition.text for condition in self.conditions],
@@ -94,6 +115,11 @@ class Description:
             self.defaults,
             [_content(argument) for argument in self.arguments],
         ]
+        # At the end and only where it is there: the hashes of descriptions without it stay as they were.
+        if self.global_offset:
+            content.append(["global_offset", *(entry.text for entry in self.global_offset)])
+        if self.order_free:
+            content.append(["order_free", *self.order_free])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
@@ -120,9 +146,13 @@ class Description:
 
 def _content(argument: ArgumentDescription) -> list[object]:
     """Return the whole entry of an argument, as JSON takes it."""
-    said: list[object] = [type(argument).__name__, argument.name, argument.type.name]
+    said: list[object] = [type(argument).__name__, argument.name, argument.type.content]
     if isinstance(argument, BufferDescription):
         return [*said, argument.elements.text, argument.values.content]
+    if isinstance(argument, SharedDescription):
+        return [*said, argument.same_as]
+    if isinstance(argument, NullDescription):
+        return said
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
     return [*said, *(value.text if isinstance(value, Expression) else value for value in argument.value)]

@@ -1,4 +1,4 @@
-"""OpenCL C's scalar and vector types, and their arrays in NumPy."""
+"""OpenCL C's scalar and vector types, and their arrays in NumPy; structures are so many bytes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ _SCALARS: Mapping[str, type[np.generic]] = MappingProxyType(
         "double": np.float64,
     }
 )
+OPAQUE = "bytes"
 _NAME = re.compile(rf"({'|'.join(_SCALARS)})(2|3|4|8|16)?")
 
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """A type by its name in OpenCL C; `components` is 1 for a scalar type."""
+    """A type by its name in OpenCL C; `components` is 1 for a scalar type.
+
+    A structure is `bytes`, with so many components of one byte.
+    """
 
     name: str
     scalar: type[np.generic]
@@ -43,7 +47,17 @@ class ElementType:
     @property
     def stored_components(self) -> int:
         """The number of components an element takes in memory: a vector of three takes four."""
-        return 4 if self.components == 3 else self.components
+        return 4 if self.components == 3 and not self.is_opaque else self.components
+
+    @property
+    def is_opaque(self) -> bool:
+        """Return True for bytes of which the type does not say what they mean."""
+        return self.name == OPAQUE
+
+    @property
+    def content(self) -> str:
+        """What tells it from other types."""
+        return f"{self.name} {self.byte_count}" if self.is_opaque else self.name
 
     @property
     def byte_count(self) -> int:
@@ -83,12 +97,17 @@ class ElementType:
         return value
 
 
+def opaque_type(byte_count: int) -> ElementType:
+    """The type of a structure of so many bytes."""
+    return ElementType(OPAQUE, np.uint8, byte_count)
+
+
 def element_type(name: str) -> ElementType:
     """The type of this name. Raises InvalidInputError where there is none."""
     match = _NAME.fullmatch(name)
     if match is None:
         hint = did_you_mean(name, _SCALARS)
         raise InvalidInputError(
-            f"'{name}' is no type{hint}; there are {', '.join(_SCALARS)} and their vectors (float4)"
+            f"'{name}' is no type{hint}; there are {', '.join(_SCALARS)}, their vectors (float4), and {OPAQUE}"
         )
     return ElementType(name, _SCALARS[match[1]], int(match[2] or 1))

@@ -56,10 +56,11 @@ class FileValues:
 
     def check_count(self, kind: ElementType, elements: int) -> None:
         """Raise InvalidInputError where the file does not hold so many elements."""
-        held, needed = self._opened(kind).size, math.prod(kind.shape(elements))
+        array = self._opened(kind)
+        held, needed = array.size, math.prod(_shape(array, kind, elements))
         if held != needed:
             raise InvalidInputError(
-                f"{self.path} holds {held} numbers, and {elements} of {kind.name} are {needed}"
+                f"{self.path} holds {held} {_content(array)}, and {elements} of {kind.name} are {needed}"
             )
 
     def fill(
@@ -67,7 +68,10 @@ class FileValues:
     ) -> Array:
         """Return the numbers as an array of so many elements. Raises InvalidInputError as `check_count` does."""
         self.check_count(kind, elements)
-        return np.array(self._opened(kind)).reshape(kind.shape(elements))
+        array = self._opened(kind)
+        # As bytes: a copy of structures would leave out what is between their fields.
+        content = np.array(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        return content.view(array.dtype).reshape(_shape(array, kind, elements))
 
     def _opened(self, kind: ElementType) -> Array:
         try:
@@ -77,10 +81,25 @@ class FileValues:
             raise InvalidInputError(f"{self.path}: can't be read: {error.strerror or 'no NumPy array'}") from None
         except (ValueError, EOFError):
             raise InvalidInputError(f"{self.path} is no NumPy array of numbers (.npy)") from None
+        if kind.is_opaque and array.dtype.names is not None:
+            if array.dtype.itemsize != kind.byte_count:
+                raise InvalidInputError(
+                    f"{self.path} holds structures of {array.dtype.itemsize} bytes, not of {kind.byte_count}"
+                )
+            return array
         if array.dtype != np.dtype(kind.scalar):
             wanted = np.dtype(kind.scalar)
             raise InvalidInputError(f"{self.path} holds {array.dtype}, and {kind.name} is of {wanted}")
         return array
+
+
+def _shape(array: Array, kind: ElementType, elements: int) -> tuple[int, ...]:
+    """The shape of an array of so many elements, of which a structure of named fields is one number."""
+    return kind.shape(elements) if array.dtype.names is None else (elements,)
+
+
+def _content(array: Array) -> str:
+    return "numbers" if array.dtype.names is None else "structures"
 
 
 Values = Distribution | FileValues

@@ -19,6 +19,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
@@ -64,24 +65,28 @@ def read_description(path: Path) -> Description:
     """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
     top = Table(path, "", _load(path))
     top.check_names(
-        *("file", "kernel", "build_options", "outputs", "arguments", "ndrange", "tunables", "sizes"),
+        *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
+        *("ndrange", "tunables", "sizes"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
     outputs = _outputs(top)
     arguments = tuple(read_argument(entry, outputs) for entry in top.tables("arguments"))
-    _check_outputs(top, arguments, outputs)
+    _check_arguments(top, arguments)
     ndrange = top.as_table("ndrange", top.required("ndrange"))
-    ndrange.check_names("global_size", "local_size", "local_sizes", "conditions")
+    ndrange.check_names("global_size", "local_size", "global_offset", "local_sizes", "conditions")
     global_size = _parsed(ndrange, "global_size", parse_expression)
     local_size = _local_size(ndrange, "local_size", ndrange.required("local_size"))
+    output_buffers = _output_buffers(top, arguments, outputs)
     description = Description(
         path=path,
         kernel_file=_kernel_file(top),
         kernel=_kernel(top),
         build_options=_build_options(top),
         arguments=arguments,
-        outputs=outputs,
+        outputs=output_buffers,
         global_size=global_size,
+        global_offset=_global_offset(ndrange, len(global_size)),
+        order_free=_order_free(top, output_buffers),
         local_size=local_size,
         local_sizes=_local_sizes(ndrange) or (local_size,),
         conditions=_conditions(ndrange),
@@ -149,15 +154,49 @@ def _outputs(top: Table) -> tuple[str, ...]:
     return outputs
 
 
-def _check_outputs(top: Table, arguments: tuple[ArgumentDescription, ...], outputs: tuple[str, ...]) -> None:
+def _order_free(top: Table, outputs: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
+    named = [name for group in groups for name in group]
+    for name in named:
+        if name not in outputs:
+            raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
+        if named.count(name) > 1:
+            raise top.error("order_free", f"'{name}' is named twice")
+    return groups
+
+
+def _group(top: Table, entry: object) -> tuple[str, ...]:
+    names = entry if isinstance(entry, list) else [entry]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise top.error("order_free", f"it must hold names of outputs, or arrays of those, not {entry!r}")
+    return tuple(map(str, names))
+
+
+def _check_arguments(top: Table, arguments: tuple[ArgumentDescription, ...]) -> None:
     names = [argument.name for argument in arguments]
     for index, name in enumerate(names):
         if name in names[:index]:
             raise top.error(f"arguments[{index}].name", f"there are two arguments '{name}'")
-    buffers = [argument.name for argument in arguments if isinstance(argument, BufferDescription)]
+    for index, argument in enumerate(arguments):
+        if isinstance(argument, SharedDescription):
+            before = [each.name for each in arguments[:index] if isinstance(each, BufferDescription)]
+            if argument.same_as not in before:
+                raise top.error(
+                    f"arguments[{index}].same_as",
+                    f"there is no buffer '{argument.same_as}' with values among the arguments before it",
+                )
+
+
+def _output_buffers(
+    top: Table, arguments: tuple[ArgumentDescription, ...], outputs: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The buffers of the outputs: one that is given twice is an output by either name."""
+    buffer_of = {each.name: each.name for each in arguments if isinstance(each, BufferDescription)}
+    buffer_of |= {each.name: each.same_as for each in arguments if isinstance(each, SharedDescription)}
     for name in outputs:
-        if name not in buffers:
+        if name not in buffer_of:
             raise top.error("outputs", f"there is no buffer '{name}' among the arguments")
+    return tuple(dict.fromkeys(buffer_of[name] for name in outputs))
 
 
 def _parsed(table: Table, name: str, parser: Callable[[str], T]) -> tuple[T, ...]:
@@ -169,6 +208,15 @@ def _parsed(table: Table, name: str, parser: Callable[[str], T]) -> tuple[T, ...
         if isinstance(entry, bool) or not isinstance(entry, str | int):
             raise table.error(name, f"it must hold texts or whole numbers, not {entry!r}")
     return tuple(table.parse_text(name, parser, str(entry)) for entry in entries)
+
+
+def _global_offset(ndrange: Table, dimensions: int) -> tuple[Expression, ...]:
+    if not ndrange.has("global_offset"):
+        return ()
+    offset = _parsed(ndrange, "global_offset", parse_expression)
+    if len(offset) != dimensions:
+        raise ndrange.error("global_offset", f"it must have an entry for each of the {dimensions} dimensions")
+    return offset
 
 
 def _local_size(ndrange: Table, name: str, value: object) -> tuple[int, ...]:

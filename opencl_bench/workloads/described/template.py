@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace
-from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
+from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of, parameter_type
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.guess import (
     LaunchGuess,
@@ -109,7 +109,7 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
     )
     entries = (
-        _argument(entry, kinds[entry.name], launch, uses[entry.name], indices[entry.name])
+        _argument(kernel, entry, kinds[entry.name], launch, uses[entry.name], indices[entry.name])
         for entry in kernel.arguments
     )
     return head + "".join(entries)
@@ -141,7 +141,7 @@ def _macro(value: str) -> str:
 
 def _kind(kernel: Kernel, parameter: Argument) -> str:
     kind = kind_of(parameter)
-    if kind is None or (kind == "scalar" and declared_type(parameter) is None):
+    if kind is None:
         raise InvalidInputError(
             f"the kernel '{kernel.name}': its parameter '{parameter.name}' is of type {parameter.type_name}, "
             "which a benchmark can't have; time it in a program of your own, with coarsen.Program"
@@ -149,13 +149,15 @@ def _kind(kernel: Kernel, parameter: Argument) -> str:
     return kind
 
 
-def _argument(parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> str:
+def _argument(
+    kernel: Kernel, parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse, indices: IndexUse
+) -> str:
     const = "const " if "const" in parameter.qualifiers and parameter.address_space == 1 else ""
     declaration = f"{_ADDRESS_SPACES[parameter.address_space]}{const}{parameter.type_name} {parameter.name}"
     declared = declared_type(parameter)
     lines = [f"\n[[arguments]]  # {declaration}", f"name = {quoted(parameter.name)}"]
     if declared is None:
-        lines += _structure_lines(parameter, kind, launch)
+        lines += _structure_lines(parameter_type(kernel, parameter), kind, launch)
     elif kind == "buffer":
         lines += _buffer_lines(declared, launch, use, indices)
     elif kind == "local":
@@ -179,13 +181,15 @@ def _scalar_lines(kind: ElementType) -> Iterator[str]:
     yield f"value = {json.dumps(components[0] if kind.components == 1 else components)}  # CHECK"
 
 
-def _structure_lines(parameter: Argument, kind: str, launch: LaunchGuess) -> Iterator[str]:
-    yield f"# CHECK: which type, and how many elements of it, make up what is there of {parameter.type_name}"
-    yield f"{kind} = {quoted('uint')}"
-    elements = _items(launch) if kind == "local" else _extent(launch)
-    yield f"elements = {quoted(f'16 * {elements}')}"
-    if kind == "buffer":
-        yield f"values = {quoted('zeros')}"
+def _structure_lines(kind: ElementType, passed_as: str, launch: LaunchGuess) -> Iterator[str]:
+    yield f"{passed_as} = {quoted(kind.name)}"
+    if passed_as == "scalar":
+        yield f"value = {quoted(bytes(kind.byte_count).hex())}  # CHECK: its bytes, in hexadecimal digits"
+        return
+    yield f"element_bytes = {kind.byte_count}"
+    yield f"elements = {quoted(_items(launch) if passed_as == 'local' else _extent(launch))}  # CHECK"
+    if passed_as == "buffer":
+        yield f"values = {quoted('zeros')}  # CHECK: a file of NumPy's structures has its fields compared"
 
 
 def _extent(launch: LaunchGuess) -> str:

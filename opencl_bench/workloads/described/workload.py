@@ -15,6 +15,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Launch,
     LocalArgument,
     LocalSize,
+    NullArgument,
     ScalarArgument,
     Size,
     Workload,
@@ -25,7 +26,9 @@ from coarsen.opencl_bench.workloads.described.description import (
     BufferDescription,
     Description,
     LocalDescription,
+    NullDescription,
     ScalarDescription,
+    SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression
 
@@ -52,6 +55,7 @@ def make_workload(
         relative_tolerance=description.relative_tolerance or 0.0,
         absolute_tolerance=description.absolute_tolerance or 0.0,
         integer_tolerance=description.integer_tolerance,
+        order_free=description.order_free,
         rounding_steps=_rounding_steps(description, values) if description.is_rounding_bounded else 0,
     )
 
@@ -62,7 +66,10 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
         with _at(description, "roundings"):
             return _positive(description.roundings, values)
     buffers = (argument for argument in description.arguments if isinstance(argument, BufferDescription))
-    return max(buffer.elements.evaluate(values) * buffer.type.components for buffer in buffers)
+    return max(
+        buffer.elements.evaluate(values) * (1 if buffer.type.is_opaque else buffer.type.components)
+        for buffer in buffers
+    )
 
 
 def make_launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
@@ -90,7 +97,9 @@ def _launches(description: Description, size: Size, local_size: LocalSize) -> tu
     arguments = tuple(
         _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
     )
-    return (Launch(description.kernel, global_size, local_size, arguments),)
+    with _at(description, "ndrange.global_offset"):
+        offset = tuple(_checked(entry, values, 0) for entry in description.global_offset)
+    return (Launch(description.kernel, global_size, local_size, arguments, offset),)
 
 
 def check_preset(description: Description, preset: str) -> None:
@@ -107,6 +116,20 @@ def check_preset(description: Description, preset: str) -> None:
             with _at(description, f"arguments[{index}].values"):
                 argument.values.numbers(values, argument.type)
                 argument.values.check_count(argument.type, elements)
+    _check_order_free(description, values)
+
+
+def _check_order_free(description: Description, values: Mapping[str, int]) -> None:
+    elements = {
+        argument.name: argument.elements.evaluate(values)
+        for argument in description.arguments
+        if isinstance(argument, BufferDescription)
+    }
+    for names in description.order_free:
+        if len({elements[name] for name in names}) > 1:
+            counts = ", ".join(f"{name} has {elements[name]}" for name in names)
+            with _at(description, "order_free"):
+                raise InvalidInputError(f"outputs of one group must have as many elements: {counts}")
 
 
 def _values(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
@@ -136,6 +159,10 @@ def _argument(
 ) -> Argument:
     if isinstance(argument, BufferDescription):
         return BufferArgument(argument.name)
+    if isinstance(argument, SharedDescription):
+        return BufferArgument(argument.same_as)
+    if isinstance(argument, NullDescription):
+        return NullArgument()
     if isinstance(argument, LocalDescription):
         with _at(description, f"arguments[{index}].{'bytes' if argument.in_bytes else 'elements'}"):
             return LocalArgument(
@@ -154,10 +181,14 @@ def _scalar(argument: ScalarDescription, values: Mapping[str, int]) -> ScalarArg
 
 
 def _positive(expression: Expression, values: Mapping[str, int]) -> int:
+    return _checked(expression, values, 1)
+
+
+def _checked(expression: Expression, values: Mapping[str, int], least: int) -> int:
     value = expression.evaluate(values)
-    if value < 1:
+    if value < least:
         raise InvalidInputError(
-            f"'{expression.text}' must be at least 1; it is {value} for {_shown(expression, values)}"
+            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
         )
     return value
 

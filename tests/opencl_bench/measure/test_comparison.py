@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,65 @@ def test_rounded_numbers_compared_without_a_tolerance_are_said_to_be() -> None:
     assert exact.endswith("instead of 1.0; no tolerance is given, so every bit has to be the same")
     (near,) = mismatches(got, wanted, relative=1e-9)
     assert near.endswith("instead of 1.0")
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_signed_difference_does_not_wrap(kind: type[np.signedinteger[Any]]) -> None:
+    limits = np.iinfo(kind)
+    for one, other in ((limits.min, limits.max), (-5, limits.max)):
+        assert mismatches(np.array([one], kind), np.array([other], kind), integer=3) != []
+
+
+PAIR = np.dtype({"names": ["key", "weight"], "formats": [np.int16, np.float32], "offsets": [0, 4], "itemsize": 12})
+
+
+def pairs(numbers: list[tuple[int, float]], padding: int = 0) -> Array:
+    array = np.full(12 * len(numbers), padding, np.uint8).view(PAIR)
+    array["key"], array["weight"] = zip(*numbers, strict=True)
+    return array
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ((2, 0.5), []),
+        ((2, 0.5001), []),
+        ((2, 0.6), ["result.weight: 1 of 2 elements wrong", "first at [1]: 0.6"]),
+        ((3, 0.5), ["result.key: 1 of 2 elements wrong", "first at [1]: 3 instead of 2"]),
+    ],
+)
+def test_structures_are_compared_by_their_fields(second: tuple[int, float], words: list[str]) -> None:
+    found = mismatches(pairs([(1, 0.0), second], 7), pairs([(1, 0.0), (2, 0.5)], 9), relative=0.01)
+    assert len(found) == bool(words)
+    assert all(word in found[0] for word in words)
+
+
+def order_free(got: dict[str, Array], wanted: dict[str, Array], *groups: tuple[str, ...]) -> list[str]:
+    workload = Workload({}, (), tuple(got), None, relative_tolerance=0.01, order_free=groups)
+    before = {name: array.copy() for name, array in got.items()}
+    found = compare(got, wanted, workload)
+    assert all(np.array_equal(got[name], before[name]) for name in got)
+    return found
+
+
+def test_outputs_of_any_order() -> None:
+    keys, values = np.array([3, 1, 2]), np.array([0.3, 0.1, 0.2])
+    other = np.array([1, 0, 2])
+    got, wanted = {"keys": keys[other], "values": values[other] * 1.001}, {"keys": keys, "values": values}
+    assert order_free(got, wanted, ("keys", "values")) == []
+    assert order_free(got, wanted, ("keys",), ("values",)) == []
+    assert len(order_free(got, wanted, ("keys",))) == 1
+    assert len(order_free(got, wanted)) == 2
+    # The same keys and the same values, but not those that go together.
+    assert order_free({**got, "keys": keys}, wanted, ("keys", "values")) != []
+    assert order_free({**got, "keys": keys}, wanted, ("keys",), ("values",)) == []
+
+
+def test_one_too_many_is_wrong_in_any_order() -> None:
+    once, twice = np.array([[1, 5], [2, 6], [2, 6]]), np.array([[2, 6], [1, 5], [1, 5]])
+    assert order_free({"rows": once}, {"rows": once[::-1].copy()}, ("rows",)) == []
+    assert order_free({"rows": once}, {"rows": twice}, ("rows",)) != []
+    assert (
+        order_free({"pairs": pairs([(1, 2.0), (0, 3.0)])}, {"pairs": pairs([(0, 3.0), (1, 2.0)])}, ("pairs",))
+        == []
+    )

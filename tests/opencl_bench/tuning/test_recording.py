@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,22 @@ from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.workloads.benchmark import LocalArgument, ScalarArgument
+from coarsen.opencl_bench.workloads.benchmark import (
+    BufferArgument,
+    LocalArgument,
+    NullArgument,
+    ScalarArgument,
+)
 from coarsen.opencl_bench.workloads.described.captured import (
     CapturedBuffer,
     CapturedLaunch,
     CapturedLocal,
+    CapturedNull,
     CapturedScalar,
+    CapturedShared,
     write_capture,
 )
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
@@ -100,14 +110,158 @@ def test_what_can_not_be_captured(
     assert not (tmp_path / "captured").exists()
 
 
-def test_one_buffer_given_twice_is_refused(queue: pyopencl.CommandQueue) -> None:
-    buffer = pyopencl.array.zeros(queue, 4 * COUNT, np.float32)
-    with pytest.raises(InvalidInputError, match="is given one buffer twice"):
-        captured(queue, **{"out": buffer, "in": buffer})
-    whole = pyopencl.Buffer(queue.context, pyopencl.mem_flags.READ_WRITE, 32 * COUNT)
-    parts = {"out": whole.get_sub_region(0, 4 * COUNT), "in": whole.get_sub_region(16 * COUNT, 16 * COUNT)}
-    with pytest.raises(InvalidInputError, match="is given one buffer twice"):
-        captured(queue, **parts)
+COPY = "kernel void copy(global int *out, global const int *in) { out[get_global_id(0)] = in[get_global_id(0)]; }"
+
+
+def copied(queue: pyopencl.CommandQueue, *arguments: Any, **options: Any) -> CapturedLaunch:  # noqa: ANN401
+    return captured_launch(ProgramText(COPY), "copy", queue, (16,), (16,), arguments, **options)
+
+
+def counted(queue: pyopencl.CommandQueue) -> pyopencl.Buffer:
+    """A buffer of the numbers from 0 to 8191."""
+    flags = pyopencl.mem_flags.READ_WRITE | pyopencl.mem_flags.COPY_HOST_PTR
+    return pyopencl.Buffer(queue.context, flags, hostbuf=np.arange(8192, dtype=np.int32))
+
+
+def part(whole: pyopencl.Buffer, start: int, count: int) -> pyopencl.Buffer:
+    """A part of a buffer; its first number and how many it has, both times 1024."""
+    return whole.get_sub_region(4096 * start, 4096 * count)
+
+
+def test_one_buffer_given_twice_is_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
+    whole, other = counted(queue), counted(queue)
+    own = part(whole, 1, 1)
+    for index, arguments in enumerate([(own, own), (own, part(other, 1, 1))]):
+        launch = copied(queue, *arguments)
+        workload = find_benchmark(write_capture(launch, tmp_path, f"copy_{index}")).workload("cpu")
+        assert list(workload.buffers) == (["out"] if index == 0 else ["out", "in"])
+        assert np.array_equal(workload.buffers["out"], np.arange(1024, 2048))
+        assert len(workload.launches[0].arguments) == 2
+    assert copied(queue, own, part(whole, 1, 1)).arguments[1] == CapturedShared(0)
+    assert copied(queue, whole, whole).arguments[1] == CapturedShared(0)
+
+
+def test_a_buffer_given_twice_is_made_of_whole_elements(tmp_path: Path) -> None:
+    source = "kernel void f(global float4 *in, global float *out) { out[get_global_id(0)] = in[0].x; }"
+    for byte_count, is_right in ((64, True), (72, False)):
+        arguments = (CapturedBuffer(np.zeros(byte_count, np.uint8)), CapturedShared(0))
+        launch = CapturedLaunch(source, (), "f", (16,), (16,), arguments)
+        if is_right:
+            assert find_benchmark(write_capture(launch, tmp_path, "f")).workload("cpu").outputs == ("in",)
+            continue
+        with pytest.raises(InvalidInputError, match="'in' is given twice, and its 72 bytes are no whole number"):
+            write_capture(launch, tmp_path, "f")
+
+
+class Point(ctypes.Structure):
+    """A structure of ctypes, as PyOpenCL takes it."""
+
+    _fields_ = (("x", ctypes.c_int), ("y", ctypes.c_double))
+
+
+def test_values_of_ctypes(queue: pyopencl.CommandQueue) -> None:
+    content = bytes(Point(3, 0.5))
+    launch = copied(queue, counted(queue), Point(3, 0.5))
+    assert (len(content), launch.arguments[1]) == (16, CapturedScalar(content))
+
+
+def test_parts_of_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
+    whole = counted(queue)
+    path = write_capture(copied(queue, part(whole, 0, 1), part(whole, 1, 2)), tmp_path, "copy")
+    buffers = find_benchmark(path).workload("cpu").buffers
+    assert np.array_equal(buffers["out"], np.arange(1024))
+    assert np.array_equal(buffers["in"], np.arange(1024, 3072))
+    for one, other in (
+        (part(whole, 0, 2), part(whole, 1, 2)),
+        (part(whole, 0, 1), part(whole, 0, 2)),
+        (part(whole, 4, 1), whole),
+    ):
+        with pytest.raises(InvalidInputError, match="arguments 0 and 1 are parts of one buffer that overlap"):
+            copied(queue, one, other)
+
+
+def test_a_part_of_a_buffer_that_was_released(queue: pyopencl.CommandQueue) -> None:
+    own = part(counted(queue), 1, 1)
+    try:
+        launch = copied(queue, own, own)
+    except InvalidInputError as error:
+        # On Intel's runtime.
+        assert "argument 0 can't be captured: it is part of a buffer that was released" in str(error)
+    else:
+        assert launch.arguments[1] == CapturedShared(0)
+
+
+@pytest.mark.compiled_devices  # Oclgrind has none
+def test_shared_virtual_memory(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
+    flags = pyopencl.svm_mem_flags.READ_WRITE
+    memory = pyopencl.SVMAllocation(queue.context, 64, 0, flags, queue=queue)
+    pyopencl.enqueue_copy(queue, memory, np.arange(16, dtype=np.int32))
+    array = pyopencl.SVM(pyopencl.csvm_empty(queue.context, 32, np.int32))
+    with array.map_rw(queue) as mapped:
+        mapped[:] = np.arange(32)
+    path = write_capture(copied(queue, memory, array), tmp_path, "copy")
+    buffers = find_benchmark(path).workload("cpu").buffers
+    assert np.array_equal(buffers["out"], np.arange(16))
+    assert np.array_equal(buffers["in"], np.arange(32))
+    assert copied(queue, memory, memory).arguments[1] == CapturedShared(0)
+
+
+def test_how_much_may_be_captured(queue: pyopencl.CommandQueue) -> None:
+    whole = counted(queue)
+    one, other = part(whole, 0, 1), part(whole, 1, 1)
+    copied(queue, one, one, most_bytes=4096)
+    with pytest.raises(
+        InvalidInputError, match=r"its buffers have 0\.0 MiB, and at most 0\.0 MiB may be captured"
+    ):
+        copied(queue, one, other, most_bytes=8191)
+    with pytest.raises(InvalidInputError, match="the global offset must have 1 numbers"):
+        copied(queue, one, other, global_offset=(0, 0))
+
+
+PARTICLES = """\
+typedef struct { int cell; float3 place; char kind; } Particle;
+typedef struct { float step; short scale; } Settings;
+kernel void move(global Particle *now, global Particle *before, global const int *cells, Settings settings)
+{
+    size_t item = get_global_id(0);
+    Particle moved = before[item];
+    moved.place += settings.step * settings.scale;
+    moved.cell = cells ? cells[item] : moved.cell + 1;
+    now[item] = moved;
+}
+"""
+PARTICLE = np.dtype(
+    {
+        "names": ["cell", "place", "kind"],
+        "formats": [np.int32, (np.float32, (3,)), np.int8],
+        "offsets": [0, 16, 32],
+        "itemsize": 48,
+    }
+)
+SETTINGS = np.dtype({"names": ["step", "scale"], "formats": [np.float32, np.int16], "itemsize": 8})
+
+
+def test_a_sweep_takes_structures_and_null_pointers_and_an_offset(
+    device: DeviceDescription, queue: pyopencl.CommandQueue, tmp_path: Path
+) -> None:
+    particles = np.zeros(160, PARTICLE)
+    particles["place"] = np.random.default_rng(0).random((160, 3))
+    flags = pyopencl.mem_flags.READ_WRITE | pyopencl.mem_flags.COPY_HOST_PTR
+    buffer = pyopencl.Buffer(queue.context, flags, hostbuf=particles)
+    arguments = (buffer, buffer, None, np.array((0.25, 2), SETTINGS)[()])
+    launch = captured_launch(ProgramText(PARTICLES), "move", queue, (128,), (32,), arguments, global_offset=(16,))
+    path = write_capture(launch, tmp_path / "captured", "move")
+    check_kernel_of(path)
+    workload = find_benchmark(path).workload("cpu")
+    assert workload.launches[0].global_offset == (16,)
+    assert workload.launches[0].arguments[:3] == (BufferArgument("now"), BufferArgument("now"), NullArgument())
+    assert np.array_equal(workload.buffers["now"]["f1"], particles["place"])
+    space = Space(factors=(1, 2), strides=(1,))
+    plan = SweepPlan(path, str(device).split()[0], "cpu", space=space, method=METHOD, confirms=False)
+    with open_store(str(tmp_path / "results.sqlite")) as store:
+        rows = sweep(plan, store).rows
+    assert [row.candidate.factor for row in rows if row.role is Role.COMPARISON] == [1, 2]
+    assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
 
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 1e-45, 0.1, -0.0])
@@ -121,13 +275,25 @@ def test_every_float_is_kept(number: float, tmp_path: Path) -> None:
     assert value.tobytes() == given.tobytes()
 
 
-def test_a_structure_is_refused(tmp_path: Path) -> None:
-    source = (
-        "typedef struct { int a; float b; } Pair; kernel void f(global Pair *p) { p[get_global_id(0)].a = 1; }"
-    )
-    launch = CapturedLaunch(source, (), "f", (16,), (16,), (CapturedBuffer(np.zeros(128, np.uint8)),))
-    with pytest.raises(InvalidInputError, match="its parameter 'p' is of type Pair"):
-        write_capture(launch, tmp_path, "f")
+def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
+    content = np.zeros(32 << 20, np.uint8)
+    arguments = (CapturedBuffer(content), CapturedShared(0))
+    launch = CapturedLaunch(COPY, (), "copy", (16,), (16,), arguments)
+    tracemalloc.start()
+    try:
+        write_capture(launch, tmp_path, "copy")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < content.nbytes // 2
+    assert (tmp_path / "copy.out.npy").stat().st_size > content.nbytes
+
+
+def test_what_no_workload_has(tmp_path: Path) -> None:
+    source = "kernel void f(global int *out, read_only image2d_t in) { out[0] = get_image_width(in); }"
+    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), CapturedNull())
+    with pytest.raises(InvalidInputError, match="its parameter 'in' is of type image2d_t"):
+        write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
     launch = CapturedLaunch(
         "kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (CapturedLocal(64),)
     )

@@ -46,7 +46,10 @@ def test_differences(write: Write, old: str, new: str, words: str) -> None:
         ("global real *v", 'buffer = "float"\nelements = 1', None),
         ("global Pair *v", 'buffer = "uint"\nelements = 2', None),
         ("global three *v", 'buffer = "float3"\nelements = 2', None),
-        ("Pair v", 'scalar = "int2"\nvalue = [1, 2]', "'v' is of type Pair, which a benchmark can't have"),
+        ("global Pair *v", 'buffer = "bytes"\nelement_bytes = 8\nelements = 2', None),
+        ("Pair v", 'scalar = "bytes"\nvalue = "0100000002000000"', None),
+        ("Pair v", 'scalar = "bytes"\nvalue = "01"', "'v' has 8 bytes in the kernel, not 1"),
+        ("Pair v", 'scalar = "int"\nvalue = 1', "'v' has 8 bytes in the kernel, not 4"),
         ("read_only image2d_t v", 'buffer = "int"\nelements = 1', "'v' is of type image2d_t, which a benchmark"),
     ],
 )
