@@ -13,11 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from coarsen.devices.targets import Target
-from coarsen.errors import CoarsenError
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.targets import Target, target_of_installed
+from coarsen.errors import CoarsenError, DeviceError
+from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.default import DefaultModel
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.sweep.compile_service import build_options
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.prediction import default_model, predict_kernel
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Definitions, Variant
@@ -28,6 +31,18 @@ _OF_STRIDES = 0.75
 # Logarithms of the speed-up at logarithms (base 2) of factors, rising, from factor 1 on.
 _Curve = tuple[tuple[float, ...], tuple[float, ...]]
 _NOTHING: _Curve = ((0.0,), (0.0,))
+
+
+def model_prior(benchmark: Benchmark, device: DeviceDescription) -> ModelPrior | None:
+    """Return what the model expects of a benchmark's variants; None on a device that is neither CPU nor GPU."""
+
+    def lowered(definitions: Definitions) -> Kernel:
+        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
+
+    try:
+        return ModelPrior(lowered, target_of_installed(device))
+    except DeviceError:
+        return None
 
 
 class ModelPrior:

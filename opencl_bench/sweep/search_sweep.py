@@ -17,7 +17,8 @@ from pathlib import Path
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.search.spaces import count_valid
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.spaces import ListedSpace, count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.confirmation import CANDIDATES, confirm, most_rows, to_confirm
@@ -113,8 +114,18 @@ def planned_search_rows(
         InvalidInputError: as `search_space` does; a budget that can't be kept in this space.
     """
     space = search_space(benchmark, plan, limits)
-    most = request.budget.most_trials(space)
+    most = _most_trials(space, request.budget)
     return _expected_rows(len(_launches(benchmark, space)), most, plan.confirms)
+
+
+def _choices(space: VariantSearchSpace) -> int | None:
+    """The number of valid choices; None of a space that does not list them."""
+    return count_valid(space) if isinstance(space, ListedSpace) else None
+
+
+def _most_trials(space: VariantSearchSpace, budget: Budget) -> int | None:
+    limits = [budget.most_trials(space), _choices(space) if budget.seconds is None else None]
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _expected_rows(launches: int, most_trials: int | None, confirms: bool) -> int:
@@ -134,7 +145,7 @@ def _measured(
     """Select the baseline, search and confirm; why there is no baseline, and what was found where there is one."""
     launches = _launches(benchmark, space)
     measurer, observer, budget = RowMeasurer(context), context.observer, request.budget
-    most = budget.most_trials(space)
+    most = _most_trials(space, budget)
     observer.planned(benchmark.name, context.device, _expected_rows(len(launches), most, context.confirms))
     selected = select_baseline(measurer, launches)
     if selected.baseline is None:
@@ -149,4 +160,4 @@ def _measured(
     if context.confirms:
         confirm(measurer, to_confirm(evaluator.rows, selected.baseline), selected.baseline)
     best = space.variant(found.best.choice) if found.best is not None else None
-    return "", Searched(searcher.name, found, best, count_valid(space))
+    return "", Searched(searcher.name, found, best, _choices(space))
