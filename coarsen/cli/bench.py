@@ -37,6 +37,14 @@ from coarsen.cli.bench_options import (
     checked_export,
     method_of,
 )
+from coarsen.cli.bench_search import (
+    BenchSearch,
+    SearchBudget,
+    SearchName,
+    SearchOptions,
+    SearchPrior,
+    SearchSeed,
+)
 from coarsen.cli.messages import note, say
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted
@@ -94,6 +102,7 @@ class Job:
     store_url: str | None
     again: AgainChoice
     cluster: Cluster | None
+    search: BenchSearch | None = None
 
 
 def bench(
@@ -119,6 +128,10 @@ def bench(
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
+    search: SearchName = None,
+    budget: SearchBudget = None,
+    search_seed: SearchSeed = None,
+    prior: SearchPrior = None,
     form: FormOption = CodeForm.OPENCL_C,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -137,6 +150,8 @@ def bench(
 ) -> None:
     """Measure kernels on devices: every configuration of a space, verified, against the best uncoarsened one.
 
+    With --search, the configurations that a search asks for instead of every one.
+
     Every configuration becomes a row of the store, however it ends. Rows that are there already are not
     measured again: the same command goes on where it was interrupted. Exit code 5 if any result was wrong.
 
@@ -146,13 +161,17 @@ def bench(
     Example: coarsen bench sgemm mt -d pocl -d intel --quick
 
     Example: coarsen bench sgemm --levels item,group --at-once 2 --wide-accesses both --sample 200
+
+    Example: coarsen bench sgemm --levels item,group --at-once 2 --search guided --budget 60
     """
     _check_packages(scheduler)
     checked_export(output)
     from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of, refuse_misspelt_subcommand
     from coarsen.cli.main import SUBCOMMANDS
     from coarsen.opencl_bench.sweep.plan import SweepPlan
+    from coarsen.opencl_bench.sweep.several import planned_rows
 
+    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler)
     method = method_of(quick, repetitions, cold_cache, timeout_multiple)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
@@ -177,9 +196,10 @@ def bench(
         space = wanted.of(benchmark, preset)
         return SweepPlan(name, place, preset, seed, space, method, form.value, not no_confirmation)
 
-    expected = dict(plans_of(benchmarks, places, plan_of))
+    rows_of = planned_rows if searching is None else searching.rows_of
+    expected = dict(plans_of(benchmarks, places, plan_of, rows_of))
     cluster = Cluster(scheduler, tls_ca_file, tls_cert, tls_key, trust_network) if scheduler else None
-    results = _measure(Job(expected, store, again, cluster), output_format)
+    results = _measure(Job(expected, store, again, cluster, searching), output_format)
     _export(results, output)
     _end(results)
 
@@ -218,7 +238,8 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
 
     again = Remeasure(job.again.value)
     if job.cluster is None:
-        return sweep_all(list(job.expected), store, tally, again)
+        request_of = None if job.search is None else job.search.request_of
+        return sweep_all(list(job.expected), store, tally, again, request_of)
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
     from coarsen.opencl_bench.sweep.cluster_connection import Scheduler as DaskScheduler
 

@@ -102,6 +102,7 @@ def plans_of(
     benchmarks: Iterable[tuple[Benchmark, str | Path]],
     places: Sequence[PlannedDevice],
     plan_of: Callable[[Benchmark, str | Path, str], SweepPlan],
+    rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
 ) -> Iterator[tuple[SweepPlan, int]]:
     """A plan for every benchmark on every device, with the number of its rows.
 
@@ -109,6 +110,7 @@ def plans_of(
         benchmarks: with what a plan calls each.
         places: the devices.
         plan_of: makes a plan of a benchmark, its name and a device's name.
+        rows_of: returns how many rows a plan will have.
 
     Raises:
         InvalidInputError: a benchmark without this preset; a space that isn't one.
@@ -116,7 +118,7 @@ def plans_of(
     for benchmark, name in benchmarks:
         for place in places:
             plan = plan_of(benchmark, name, place.name)
-            yield plan, planned_rows(benchmark, plan, place.limits)
+            yield plan, rows_of(benchmark, plan, place.limits)
 
 
 def _name(word: str) -> str | Path:

@@ -49,7 +49,7 @@ Devices = Annotated[
     ),
 ]
 PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs, and of a search.")]
 FormOption = Annotated[CodeForm, typer.Option("--form", help="What the device is given.")]
 Repetitions = Annotated[
     int | None,

@@ -15,6 +15,7 @@ from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.records.measurement import Measurement
+    from coarsen.opencl_bench.sweep.observer import SearchProgress
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.variant.variant import Variant
 
@@ -45,6 +46,8 @@ class Tally(SweepsObserver):
         self.current = ""
         self.best: BestRow | None = None
         self._rows: list[Measurement] = []
+        self._trial = ""
+        self._is_open = False
         self._clock = clock
         self._start = clock()
         self._expected = expected
@@ -63,6 +66,8 @@ class Tally(SweepsObserver):
     @property
     def seconds_left(self) -> float | None:
         """Return the seconds that the rest takes at this pace, if all of it is measured; None where unknown."""
+        if self._is_open:
+            return None
         left = max(0, self.total - self.rows)
         return None if left and not self.measured else 60 * left / self.per_minute if left else 0.0
 
@@ -72,15 +77,23 @@ class Tally(SweepsObserver):
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
-        self.current = f"{benchmark}: {candidate}"
+        self.current = f"{benchmark}: {self._trial}{candidate}"
+
+    def trying(self, progress: SearchProgress) -> None:
+        """See `SweepObserver`."""
+        self._trial = f"{progress}, "
+        self._is_open = progress.most_trials is None
+        # How many trials there will be is not known, so each counts when it comes.
+        self.total += self._is_open
 
     def planned(self, benchmark: str, device: str, configurations: int) -> None:
         """See `SweepObserver`."""
         self.current = f"{benchmark}: {device}"
-        self.best, self._rows = None, []
+        self.best, self._rows, self._trial, self._is_open = None, [], "", False
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """See `SweepObserver`."""
+        self._trial = ""
         if measurement.invalidity is Invalidity.CONSTRAINTS:
             return
         self.rows += 1
@@ -106,6 +119,7 @@ class Tally(SweepsObserver):
         """See `SweepsObserver`."""
         # A failed sweep does not measure its remaining rows any more.
         self.total -= max(0, self._expected[result.plan] - len(result.feasible_rows))
+        self._is_open = False
         self._finished += 1
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.cli.bench_progress import duration
+from coarsen.cli.bench_search_report import search_as_data, search_lines
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
 from coarsen.cli.source_file import source_file
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
@@ -68,6 +69,7 @@ def print_report(results: Sequence[SweepResult], seconds: float, location: str) 
     headings = ["kernel", "device", "baseline", "best configuration", "speed-up", "verified against", "failed"]
     print_table(headings, map(_table_row, results), numbers=["failed"])
     print_line()
+    _print_searches(results)
     _print_notes(results)
     for mean in means(results):
         count = counted(mean["kernels"], "kernel")
@@ -153,6 +155,13 @@ def _paste(result: SweepResult, best: BestRow) -> Paste:
     return paste_of(best.row, source_file(result.plan.benchmark)) if best.row else Paste("", "", "")
 
 
+def _print_searches(results: Iterable[SweepResult]) -> None:
+    """Say of each search how it went."""
+    for result in results:
+        for sentence in search_lines(result.searched) if result.searched is not None else ():
+            print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
+
+
 def _print_notes(results: Iterable[SweepResult]) -> None:
     """Say of each sweep what is to be known of its best."""
     for result in results:
@@ -186,6 +195,7 @@ def _as_data(result: SweepResult) -> dict[str, Any]:
         "measured": len(result.measured),
         "seconds": result.seconds,
         "problem": result.problem,
+        **({} if result.searched is None else {"search": search_as_data(result.searched)}),
         "best": None if best is None else _best_as_data(best, _paste(result, best)),
     }
 

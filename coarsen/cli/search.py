@@ -27,6 +27,7 @@ from coarsen.cli.search_options import (
     SpaceFiles,
     StartsFrom,
     listed,
+    parsed_budget,
 )
 from coarsen.errors import InvalidInputError
 
@@ -66,7 +67,7 @@ def replay(
     from coarsen.opencl_bench.search.table_files import TableFiles, read_tables
     from coarsen.processes import processors
 
-    plan = _plan(listed(searchers), seeds, _budget(budget), base)
+    plan = _plan(listed(searchers), seeds, parsed_budget(budget), base)
     wanted = TableFiles(
         [Path(file) for file in files], tuple(spaces or ()), listed(shared), tuple(benchmarks or ())
     )
@@ -133,14 +134,3 @@ def _plan(searchers: tuple[str, ...], seeds: int, budget: Budget, base: BaseChoi
     from coarsen.opencl_bench.search.replay import Plan
 
     return Plan(searchers, seeds, budget, "random" if base is BaseChoice.RANDOM else "default")
-
-
-def _budget(text: str) -> Budget:
-    """Return the budget that a text means: `5%` or `200`. Raises InvalidInputError for any other."""
-    from coarsen.opencl_bench.search.budget import Budget
-
-    number, is_share = text.strip().removesuffix("%").strip(), text.strip().endswith("%")
-    try:
-        return Budget(share=float(number) / 100) if is_share else Budget(trials=int(number))
-    except ValueError:
-        raise InvalidInputError(f"--budget is a share such as 5% or a whole number, not '{text}'") from None

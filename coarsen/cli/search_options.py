@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.search.budget import Budget
 
 
 class BaseChoice(enum.StrEnum):
@@ -79,3 +84,27 @@ DrawnFigure = Annotated[
 def listed(text: str) -> tuple[str, ...]:
     """Return the names in a text that separates them by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parsed_budget(text: str, *, in_seconds: bool = False) -> Budget:
+    """Return the budget that a text means: `5%`, `200`, and where seconds are allowed `90s`.
+
+    Args:
+        text: of `--budget`.
+        in_seconds: whether a search takes time at all.
+
+    Raises:
+        InvalidInputError: the text is none, or out of range.
+    """
+    from coarsen.opencl_bench.search.budget import Budget
+
+    words = text.strip()
+    try:
+        if words.endswith("%"):
+            return Budget(share=float(words.removesuffix("%")) / 100)
+        if in_seconds and words.endswith("s"):
+            return Budget(seconds=float(words.removesuffix("s")))
+        return Budget(trials=int(words))
+    except ValueError:
+        kinds = "a share such as 5%, seconds such as 90s," if in_seconds else "a share such as 5%"
+        raise InvalidInputError(f"--budget is {kinds} or a whole number, not '{text}'") from None

@@ -100,6 +100,28 @@ class VariantSpace:
         choices = itertools.product(*(range(len(dimension.values)) for dimension in self.dimensions))
         return (variant for variant in map(self.variant, choices) if variant is not None)
 
+    def standing_choices(self, limit: int) -> list[Choice] | None:
+        """Return the choices that stand for a variant, in ascending order; None where there are more than `limit`.
+
+        Choices of which another one stands for the variant are not looked at, and these are most.
+        """
+        found: list[Choice] = []
+        factors = [range(len(d.values)) if "factor_" in d.name else (0,) for d in self.dimensions]
+        for start in itertools.product(*factors):
+            values = {d.name: d.values[i] for d, i in zip(self.dimensions, start, strict=True)}
+            coarsenings = tuple(_coarsenings(values))
+            if self._is_too_much(coarsenings):
+                continue
+            fixed = self._meaningless(coarsenings)
+            indices = [
+                (i,) if "factor_" in d.name or d.name in fixed else range(len(d.values))
+                for d, i in zip(self.dimensions, start, strict=True)
+            ]
+            if len(found) + math.prod(map(len, indices)) > limit:
+                return None
+            found += itertools.product(*indices)
+        return sorted(found)
+
     def sample(self, count: int, seed: int, skip: Callable[[Variant], bool] = lambda _: False) -> list[Variant]:
         """Draw distinct variants that break no constraint, each with the same probability.
 

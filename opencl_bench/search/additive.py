@@ -172,6 +172,7 @@ def _measure(
     evaluator: BudgetedEvaluator, predictions: Sequence[tuple[Choice, float]], measured: dict[Choice, float]
 ) -> None:
     """Measure what was predicted, and note the prediction of each that was tried."""
+    evaluator.prepare([choice for choice, _ in predictions])
     for choice, time in predictions:
         evaluator.evaluate(choice)
         measured[choice] = time

@@ -118,6 +118,7 @@ def _measure_supports(
     evaluator: BudgetedEvaluator, base: Choice, supports: Sequence[Support], watch_dog: bool
 ) -> None:
     groups = {place: WatchDog(evaluator, watch_dog) for place in independent_places(evaluator.space)}
+    evaluator.prepare([choice for support in supports for choice in (support.before, support.after)])
     for support in supports:
         if support.before == base:
             groups[support.place].evaluate(base)  # opens the group with its time

@@ -112,7 +112,7 @@ class BudgetedEvaluator:
         return choice in self._trials
 
     def prepare(self, choices: Sequence[Choice]) -> None:
-        """Begin to make ready what is tried next, as far as the budget goes and where the evaluator can do that."""
+        """Begin to make ready what is tried next, as far as the budget goes, where the evaluator can do that."""
         if self._is_out_of_time or not isinstance(self._evaluator, PreparingEvaluator):
             return
         fresh = [choice for choice in dict.fromkeys(choices) if not self.has_tried(choice)]

@@ -59,7 +59,9 @@ class EvolutionSearcher:
 
     def _evolve(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
         try:
-            first = itertools.islice(random_order(evaluator.space, draw), max(self.population, _LEAST_POPULATION))
+            drawn = random_order(evaluator.space, draw)
+            first = list(itertools.islice(drawn, max(self.population, _LEAST_POPULATION)))
+            evaluator.prepare(first)
             alive = [evaluator.evaluate(choice) for choice in first]
             if len(alive) < _LEAST_POPULATION:
                 return "too few valid choices were drawn"
@@ -75,12 +77,15 @@ class EvolutionSearcher:
     def _next_generation(
         self, evaluator: BudgetedEvaluator, alive: list[Trial], draw: random.Random
     ) -> list[Trial]:
-        after = []
+        rivals = []
         for number, parent in enumerate(alive):
             others = alive[:number] + alive[number + 1 :]
-            rival = self._rival(evaluator.space, parent.choice, [other.choice for other in others], draw)
-            after.append(parent if rival is None else min(evaluator.evaluate(rival), parent, key=time_of))
-        return after
+            rivals.append(self._rival(evaluator.space, parent.choice, [other.choice for other in others], draw))
+        evaluator.prepare([rival for rival in rivals if rival is not None])
+        return [
+            parent if rival is None else min(evaluator.evaluate(rival), parent, key=time_of)
+            for parent, rival in zip(alive, rivals, strict=True)
+        ]
 
     def _rival(
         self, space: SearchSpace, parent: Choice, others: list[Choice], draw: random.Random

@@ -8,6 +8,7 @@ from typing import ClassVar
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
 from coarsen.opencl_bench.search.evaluator import Evaluator
 from coarsen.opencl_bench.search.found import Found, fastest
+from coarsen.opencl_bench.search.rounds import in_rounds
 from coarsen.opencl_bench.search.spaces import valid_choices
 
 COMPLETE = "every valid choice was tried"
@@ -29,7 +30,7 @@ class ExhaustiveSearcher:
 def try_all(evaluator: BudgetedEvaluator) -> str:
     """Try every valid choice, as far as the budget goes; say how that ended."""
     try:
-        for choice in valid_choices(evaluator.space):
+        for choice in in_rounds(evaluator, valid_choices(evaluator.space)):
             evaluator.evaluate(choice)
     except BudgetSpentError:
         return SPENT

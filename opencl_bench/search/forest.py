@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.encoding import Encoding
 from coarsen.opencl_bench.search.evaluator import Trial
+from coarsen.opencl_bench.search.prior import Prior
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
 
 if TYPE_CHECKING:
@@ -26,15 +27,17 @@ class Forest:
     Args:
         space: has the axes.
         trees: how many are grown.
+        prior: the expected log time of a choice, from which the trees learn how it differs; none where None.
 
     Raises:
         InvalidInputError: scikit-learn is not installed.
     """
 
-    def __init__(self, space: SearchSpace, trees: int) -> None:
+    def __init__(self, space: SearchSpace, trees: int, prior: Prior | None = None) -> None:
         self._regressor = _regressor_class()
         self._encoding = Encoding(space)
         self._trees = trees
+        self._prior = prior
 
     def lower_bounds(
         self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float, seed: int
@@ -50,13 +53,20 @@ class Forest:
             seed: of the trees.
         """
         slowest = max(trial.time for trial in trials if trial.time is not None)
-        times = [math.log(slowest if trial.time is None else trial.time) for trial in trials]
+        times = np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
+        tried = [trial.choice for trial in trials]
         forest = self._regressor(n_estimators=self._trees, random_state=seed)
-        forest.fit(self._encoding.rows([trial.choice for trial in trials]), times)
+        forest.fit(self._encoding.rows(tried), times - self._expected(tried))
         rows = self._encoding.rows(choices)
         predicted = np.stack([tree.predict(rows) for tree in forest.estimators_])
         bounds: NDArray[np.float64] = predicted.mean(axis=0) - deviations * predicted.std(axis=0)
-        return bounds
+        return bounds + self._expected(choices)
+
+    def _expected(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
+        """What the prior expects, 0 without one."""
+        if self._prior is None:
+            return np.zeros(len(choices))
+        return np.array([self._prior(choice) for choice in choices], dtype=np.float64)
 
 
 def _regressor_class() -> type[ExtraTreesRegressor]:

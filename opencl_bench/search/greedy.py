@@ -16,6 +16,7 @@ from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, Budget
 from coarsen.opencl_bench.search.evaluator import Evaluator, Trial
 from coarsen.opencl_bench.search.exhaustive import SPENT
 from coarsen.opencl_bench.search.found import Found, fastest
+from coarsen.opencl_bench.search.rounds import in_rounds
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, independent_places
 from coarsen.opencl_bench.search.watch_dog import WatchDog
 
@@ -61,7 +62,7 @@ class GreedySearcher:
 def _one_pass(watched: WatchDog, here: Choice) -> Choice:
     space = watched.evaluator.space
     for place in independent_places(space) or (None,):
-        for choice in _varied(space, here, place):
+        for choice in in_rounds(watched.evaluator, _varied(space, here, place)):
             watched.evaluate(choice)
         here = _choice_of(fastest(watched.evaluator.trace), here)
     return here

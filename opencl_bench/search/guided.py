@@ -10,6 +10,7 @@ one, after three rounds without gain.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -19,13 +20,16 @@ from typing import ClassVar
 import numpy as np
 
 from coarsen.opencl_bench.search.additive import AdditiveSearcher
+from coarsen.opencl_bench.search.additive_design import origin_of
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
 from coarsen.opencl_bench.search.candidates import Candidates
 from coarsen.opencl_bench.search.evaluator import Evaluator
 from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT, try_all
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.found import Found, fastest
+from coarsen.opencl_bench.search.prior import Prior, promising_first
 from coarsen.opencl_bench.search.random_sample import RandomSearcher
+from coarsen.opencl_bench.search.rounds import in_rounds
 from coarsen.opencl_bench.search.spaces import Choice, has_at_most
 
 
@@ -41,6 +45,10 @@ class GuidedSearcher:
         stops_early: whether they also end one that has a budget left; three rounds are a short time to wait.
         trees: of the forest.
         deviations: how many standard deviations of the trees below their mean a choice is ranked by.
+        prior: what is expected of a choice before anything is measured. With one, the choices of which it expects
+            most come first where the budget is in seconds or too small for the design, and the forest learns how
+            times differ from what is expected. None: nothing is expected.
+        first_choices: how many of those come first where the budget is in seconds.
     """
 
     initial: AdditiveSearcher = field(default_factory=AdditiveSearcher)
@@ -50,6 +58,8 @@ class GuidedSearcher:
     stops_early: bool = False
     trees: int = 100
     deviations: float = 1.0
+    prior: Prior | None = None
+    first_choices: int = 10
 
     name: ClassVar[str] = "guided"
 
@@ -59,14 +69,14 @@ class GuidedSearcher:
         Raises:
             InvalidInputError: scikit-learn is missing, or the budget a share of a space too large to be counted.
         """
-        forest = Forest(evaluator.space, self.trees)
+        forest = Forest(evaluator.space, self.trees, self.prior)
         budgeted = BudgetedEvaluator(evaluator, budget)
         runs = self.initial.planned_runs(evaluator.space, seed)
         shortest = runs + self.round_size * self.patience
         if has_at_most(evaluator.space, shortest):
             note = f"the space has no more than {shortest} valid choices: exhaustive search"
             return _found(evaluator, Found(None, (), try_all(budgeted), (note,)))
-        started = self._start(budgeted, runs, seed)
+        started = self._start(budgeted, budget, runs, seed)
         if started.ending == SPENT:
             return _found(evaluator, started)
         patience = self.patience if self.stops_early or not budget.is_limited else math.inf
@@ -74,14 +84,32 @@ class GuidedSearcher:
             evaluator, replace(started, ending=self._rounds(budgeted, forest, patience, random.Random(seed)))
         )
 
-    def _start(self, evaluator: BudgetedEvaluator, runs: int, seed: int) -> Found:
-        """Measure the initial design, or at random where the budget is too small for it."""
+    def _start(self, evaluator: BudgetedEvaluator, budget: Budget, runs: int, seed: int) -> Found:
+        """Measure the initial design, or what is expected to be fast, or at random, as the budget allows."""
+        if evaluator.left is None and budget.seconds is not None and self.prior is not None:
+            return self._start_from(self.prior, evaluator, self.first_choices, seed)
         if evaluator.left is None or runs <= self.design_share * evaluator.left:
             return self.initial.search(evaluator, Budget(), seed)
         trials = max(1, int(self.design_share * evaluator.left))
+        if self.prior is not None:
+            return self._start_from(self.prior, evaluator, trials, seed)
         note = f"the budget is too small for the {runs} trials of the initial design: {trials} random ones instead"
         started = RandomSearcher().search(evaluator, Budget(trials=evaluator.tried + trials), seed)
         return replace(started, ending=COMPLETE, notes=(note,))
+
+    def _start_from(self, prior: Prior, evaluator: BudgetedEvaluator, trials: int, seed: int) -> Found:
+        """Measure the default choice, then what is expected to be fast."""
+        space = evaluator.space
+        default = origin_of(space, (0,) * len(space.axes))
+        fresh = Candidates(evaluator).fresh(random.Random(seed))
+        ordered = dict.fromkeys((*([default] if default is not None else []), *promising_first(fresh, prior)))
+        note = f"the first {trials} trials are the default and what was expected to be fastest"
+        try:
+            for choice in in_rounds(evaluator, itertools.islice(ordered, trials), self.round_size):
+                evaluator.evaluate(choice)
+        except BudgetSpentError:
+            return Found(None, (), SPENT, (note,))
+        return Found(None, (), COMPLETE, (note,))
 
     def _rounds(self, evaluator: BudgetedEvaluator, forest: Forest, patience: float, draw: random.Random) -> str:
         candidates = Candidates(evaluator)
@@ -91,6 +119,7 @@ class GuidedSearcher:
             proposed = self._proposed(evaluator, forest, candidates.fresh(draw), draw)
             if not proposed:
                 return COMPLETE
+            evaluator.prepare(proposed)
             try:
                 for choice in proposed:
                     evaluator.evaluate(choice)

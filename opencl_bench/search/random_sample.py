@@ -10,6 +10,7 @@ from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, Budget
 from coarsen.opencl_bench.search.evaluator import Evaluator
 from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT
 from coarsen.opencl_bench.search.found import Found, fastest
+from coarsen.opencl_bench.search.rounds import in_rounds
 from coarsen.opencl_bench.search.sampling import is_shuffled, random_order
 
 DRAWN_OUT = "no further valid choice was drawn"
@@ -29,7 +30,7 @@ class RandomSearcher:
 
 def _try_at_random(evaluator: BudgetedEvaluator, draw: random.Random) -> str:
     try:
-        for choice in random_order(evaluator.space, draw):
+        for choice in in_rounds(evaluator, random_order(evaluator.space, draw)):
             evaluator.evaluate(choice)
     except BudgetSpentError:
         return SPENT

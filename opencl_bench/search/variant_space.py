@@ -6,6 +6,7 @@ independent   transforms of coarsened kernels; macros that a user declares so
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,8 @@ from coarsen.opencl_bench.search.spaces import Axis, Choice
 from coarsen.variant.space import MACRO, VariantSpace
 from coarsen.variant.variant import Variant
 
+# Choices that stand for a variant: more are not listed.
+_MOST_LISTED = 200_000
 TRANSFORMS = frozenset({"fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"})
 
 
@@ -73,3 +76,31 @@ class VariantSearchSpace:
 
     def _is_shared(self, name: str) -> bool:
         return name not in TRANSFORMS and name.removeprefix(MACRO) not in self.independent_macros
+
+
+@dataclass(frozen=True)
+class ListedVariantSpace(VariantSearchSpace):
+    """A space whose valid choices are listed once: `listed` makes one."""
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Return True if a choice stands for a variant, against which nothing is known."""
+        return choice in self._valid
+
+    def valid_choices(self) -> Iterator[Choice]:
+        """Enumerate the valid choices, each once, in ascending order."""
+        return iter(self._valid)
+
+    @cached_property
+    def _valid(self) -> dict[Choice, None]:
+        standing = self.space.standing_choices(_MOST_LISTED) or ()
+        return dict.fromkeys(filter(super().is_valid, standing))
+
+
+def listed(space: VariantSearchSpace) -> VariantSearchSpace:
+    """Return a space that lists its valid choices once where these are not too many, and else the space itself.
+
+    Few of the combinations stand for a variant, so that testing every one takes long.
+    """
+    if space.space.standing_choices(_MOST_LISTED) is None:
+        return space
+    return ListedVariantSpace(space.space, space.independent_macros)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import functools
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from coarsen.opencl_bench.sweep.points import limits_of, points
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.rows import RowSweep
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
 
@@ -59,16 +61,45 @@ def sweep(
         DeviceError: no such device; it can't be opened (any more).
     """
     start = time.perf_counter()
-    benchmark = find_benchmark(_name(plan))
+    benchmark = find_benchmark(name_of(plan))
     device = find_device(plan.device)
     space = points(benchmark, plan.preset, plan.space, limits_of(device), device_kind_of(device.device_types))
     collector = CollectingObserver(observer or SweepObserver())
+    with opened_context(plan, benchmark, device, store, collector, again, pool) as context:
+        problem = RowSweep(context).run(space)
+    if isinstance(plan.benchmark, Path):
+        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
+    seconds = time.perf_counter() - start
+    return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
+
+
+@contextmanager
+def opened_context(
+    plan: SweepPlan,
+    benchmark: Benchmark,
+    device: DeviceDescription,
+    store: Store,
+    observer: SweepObserver,
+    again: Remeasure,
+    pool: CompilePool | None,
+) -> Iterator[SweepContext]:
+    """Open what a plan is measured with, and close it in the end.
+
+    Args:
+        plan: what to measure, where and how.
+        benchmark: what it names.
+        device: the same.
+        store: where the rows go.
+        observer: sees rows as they come.
+        again: which stored rows are measured once more.
+        pool: the processes that compile; some of its own if None.
+    """
     with (
         CompilePool() if pool is None else nullcontext(pool) as compiling,
         _compiler(plan, device, compiling) as compiler,
         _process(plan, device, benchmark.content_hash(plan.preset)) as process,
     ):
-        context = SweepContext(
+        yield SweepContext(
             device=str(device),
             environment=environment_of(device, plan.form),
             method=plan.method,
@@ -77,16 +108,11 @@ def sweep(
             process=process,
             rows=store,
             lock=functools.partial(device_lock, device),
-            observer=collector,
+            observer=observer,
             again=again,
             compile_first="cpu" in device.device_types,
             confirms=plan.confirms,
         )
-        problem = RowSweep(context).run(space)
-    if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(_name(plan)), plan.preset, collector.rows)
-    seconds = time.perf_counter() - start
-    return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
 
 
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:
@@ -96,14 +122,14 @@ def machine_to_json(device: DeviceDescription) -> dict[str, object]:
 
 def _compiler(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> Compiler:
     machine = None if plan.form == "ptx" else machine_to_json(device)
-    return Compiler(_name(plan), plan.form, machine, plan.method, pool)
+    return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
 
 
 def _process(plan: SweepPlan, device: DeviceDescription, content_hash: str) -> MeasuringProcess:
     machine = machine_to_json(device)
-    return MeasuringProcess(_name(plan), plan.preset, plan.seed, machine, plan.method, content_hash)
+    return MeasuringProcess(name_of(plan), plan.preset, plan.seed, machine, plan.method, content_hash)
 
 
-def _name(plan: SweepPlan) -> str:
+def name_of(plan: SweepPlan) -> str:
     """The benchmark as a child process finds it, whose folder is another."""
     return str(plan.benchmark.resolve()) if isinstance(plan.benchmark, Path) else plan.benchmark

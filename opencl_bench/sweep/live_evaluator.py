@@ -31,7 +31,7 @@ class LiveEvaluator(RememberingEvaluator):
     """Measures choices of a configuration space against one baseline.
 
     A trial's time is the median of the configuration over that of the baseline, both of one row. Its seconds are
-    wall-clock time: of measuring, and of compiling as far as that was waited for.
+    wall-clock time: of measuring, and of compiling as far as that was waited for; 0 where the store has the row.
 
     A watch-dog's limit ends no run early: the run ends by the rules of every sweep, and the trial is then reported
     as killed, since what the store has of a configuration must not depend on the search that asked for it.
@@ -67,19 +67,24 @@ class LiveEvaluator(RememberingEvaluator):
     def prepare(self, choices: Sequence[Choice]) -> None:
         """Begin to compile choices on all processors; where that would disturb measuring, wait for it.
 
-        The seconds that it waits belong to the trial that comes next.
+        The seconds that it waits belong to the trial that is measured next.
         """
         start = time.perf_counter()
         self._measurer.compile_ahead(map(self._variants.variant, choices), self._baseline)
         self._preparing_seconds += time.perf_counter() - start
 
     def _measure(self, choice: Choice) -> Trial:
-        start = time.perf_counter()
+        variant = self._variants.variant(choice)
         self._trying(self.tried + 1, self._seconds)
-        row = self._measurer.compared(self._variants.variant(choice), self._baseline)
+        seconds = 0.0
+        if self._measurer.is_compared(variant, self._baseline):
+            row = self._measurer.compared(variant, self._baseline)
+        else:
+            start = time.perf_counter()
+            row = self._measurer.compared(variant, self._baseline)
+            seconds = self._preparing_seconds + time.perf_counter() - start
+            self._preparing_seconds = 0.0
         self._rows.append(row)
-        seconds = self._preparing_seconds + time.perf_counter() - start
-        self._preparing_seconds = 0.0
         self._seconds += seconds
         return Trial(choice, relative_time(row), seconds, row.reason)
 

@@ -19,6 +19,27 @@ class Remeasure(enum.StrEnum):
     EVERYTHING = "everything"
 
 
+@dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """How far a search has come; limits are None where there are none.
+
+    Attributes:
+        trial: the number of the trial that begins, from 1 on.
+        most_trials: how many there are at most.
+        seconds: wall-clock time of the trials before.
+        most_seconds: after how many no further one begins.
+    """
+
+    trial: int
+    most_trials: int | None
+    seconds: float = 0.0
+    most_seconds: float | None = None
+
+    def __str__(self) -> str:
+        trials = f"trial {self.trial}" + (f" of {self.most_trials}" if self.most_trials is not None else "")
+        return trials + (f", {self.seconds:.0f} of {self.most_seconds:g} s" if self.most_seconds else "")
+
+
 class SweepObserver:
     """Base class of sweep observers; does nothing. Methods are called in the thread that sweeps."""
 
@@ -30,6 +51,9 @@ class SweepObserver:
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """A configuration is about to be measured."""
+
+    def trying(self, progress: SearchProgress) -> None:
+        """A search begins a trial."""
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """A row is in the store: just measured, or (`measured` is false) found there."""
@@ -79,6 +103,10 @@ class CollectingObserver(SweepObserver):
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         self._onwards.measuring(benchmark, candidate)
+
+    def trying(self, progress: SearchProgress) -> None:
+        """See `SweepObserver`."""
+        self._onwards.trying(progress)
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """See `SweepObserver`."""

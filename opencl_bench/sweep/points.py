@@ -80,10 +80,7 @@ def points(
             points than can be tried.
     """
     variants = variant_space(benchmark, preset, space, limits, device_kind)
-    originals = _uncoarsened(variants)
-    # Before anything is written down.
-    _check_count(benchmark, originals.choices)
-    uncoarsened = list(originals)
+    uncoarsened = uncoarsened_variants(benchmark, variants)
     if space.sample is not None:
         single = _single(benchmark, variants) if space.all_single else ()
         known = {*uncoarsened, *single}
@@ -121,9 +118,17 @@ def variant_space(
     )
 
 
-def _uncoarsened(variants: VariantSpace) -> VariantSpace:
+def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[Variant]:
+    """Return the uncoarsened variants of a space, also those that break a constraint.
+
+    Raises:
+        InvalidInputError: more than can be tried.
+    """
     kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
-    return VariantSpace(tuple(kept))
+    originals = VariantSpace(tuple(kept))
+    # Before anything is written down.
+    _check_count(benchmark, originals.choices)
+    return list(originals)
 
 
 def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:

@@ -149,13 +149,17 @@ class RowMeasurer:
         )
         return self._store_new(row)
 
+    def is_compared(self, candidate: Variant, baseline: Variant) -> bool:
+        """Return True where `compared` has nothing to measure."""
+        return self._cached(Role.COMPARISON, candidate, baseline) is not None
+
     def is_confirmed(self, candidate: Variant, baseline: Variant, invocation: int) -> bool:
         """Return True where `confirmed` has nothing to measure."""
         return self._cached(Role.CONFIRMATION, candidate, baseline, invocation) is not None
 
     def compile_ahead(self, candidates: Iterable[Variant], baseline: Variant) -> None:
         """Begin to compile what `compared` has to measure; where that would disturb measuring, wait for it."""
-        wanted = [each for each in candidates if self._cached(Role.COMPARISON, each, baseline) is None]
+        wanted = [each for each in candidates if not self.is_compared(each, baseline)]
         if not wanted or not self._context.compile_first:
             for candidate in wanted:
                 self._context.codes.ahead(candidate)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
@@ -16,6 +16,8 @@ from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.search_request import Searched, SearchRequest
+from coarsen.opencl_bench.sweep.search_sweep import search_sweep
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 _log = logging.getLogger("coarsen")
@@ -28,6 +30,7 @@ class SweepResult:
     `rows` are all of the sweep's rows, `measured` the keys of those that were measured now (what breaks a
     constraint isn't). `device` is the device in full, as it was named where it wasn't found. `problem` says in one
     line why the sweep is incomplete or has no speed-ups, empty where there is none; `exit_code` is the problem's.
+    `searched` is what a search found; None of a sweep of the whole space.
     """
 
     plan: SweepPlan
@@ -38,6 +41,7 @@ class SweepResult:
     seconds: float = 0.0
     problem: str = ""
     exit_code: int = 0
+    searched: Searched | None = None
 
     @property
     def feasible_rows(self) -> list[Measurement]:
@@ -85,9 +89,20 @@ class _Recorder(CollectingObserver):
 
 
 def sweep_all(
-    plans: Iterable[SweepPlan], store: Store, observer: SweepsObserver, again: Remeasure = Remeasure.NOTHING
+    plans: Iterable[SweepPlan],
+    store: Store,
+    observer: SweepsObserver,
+    again: Remeasure = Remeasure.NOTHING,
+    request_of: Callable[[SweepPlan], SearchRequest] | None = None,
 ) -> list[SweepResult]:
     """Sweep each plan; what each came to, in their order.
+
+    Args:
+        plans: what is measured.
+        store: where the rows go.
+        observer: sees rows and results as they come.
+        again: which stored rows are measured once more.
+        request_of: says how each plan's space is searched; the whole space is measured if None.
 
     Raises:
         InvalidInputError: the store has failed, so nothing would be kept.
@@ -95,7 +110,8 @@ def sweep_all(
     results = []
     with CompilePool() as pool:
         for plan in plans:
-            result = sweep_one(plan, store, observer, again, pool)
+            request = request_of(plan) if request_of is not None else None
+            result = sweep_one(plan, store, observer, again, pool, request)
             observer.finished(result)
             results.append(result)
     return results
@@ -107,17 +123,24 @@ def sweep_one(
     observer: SweepObserver,
     again: Remeasure = Remeasure.NOTHING,
     pool: CompilePool | None = None,
+    request: SearchRequest | None = None,
 ) -> SweepResult:
     """Sweep a plan, with processes that compile or some of its own; whatever goes wrong is the result's problem.
+
+    With a request, its space is searched.
 
     Raises:
         InvalidInputError: the store has failed.
     """
     start = time.perf_counter()
     recorder = _Recorder(observer, plan)
-    problem, exit_code = "", 0
+    problem, exit_code, searched = "", 0, None
     try:
-        problem = sweep(plan, store, recorder, again, pool).problem
+        if request is None:
+            problem = sweep(plan, store, recorder, again, pool).problem
+        else:
+            summary = search_sweep(plan, request, store, recorder, again, pool)
+            problem, searched = summary.sweep.problem, summary.searched
         exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
@@ -132,6 +155,7 @@ def sweep_one(
         time.perf_counter() - start,
         problem,
         exit_code,
+        searched,
     )
 
 
