@@ -32,7 +32,7 @@ from coarsen.variant.variant_json import variant_from_json, variant_to_json
 _WHERE = "the remembered choice"
 _HASH = re.compile(r"[0-9a-f]{64}")
 _KEY_FIELDS = tuple(field.name for field in fields(RememberedKey))
-_ENCODERS = MappingProxyType({Variant: variant_to_json, SizeClass: str})
+_ENCODERS: Mapping[Any, Callable[[Any], Any]] = MappingProxyType({Variant: variant_to_json, SizeClass: str})
 # More than any tuning has; what a program allows takes some hundred letters.
 _MOST_VERSIONS = 100
 _LONGEST_ALLOWED = 10_000

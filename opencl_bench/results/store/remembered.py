@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, and_, delete, func, inspect, or_, select, true
+from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, or_, select, true
 
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row, choice_to_json
@@ -80,14 +81,14 @@ class RememberedTable:
         """Return the choice of a key, None if there is none."""
         with self._guard(), self._engine.connect() as connection:
             row = connection.execute(select(table).where(table.c.key == key.digest)).one_or_none()
-            return choice_in_row(row._mapping) if row else None
+            return _choice_of(row) if row else None
 
     def choices(self, chosen: RememberedFilter = EVERY_CHOICE) -> list[RememberedChoice]:
         """Return the choices that a filter lets through, by kernel, then in the order in which they were found."""
         order = (table.c.kernel, table.c.found_at, table.c.key)
         with self._guard(), self._engine.connect() as connection:
             rows = connection.execute(select(table).where(_condition(chosen)).order_by(*order)).all()
-            return [choice_in_row(row._mapping) for row in rows]
+            return [_choice_of(row) for row in rows]
 
     def keys(self, chosen: RememberedFilter = EVERY_CHOICE) -> list[str]:
         """Return the keys of the choices that a filter lets through, in their order, damaged ones among them."""
@@ -126,3 +127,7 @@ def _condition(chosen: RememberedFilter) -> ColumnElement[bool]:
     if chosen.key_prefix is not None:
         conditions.append(table.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
     return and_(true(), *conditions)
+
+
+def _choice_of(row: Row[Any]) -> RememberedChoice:
+    return choice_in_row({column.name: row._mapping[column] for column in table.c})

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import JSON, text
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
@@ -57,7 +57,7 @@ def test_columns_are_the_fields() -> None:
         for kind in (RememberedKey, RememberedChoice)
     )
     assert [column.name for column in schema.remembered.c] == ["key", *key, *own] == list(COLUMNS)
-    in_json = [column.name for column in schema.remembered.c if isinstance(column.type, schema.JSON)]
+    in_json = [column.name for column in schema.remembered.c if isinstance(column.type, JSON)]
     assert sorted(JSON_COLUMNS) == sorted(in_json)
 
 
