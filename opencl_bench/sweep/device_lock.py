@@ -33,37 +33,71 @@ _LONGEST_NUMBER = 20  # digits
 @contextmanager
 def device_lock(device: DeviceDescription) -> Iterator[None]:
     """Hold the device's lock; waits for it. The operating system gives it back when a process dies."""
-    with named_lock("cpu" if "cpu" in device.device_types else device.platform_name, device.name, device.index):
+    with named_lock(*_names_of(device)):
         yield
+
+
+@contextmanager
+def device_lock_within(device: DeviceDescription, seconds: float) -> Iterator[bool]:
+    """Hold the device's lock if it can be had within some seconds; yields whether it is held."""
+    file = _opened(_file_name(*_names_of(device)))
+    if file is None:
+        yield True
+        return
+    with file:
+        if not _is_had_within(file, seconds):
+            yield False
+            return
+        _sign(file)
+        yield True
 
 
 @contextmanager
 def named_lock(*names: str) -> Iterator[None]:
     """Hold the lock of a device that is called so; of those whose first name is `cpu` there is one."""
-    name = "cpu" if names[0] == "cpu" else hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
-    file = _opened(name)
+    file = _opened(_file_name(*names))
     if file is None:
         yield
         return
     with file:
         _wait_for(file)
-        file.seek(0)
-        file.truncate()
-        file.write(str(os.getpid()).encode())
-        file.flush()
+        _sign(file)
         yield
 
 
-def _wait_for(file: IO[bytes]) -> None:
-    """Get the lock; after a second of waiting, report its holder."""
-    deadline = time.monotonic() + SILENT_SECONDS
+def _names_of(device: DeviceDescription) -> tuple[str, str, str]:
+    return "cpu" if "cpu" in device.device_types else device.platform_name, device.name, device.index
+
+
+def _file_name(*names: str) -> str:
+    return "cpu" if names[0] == "cpu" else hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
+
+
+def _sign(file: IO[bytes]) -> None:
+    """Write who holds the lock."""
+    file.seek(0)
+    file.truncate()
+    file.write(str(os.getpid()).encode())
+    file.flush()
+
+
+def _is_had_within(file: IO[bytes], seconds: float) -> bool:
+    """Try to get the lock for some seconds; return whether that worked."""
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             time.sleep(_PAUSE)
         else:
-            return
+            return True
+    return False
+
+
+def _wait_for(file: IO[bytes]) -> None:
+    """Get the lock; after a second of waiting, report its holder."""
+    if _is_had_within(file, SILENT_SECONDS):
+        return
     holder = file.read(_LONGEST_NUMBER)
     who = f"process {holder.decode()}" if holder.isdigit() else "another process"
     _log.warning("%s measures on this device; waiting until it has ended", who)

@@ -148,6 +148,10 @@ class MeasuringProcess:
         """Measure what comes next in a new process."""
         self._child.close()
 
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
     def _open(self) -> None:
         if self._child.is_running:
             return

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.errors import DeviceError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN
@@ -74,23 +75,39 @@ def confirm(
 ) -> Mapping[Variant, tuple[Measurement, ...]]:
     """Time variants again, in each process another one first; what fails in one is left out.
 
+    A process that the time does not suffice for counts for nothing.
+
     Args:
         variants: from `finalists`.
         own: the launch as it is, which each is timed in turns with.
         measurers: each with a new process; at most `PROCESSES` are used.
-        deadline: no process is begun after it.
+        deadline: when it has to be over.
     """
     rows: dict[Variant, tuple[Measurement, ...]] = {variant: () for variant in variants}
     for invocation, measurer in enumerate(measurers[:PROCESSES]):
-        if invocation and deadline.is_over:
+        found = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
+        if found is None:
             break
-        for variant in in_turn(tuple(rows), invocation):
-            row = measurer.confirmed(variant, own, invocation)
-            if row.invalidity is Invalidity.CORRECT:
-                rows[variant] = (*rows[variant], row)
-            else:
-                del rows[variant]
-    return rows
+        correct = {row.candidate: row for row in found if row.invalidity is Invalidity.CORRECT}
+        rows = {variant: (*known, correct[variant]) for variant, known in rows.items() if variant in correct}
+    return {variant: known for variant, known in rows.items() if known}
+
+
+def _confirmed(
+    variants: Sequence[Variant], own: Variant, measurer: RowMeasurer, invocation: int, deadline: Deadline
+) -> list[Measurement] | None:
+    """The rows of one process; None where the time was over before all were timed."""
+    rows: list[Measurement] = []
+    try:
+        for variant in variants:
+            if deadline.is_over:
+                return None
+            rows.append(measurer.confirmed(variant, own, invocation))
+    except DeviceError:
+        if deadline.is_over:
+            return None
+        raise
+    return None if deadline.is_over else rows
 
 
 def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> Decision:

@@ -28,14 +28,14 @@ ROUND_SIZE = 4
 PATIENCE = 4
 # A gain that counts as one: less is what a clock finds in the same code.
 _LEAST_GAIN = 0.99
-_TREES = 60
+TREES = 60
 _DEVIATIONS = 1.0
 # The forest ranks the neighbours of so many, and of so many others: a whole space would take it seconds.
 _FASTEST = 5
 _OTHERS = 3
 TIME_OVER = "the time was over"
 
-# Makes choices ready to be measured; returns False where no time is left for it.
+# Makes choices ready to be measured.
 Prepare = Callable[[Sequence[Choice]], None]
 
 
@@ -45,6 +45,7 @@ class LaunchSearch:
 
     Attributes:
         evaluator: the only way to a time.
+        forest: learns what was measured.
         prepare: compiles choices that will be tried next.
         is_over: tells that no time is left.
         seed: of the draws.
@@ -52,6 +53,7 @@ class LaunchSearch:
     """
 
     evaluator: Evaluator
+    forest: Forest
     prepare: Prepare
     is_over: Callable[[], bool]
     seed: int = 0
@@ -61,22 +63,20 @@ class LaunchSearch:
         """Search from some choices; return why it ended, in a few words.
 
         Raises:
-            InvalidInputError: scikit-learn is missing.
             DeviceError: nothing can be measured any more.
         """
         budgeted = BudgetedEvaluator(self.evaluator, Budget(trials=self.most_trials))
-        forest = Forest(budgeted.space, _TREES)
         try:
-            return self._try(budgeted, list(starts)) or self._rounds(budgeted, forest)
+            return self._try(budgeted, list(starts)) or self._rounds(budgeted)
         except BudgetSpentError:
             return SPENT
 
-    def _rounds(self, evaluator: BudgetedEvaluator, forest: Forest) -> str:
+    def _rounds(self, evaluator: BudgetedEvaluator) -> str:
         draw = random.Random(self.seed)
         vain = 0
         while vain < PATIENCE:
             before = _best(evaluator)
-            proposed = self._proposed(evaluator, forest, _fresh(evaluator, draw), draw)
+            proposed = self._proposed(evaluator, _fresh(evaluator, draw), draw)
             if not proposed:
                 return COMPLETE
             if ending := self._try(evaluator, proposed):
@@ -85,11 +85,11 @@ class LaunchSearch:
         return f"{PATIENCE} rounds brought no gain"
 
     def _proposed(
-        self, evaluator: BudgetedEvaluator, forest: Forest, fresh: Sequence[Choice], draw: random.Random
+        self, evaluator: BudgetedEvaluator, fresh: Sequence[Choice], draw: random.Random
     ) -> list[Choice]:
         if not fresh or fastest(evaluator.trace) is None:
             return list(fresh[:ROUND_SIZE])
-        bounds = forest.lower_bounds(evaluator.trace, fresh, _DEVIATIONS, draw.randrange(2**31))
+        bounds = self.forest.lower_bounds(evaluator.trace, fresh, _DEVIATIONS, draw.randrange(2**31))
         return [fresh[number] for number in np.argsort(bounds, kind="stable")[:ROUND_SIZE]]
 
     def _try(self, evaluator: BudgetedEvaluator, choices: Sequence[Choice]) -> str:

@@ -16,8 +16,8 @@ class Tune:
     """How a kernel is tuned.
 
     Attributes:
-        seconds: the most that one kernel's search may take at one class of sizes; a quarter of it is kept for
-            timing the best again in new processes. The last trial may exceed it.
+        seconds: the most that one kernel's search may take at one class of sizes, with timing the best again in
+            new processes.
         trials: the most variants that are tried; None for no limit but the seconds.
         seed: what the search draws from; the same seed asks for the same variants where the times are alike.
         levels: what may be merged: "item" for work-items, "group" for work-groups.

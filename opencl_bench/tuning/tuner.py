@@ -19,6 +19,7 @@ from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
@@ -32,7 +33,7 @@ from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.finalists import Decision, confirm, decide, finalists
-from coarsen.opencl_bench.tuning.launch_search import LaunchSearch
+from coarsen.opencl_bench.tuning.launch_search import TREES, LaunchSearch
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
@@ -196,9 +197,10 @@ def _search(
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     own = Variant(local_sizes[0])
     measurer = RowMeasurer(context)
-    with ThreadPoolExecutor(1) as opening:
+    with ThreadPoolExecutor(2) as opening:
         # Meanwhile the other processes start, and compile the launch as it is.
         opening.submit(context.process.open)
+        forest = opening.submit(Forest, searchable, TREES)
         _check(measurer.compared(own, own))
     transforms = replace(launch.transforms, wide_accesses=settings.wide_accesses, device_kind=kind)
     starts = starting_points(
@@ -209,8 +211,10 @@ def _search(
         transforms,
         lambda variant: variants.violation(variant) is None,
     )
-    evaluator = LiveEvaluator(searchable, measurer, own)
-    search = LaunchSearch(evaluator, evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials)
+    evaluator = LiveEvaluator(measurer, own, searchable)
+    search = LaunchSearch(
+        evaluator, forest.result(), evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials
+    )
     ending = search.run(map(searchable.choice_of, starts))
     failed = sum(trial.time is None for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
@@ -238,9 +242,10 @@ def _decided(
     method = _confirming_method(seconds, len(variants), deadline)
     processes = [machinery.process(method) for _ in range(PROCESSES)]
     with ThreadPoolExecutor(len(processes)) as opening:
-        # All of them at once, before any measures: starting takes longer than timing.
-        for opened in [opening.submit(process.open) for process in processes]:
-            opened.result()
+        # All of them at once, before any measures: starting takes longer than timing. Whoever measures first
+        # finds what went wrong.
+        for process in processes:
+            opening.submit(process.open)
     measurers = [RowMeasurer(replace(context, process=process, method=method)) for process in processes]
     return decide(confirm(variants, own, measurers, deadline), own)
 

@@ -18,7 +18,7 @@ KEY = RememberedKey(
     device="Intel(R) Xeon(R) Processor @ 2.10GHz",
     platform="Intel(R) OpenCL",
     allowed=allowed_text({"wide_accesses": True, "fast_path": "auto", "levels": ["item", "group"]}),
-    size_class=SizeClass((10, 8), (16, 16)),
+    size_class=SizeClass((10, 8), (4, 4), (16, 16)),
 )
 CHOICE = RememberedChoice(
     key=KEY,
@@ -37,7 +37,7 @@ CHOICE = RememberedChoice(
 )
 AS_IT_IS = dataclasses.replace(
     CHOICE,
-    key=dataclasses.replace(KEY, kernel="clear", size_class=SizeClass((20,), None)),
+    key=dataclasses.replace(KEY, kernel="clear", size_class=SizeClass((20,), (1 << 14,), None)),
     variant=Variant(),
     speedup=Speedup(1.0, 0.99, 1.01),
     speedup_over_uncoarsened=None,

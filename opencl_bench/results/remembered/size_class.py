@@ -1,11 +1,15 @@
-"""Classes of launches that share a choice: one local size, global sizes up to the next power of two.
+"""Classes of launches that share a choice: one local size, global sizes up to the next power of two, alike divisible.
 
-(1500, 300) in groups of (16, 16) ─▶ 2^10x2^8/16x16 ◀─ (1024, 511) in groups of (16, 16)
-(1500,) where the device chooses the groups ─▶ 2^10/open
+(1504, 304) in groups of (16, 16) ─▶ 2^10%32x2^8%16/16x16 ◀─ (1056, 272) in groups of (16, 16)
+(1500,) where the device chooses the groups ─▶ 2^10%4/open
+
+A choice has factors and local sizes that are powers of two: what divides one launch of a class divides all.
 """
 
 from __future__ import annotations
 
+import math
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +20,12 @@ from coarsen.variant.variant import LocalSize
 
 _OPEN = "open"
 _BASE = "2^"
-_EXPONENT = r"2\^(?:0|[1-9]\d?)"
+_EXPONENT = r"2\^(?:0|[1-9]\d?)%[1-9]\d{0,5}"
 _EXTENT = r"[1-9]\d{0,9}"
+# No choice divides by more.
+_MOST_DIVISOR = 1 << 14
+# No choice divides by more.
+_MOST_DIVISOR = 1 << 14
 _TEXT = re.compile(rf"({_EXPONENT}(?:x{_EXPONENT}){{0,2}})/({_OPEN}|{_EXTENT}(?:x{_EXTENT}){{0,2}})")
 
 
@@ -27,10 +35,13 @@ class SizeClass:
 
     Attributes:
         exponents: floor(log2) of each global extent.
+        divisors: the largest power of two that divides each, but at most 2^14.
+        divisors: the largest power of two that divides each, but at most 2^14.
         local_size: as launched, in work-items; None where the device chooses it.
     """
 
     exponents: tuple[int, ...]
+    divisors: tuple[int, ...]
     local_size: LocalSize | None
 
     @staticmethod
@@ -50,21 +61,26 @@ class SizeClass:
             raise InvalidInputError(f"not the sizes of one launch: {extents} and {local}")
         if min(extents + (local or ())) < 1:
             raise InvalidInputError(f"a launch without work-items: {extents} and {local}")
-        return SizeClass(tuple(extent.bit_length() - 1 for extent in extents), local)
+        exponents = tuple(extent.bit_length() - 1 for extent in extents)
+        return SizeClass(exponents, tuple(math.gcd(extent, _MOST_DIVISOR) for extent in extents), local)
 
     @staticmethod
     def parse(text: str) -> SizeClass:
         """Return the class that `str` wrote. Raises InvalidInputError for any other text."""
         found = _TEXT.fullmatch(text)
         if found is None:
-            raise InvalidInputError(f"not a class of sizes, such as 2^10x2^8/16x16 or 2^20/open: {text[:60]!a}")
-        exponents = tuple(int(each.removeprefix(_BASE)) for each in found[1].split("x"))
+            raise InvalidInputError(f"not a class of sizes, such as 2^10%32x2^8%16/16x16 or 2^20%4/open: {text[:60]!a}")
+        pairs = [tuple(map(int, each.removeprefix(_BASE).split("%"))) for each in found[1].split("x")]
+        exponents, divisors = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+        if any(math.gcd(divisor, _MOST_DIVISOR) != divisor for divisor in divisors):
+            raise InvalidInputError(f"a class of sizes with a divisor that is no power of two: {text!a}")
         local_size = None if found[2] == _OPEN else tuple(map(int, found[2].split("x")))
         if local_size is not None and len(local_size) != len(exponents):
             raise InvalidInputError(f"a class of sizes with different numbers of dimensions: {text!a}")
-        return SizeClass(exponents, local_size)
+        return SizeClass(exponents, divisors, local_size)
 
     def __str__(self) -> str:
-        extents = "x".join(f"{_BASE}{exponent}" for exponent in self.exponents)
+        pairs = zip(self.exponents, self.divisors, strict=True)
+        extents = "x".join(f"{_BASE}{exponent}%{divisor}" for exponent, divisor in pairs)
         local_size = _OPEN if self.local_size is None else "x".join(map(str, self.local_size))
         return f"{extents}/{local_size}"

@@ -26,7 +26,7 @@ KEY_CONTENT = (
     '{"allowed":"{\\"fast_path\\":\\"auto\\",\\"levels\\":[\\"item\\",\\"group\\"],\\"wide_accesses\\":true}",'
     '"device":"Intel(R) Xeon(R) Processor @ 2.10GHz",'
     '"ir_hash":"3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f",'
-    '"kernel":"advect","platform":"Intel(R) OpenCL","size_class":"2^10x2^8/16x16","vendor":"GenuineIntel"}'
+    '"kernel":"advect","platform":"Intel(R) OpenCL","size_class":"2^10%4x2^8%4/16x16","vendor":"GenuineIntel"}'
 )
 DOCUMENT = {
     "key": hashlib.sha256(KEY_CONTENT.encode()).hexdigest(),
@@ -89,8 +89,8 @@ def test_what_leaves_a_launch_as_it_is() -> None:
         {"device": "another"},
         {"platform": "another"},
         {"allowed": allowed_text({"wide_accesses": False})},
-        {"size_class": SizeClass((10, 9), (16, 16))},
-        {"size_class": SizeClass((10, 8), None)},
+        {"size_class": SizeClass((10, 9), (4, 4), (16, 16))},
+        {"size_class": SizeClass((10, 8), (4, 4), None)},
     ],
 )
 def test_each_field_of_the_key_counts(changes: dict[str, Any]) -> None:
@@ -121,9 +121,9 @@ def variant(**fields: Any) -> Callable[[dict[str, Any]], None]:  # noqa: ANN401
         (change(key="\x1b[31m"), r"key '\x1b[31m' is not that of its content"),
         (change(size_class=7), "the field 'size_class' of the remembered choice must be text"),
         (change(size_class="large"), "not a class of sizes"),
-        (change(global_size=[64, 64]), "was tuned at sizes of class 2^6x2^6/16x16, not 2^10x2^8/16x16"),
+        (change(global_size=[64, 64]), "was tuned at sizes of class 2^6%64x2^6%64/16x16, not 2^10%4x2^8%4/16x16"),
         (change(global_size=[]), "not the sizes of one launch"),
-        (change(local_size=None), "was tuned at sizes of class 2^10x2^8/open"),
+        (change(local_size=None), "was tuned at sizes of class 2^10%4x2^8%4/open"),
         (variant(coarsenings=[[3, 0]]), "not a configuration"),
         (variant(coarsenings=[[2, 2, 1]]), "coarsens a dimension that its launch doesn't have"),
         (variant(local_size=[64]), "has a local size of 1 extents for 2"),

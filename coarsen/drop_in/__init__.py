@@ -1,0 +1,4 @@
+"""The drop-in for PyOpenCL programs that remembers what tuning found, and tunes.
+
+program ─▶ launch ─▶ remembered? ─▶ tuned? ─▶ predicted
+"""

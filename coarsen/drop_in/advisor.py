@@ -1,0 +1,181 @@
+"""Advice on a program's launches: what is remembered of them, or what tuning finds now.
+
+    request ─▶ key ─▶ remembered, and it still holds ─▶ its variant
+                   ─▶ else, where the mode says so: captured, searched apart, remembered ─▶ its variant
+                   ─▶ else the prediction, or the kernel as it is
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import pyopencl
+
+from coarsen.devices.discovery import DeviceDescription, describe_device
+from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
+from coarsen.drop_in.keys import key_of
+from coarsen.drop_in.mode import Mode, Otherwise
+from coarsen.drop_in.queue_state import is_idle_within
+from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
+from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
+from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.variant.variant import Variant
+
+_log = logging.getLogger("coarsen")
+
+_AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a program knows of a class of launches: a choice, or that there is none; and why."""
+
+    choice: RememberedChoice | None
+    reason: str = ""
+
+
+class TuningAdvisor:
+    """Advises the programs of one process in one mode; an `Advisor` of `coarsen.runtime`.
+
+    Args:
+        mode: what is done where nothing is remembered.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._known: dict[RememberedKey, Known] = {}
+        self._facts: dict[Hashable, KernelFacts] = {}
+        self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
+        self._said: set[str] = set()
+
+    @property
+    def tuned(self) -> tuple[RememberedChoice, ...]:
+        """The choices that launches were given, in the order in which they were first needed."""
+        return tuple(known.choice for known in self._known.values() if known.choice is not None)
+
+    def advise(self, request: AdviceRequest) -> Advice | None:
+        """Return what is remembered, or found now; None where the factor is to be predicted.
+
+        Raises:
+            CoarsenError: nothing can be said of the launch.
+        """
+        fallback = _AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
+        tunes = self._mode.otherwise is Otherwise.TUNE
+        if not tunes and not anything_remembered(self._mode.settings.store, request.kernel):
+            return fallback
+        device = describe_device(request.launch.device)
+        facts = self._facts_of(request, device)
+        key = key_of(
+            facts.ir_hash,
+            request.kernel,
+            device,
+            request.options,
+            request.transforms,
+            SizeClass.of(request.launch.global_size, request.launch.local_size),
+        )
+        with self._locks[key]:
+            known = self._known.get(key) or self._looked_up(key, device)
+            if known is None and tunes and request.queue is not None:
+                known = self._tuned(key, facts, device, request)
+            if known is not None:
+                self._known[key] = known
+        if known is None or known.choice is None:
+            return fallback
+        return Advice(known.choice.variant, known.reason)
+
+    def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
+        key = request.source, request.options, request.kernel, device
+        if key not in self._facts:
+            self._facts[key] = kernel_facts(request.source, request.kernel, request.options, device.macros)
+        return self._facts[key]
+
+    def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:
+        """Return what the store has, if it still holds."""
+        choice = remembered_choice(self._mode.settings.store, key)
+        if choice is None:
+            return None
+        problem = problem_of(choice, device.driver_version, device.platform_version)
+        if problem is not None:
+            self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; tune=True searches again")
+            return None
+        return Known(choice, _reason(choice, f"remembered from {choice.found_at[:10]}"))
+
+    def _tuned(
+        self, key: RememberedKey, facts: KernelFacts, device: DeviceDescription, request: AdviceRequest
+    ) -> Known | None:
+        """Search now; None where that can't be done just now, a Known without a choice where it can't at all."""
+        assert request.queue is not None and request.arguments is not None
+        if not is_idle_within(request.queue):
+            self._say(f"kernel {key.kernel} is not tuned yet: the queue waits for something")
+            return None
+        try:
+            # Imported late: a program that remembers measures nothing.
+            from coarsen.drop_in.measured_launch import tune_request
+
+            tuned = tune_request(request, device, facts.groups_matter, self._mode.settings)
+        except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
+            self._say(f"kernel {key.kernel} is not tuned: {error}")
+            return Known(None)
+        choice = choice_of(tuned, key, device)
+        self._remember(choice)
+        return Known(choice, _reason(choice, "tuned just now"))
+
+    def _remember(self, choice: RememberedChoice) -> None:
+        from coarsen.opencl_bench.results.store.database import open_store
+
+        try:
+            with open_store(self._mode.settings.store) as store:
+                store.remembered.put(choice)
+        except InvalidInputError as error:
+            self._say(f"what was found can't be remembered: {error}")
+
+    def _say(self, message: str) -> None:
+        """Log a warning, once."""
+        if message not in self._said:
+            self._said.add(message)
+            _log.warning(message)
+
+
+def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> RememberedChoice:
+    """Return what is remembered of a tuning.
+
+    Args:
+        tuned: what was found.
+        key: of the launch.
+        device: where it was found.
+    """
+    from coarsen.opencl_bench.measure.environment import PACKAGES, installed_versions
+
+    variant = tuned.choice
+    if variant.local_size == (tuned.local_size or ()):
+        variant = replace(variant, local_size=())
+    return RememberedChoice(
+        key=key,
+        variant=variant,
+        speedup=tuned.speedup,
+        speedup_over_uncoarsened=tuned.decision.over_uncoarsened,
+        global_size=tuned.global_size,
+        local_size=tuned.local_size,
+        driver_version=device.driver_version,
+        platform_version=device.platform_version,
+        versions=installed_versions(PACKAGES),
+        trials=tuned.trials,
+        seconds=tuned.seconds,
+        processes=tuned.decision.processes,
+        found_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _reason(choice: RememberedChoice, origin: str) -> str:
+    if choice.leaves_as_is:
+        return f"{origin}: nothing is faster than the launch as it is"
+    gain = choice.speedup
+    return f"{origin}: {gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f}) times as fast as the launch as it is"

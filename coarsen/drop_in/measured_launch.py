@@ -1,0 +1,45 @@
+"""A launch that a program is about to make, captured and tuned apart."""
+
+from __future__ import annotations
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.tuning.captured_tuning import check_python, tune_captured
+from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.runtime.advice import AdviceRequest
+
+
+def tune_request(
+    request: AdviceRequest, device: DeviceDescription, groups_matter: bool, settings: Tune
+) -> Tuned:
+    """Copy what a launch's buffers hold, and find the fastest variant of it; the buffers are only read.
+
+    Args:
+        request: with a queue and arguments.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+
+    Raises:
+        CoarsenError: it can't be captured, or not be measured apart.
+        pyopencl.Error: its buffers can't be read.
+    """
+    if request.queue is None or request.arguments is None:
+        raise InvalidInputError("a launch is tuned with its queue and its arguments")
+    check_python()
+    deadline = Deadline(settings.seconds)
+    launch = request.launch
+    captured = captured_launch(
+        ProgramText(request.source, request.options),
+        request.kernel,
+        request.queue,
+        launch.global_size,
+        launch.local_size or (),
+        request.arguments,
+        global_offset=launch.offset,
+        most_bytes=settings.most_bytes,
+    )
+    return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline)
