@@ -172,6 +172,12 @@ class Kernel(pyopencl.Kernel):
         self._is_exposed = True
         return int(super().int_ptr)
 
+    @property
+    def _source(self) -> str | None:
+        """The source, which PyOpenCL looks at to capture a call."""
+        source: str | None = self.program._source
+        return source
+
     def set_arg(self, arg_index: int, arg: Argument) -> None:
         """As `pyopencl.Kernel.set_arg`."""
         self._set_and_note(PLAIN.set_arg, (arg_index, arg), (arg_index, arg))

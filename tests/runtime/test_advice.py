@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,12 +15,15 @@ import pytest
 from numpy.typing import NDArray
 from pyopencl.tools import VectorArg
 
+from coarsen import api
+from coarsen.api import CoarsenedKernel, coarsen
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.program import Program
+from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -243,7 +247,7 @@ def test_another_local_size_is_for_kernels_that_do_not_care(
         outputs = [filled(context) for _ in range(2)]
         cl.Kernel(expected, name)(queue, (SIZE,), (16,), outputs[0])
         cl.Kernel(program, name)(queue, (SIZE,), (16,), outputs[1])
-        np.testing.assert_array_equal(*(read(queue, output) for output in outputs))
+        np.testing.assert_array_equal(read(queue, outputs[1]), read(queue, outputs[0]))
     sizes = [divided.local_size for _, _, divided in recorder.seen]
     free = wanted if SIZE % wanted == 0 else 16
     assert sizes == [(free // factor,), (16 // factor,), (16 // factor,)]
@@ -299,12 +303,12 @@ def test_buffers_may_change_between_launches(
     source, output, _, number = buffers.all
     for merged, factor in ((buffers.merged, 104), (large, 4), (buffers.merged, 104), (part, 4)):
         kernel.set_arg(2, merged)
-        for launch in (
-            lambda: cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,)),
-            lambda given=merged: called(queue, (SIZE,), (16,), source, output, given, number),
-        ):
+        for is_called in (False, True):
             cl.enqueue_copy(queue, merged, np.full(SIZE, -1, np.int32))
-            launch()
+            if is_called:
+                called(queue, (SIZE,), (16,), source, output, merged, number)
+            else:
+                cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
             assert (read(queue, merged) == factor).all()
             np.testing.assert_array_equal(read(queue, output), buffers.input + 11)
 
@@ -389,3 +393,55 @@ def test_an_observer_sees_launches_of_the_original(
         ((SIZE,), (1,), ()),
         ((SIZE,), (16,), ()),
     ]
+
+
+ROWS = """
+kernel void rows(global const int *in, global int *out, int count) {
+    int row = get_global_id(0), sum = 0;
+    for (int i = 0; i < count; ++i)
+        sum += in[4 * row + i] * in[4 * row + 1 + i];
+    out[row] = sum;
+}
+"""
+
+
+def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
+    context: cl.Context, queue: cl.CommandQueue
+) -> None:
+    asked: list[bool] = []
+
+    def limited(source: str, **request: Anything) -> CoarsenedKernel:
+        asked.append(request["wide_accesses"])
+        made = coarsen(source, **request)
+        assert made.objects_below is None or made.objects_below >= 1 << 32
+        few = None if made.wide_accesses is None else replace(made.wide_accesses, objects_below=32 * SIZE)
+        return replace(made, wide_accesses=few)
+
+    toolchain = Toolchain(limited, package_toolchain().predict)
+    advisor = FakeAdvisor(advice(4, (), WIDE))
+    program = Program(context, ROWS, advisor=advisor, toolchain=toolchain).build()
+    values = np.arange(8 * SIZE, dtype=np.int32) % 37
+    sums = [sum(values[4 * row + i] * values[4 * row + 1 + i] for i in range(5)) for row in range(SIZE)]
+    flags, output = FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, filled(context)
+    kernel = program.rows
+    for count, used in ((5 * SIZE, [True]), (8 * SIZE, [True, False]), (5 * SIZE, [True, False])):
+        source = cl.Buffer(context, flags, hostbuf=values[:count])
+        cl.enqueue_copy(queue, output, np.zeros(SIZE, np.int32))
+        kernel(queue, (SIZE,), (16,), source, output, np.int32(5))
+        np.testing.assert_array_equal(read(queue, output), sums)
+        assert asked == used
+
+
+def test_with_a_warm_cache_another_local_size_takes_no_compiler(
+    context: cl.Context, queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COARSEN_NO_CACHE", raising=False)
+    folder: Anything = str(tmp_path)
+    for _ in range(2):
+        recorder = Recorder()
+        program = Program(context, KINDS, advisor=FakeAdvisor(advice(1, (48,))), observer=recorder)
+        output = filled(context)
+        program.build(cache_dir=folder).free(queue, (SIZE,), (16,), output)
+        np.testing.assert_array_equal(read(queue, output), 3 * np.arange(SIZE))
+        assert recorder.seen[0][2].local_size == (48,)
+        monkeypatch.setattr(api, "coarsen", None)
