@@ -69,7 +69,7 @@ class Tally(SweepsObserver):
         if self._is_open:
             return None
         left = max(0, self.total - self.rows)
-        return None if left and not self.measured else 60 * left / self.per_minute if left else 0.0
+        return None if left and not self.per_minute else 60 * left / self.per_minute if left else 0.0
 
     def compiling(self, configurations: int) -> None:
         """See `SweepObserver`."""

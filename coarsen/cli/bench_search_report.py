@@ -14,7 +14,8 @@ def search_lines(searched: Searched) -> Iterator[str]:
     """Enumerate what is to be said of a search: what was tried, its ending, its best, its notes."""
     share = f" of {searched.choices} ({searched.share:.1%})" if searched.choices and searched.share else ""
     tried = f"{counted(searched.tried, 'configuration')}{share}"
-    yield f"{searched.searcher} search tried {tried}, {searched.failed} of them failed; {searched.found.ending}"
+    failed = f"{searched.failed} failed" if searched.failed else "none failed"
+    yield f"{searched.searcher} search tried {tried}, {failed}; {searched.found.ending}"
     trial = searched.found.best
     if trial is None or trial.time is None:
         yield "nothing that it tried ran"

@@ -18,6 +18,8 @@ from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
 if TYPE_CHECKING:
     from sklearn.ensemble import ExtraTreesRegressor
 
+# What was expected hardly differs: nothing measured tells against it.
+_NO_SPREAD = 1e-12
 _NEEDED = "guided search needs scikit-learn: pip install 'coarsen[train]'"
 
 
@@ -27,7 +29,8 @@ class Forest:
     Args:
         space: has the axes.
         trees: how many are grown.
-        prior: the expected log time of a choice, from which the trees learn how it differs; none where None.
+        prior: the expected log time of a choice, from which the trees learn how it differs, as far as what was
+            measured confirms it; none where None.
 
     Raises:
         InvalidInputError: scikit-learn is not installed.
@@ -56,17 +59,31 @@ class Forest:
         times = np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
         tried = [trial.choice for trial in trials]
         forest = self._regressor(n_estimators=self._trees, random_state=seed)
-        forest.fit(self._encoding.rows(tried), times - self._expected(tried))
+        expected, ran = self._expected(tried), [trial.time is not None for trial in trials]
+        weight = weight_of(expected[ran], times[ran])
+        forest.fit(self._encoding.rows(tried), times - weight * expected)
         rows = self._encoding.rows(choices)
         predicted = np.stack([tree.predict(rows) for tree in forest.estimators_])
         bounds: NDArray[np.float64] = predicted.mean(axis=0) - deviations * predicted.std(axis=0)
-        return bounds + self._expected(choices)
+        return bounds + weight * self._expected(choices)
 
     def _expected(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
         """What the prior expects, 0 without one."""
         if self._prior is None:
             return np.zeros(len(choices))
         return np.array([self._prior(choice) for choice in choices], dtype=np.float64)
+
+
+def weight_of(expected: NDArray[np.float64], measured: NDArray[np.float64]) -> float:
+    """Return how far what was expected is to be believed, from 0 to 1: the slope of what was measured over it.
+
+    Args:
+        expected: log times.
+        measured: log times of the same choices.
+    """
+    deviation = expected - expected.mean()
+    spread = float(deviation @ deviation)
+    return 1.0 if spread <= _NO_SPREAD else float(np.clip(deviation @ (measured - measured.mean()) / spread, 0, 1))
 
 
 def _regressor_class() -> type[ExtraTreesRegressor]:

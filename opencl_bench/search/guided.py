@@ -48,7 +48,7 @@ class GuidedSearcher:
         prior: what is expected of a choice before anything is measured. With one, the choices of which it expects
             most come first where the budget is in seconds or too small for the design, and the forest learns how
             times differ from what is expected. None: nothing is expected.
-        first_choices: how many of those come first where the budget is in seconds.
+        first_choices: how many of those come first, at most.
     """
 
     initial: AdditiveSearcher = field(default_factory=AdditiveSearcher)
@@ -92,18 +92,20 @@ class GuidedSearcher:
             return self.initial.search(evaluator, Budget(), seed)
         trials = max(1, int(self.design_share * evaluator.left))
         if self.prior is not None:
-            return self._start_from(self.prior, evaluator, trials, seed)
+            return self._start_from(self.prior, evaluator, min(trials, self.first_choices), seed)
         note = f"the budget is too small for the {runs} trials of the initial design: {trials} random ones instead"
         started = RandomSearcher().search(evaluator, Budget(trials=evaluator.tried + trials), seed)
         return replace(started, ending=COMPLETE, notes=(note,))
 
     def _start_from(self, prior: Prior, evaluator: BudgetedEvaluator, trials: int, seed: int) -> Found:
-        """Measure the default choice, then what is expected to be fast."""
+        """Measure the default choice, then by turns what is expected to be fast and any."""
         space = evaluator.space
         default = origin_of(space, (0,) * len(space.axes))
         fresh = Candidates(evaluator).fresh(random.Random(seed))
-        ordered = dict.fromkeys((*([default] if default is not None else []), *promising_first(fresh, prior)))
-        note = f"the first {trials} trials are the default and what was expected to be fastest"
+        # By turns with random ones, which tell whether what is expected can be believed.
+        turns = itertools.chain.from_iterable(zip(promising_first(fresh, prior), fresh, strict=True))
+        ordered = dict.fromkeys((*([default] if default is not None else []), *turns))
+        note = f"of the first {trials} trials half are what was expected to be fastest, the others random"
         try:
             for choice in in_rounds(evaluator, itertools.islice(ordered, trials), self.round_size):
                 evaluator.evaluate(choice)

@@ -14,6 +14,7 @@ from coarsen.cli.bench_progress import PlainLines, Tally, best_so_far, duration,
 from coarsen.cli.bench_watch import watching
 from coarsen.cli.messages import logging_to_stderr
 from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.sweep.observer import SearchProgress
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.variant.variant import Variant
@@ -125,3 +126,31 @@ def test_a_terminal_has_the_bar_and_a_file_has_lines(
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_search_says_which_trial_it_measures() -> None:
+    clock = Watch()
+    tally = Tally({PLAN: 10}, clock)
+    tally.planned("mt", "2:0 AMD EPYC", 10)
+    tally.trying(SearchProgress(7, 40))
+    tally.measuring("mt", Variant((16, 16)))
+    assert "mt: trial 7 of 40, uncoarsened, local size 16×16" in progress_line(tally)
+    tally.stored(CORRECT, True)
+    tally.measuring("mt", Variant((16, 16)))
+    assert "mt: uncoarsened" in progress_line(tally), "a confirmation is no trial"
+    assert tally.total == 10
+
+
+def test_a_search_of_some_seconds_has_no_known_number_of_rows() -> None:
+    clock = Watch()
+    tally = Tally({PLAN: 2}, clock)
+    tally.planned("mt", "2:0 AMD EPYC", 2)
+    for trial in (1, 2):
+        tally.trying(SearchProgress(trial, None, 12.3, 60.0))
+        tally.measuring("mt", Variant((16, 16)))
+        assert f"mt: trial {trial}, 12 of 60 s, uncoarsened" in tally.current
+        tally.stored(CORRECT, True)
+        clock.seconds += 5
+    assert (tally.rows, tally.total, tally.seconds_left) == (2, 4, None)
+    tally.finished(RESULT)
+    assert tally.seconds_left is not None

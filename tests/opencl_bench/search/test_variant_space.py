@@ -9,8 +9,8 @@ from coarsen.opencl_bench.search.additive import AdditiveSearcher
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
 from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.spaces import Choice, count_valid, valid_choices
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.opencl_bench.search.spaces import Choice, ListedSpace, count_valid, valid_choices
+from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant
@@ -75,3 +75,33 @@ def test_it_is_searched() -> None:
         found = searcher.search(FunctionEvaluator(searched, time_of), Budget(), 0)
         assert found.best is not None
         assert found.best.time == best
+
+
+@pytest.mark.parametrize("levels", [(Level.ITEM,), (Level.GROUP,), (Level.ITEM, Level.GROUP)])
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_listed_space_is_the_same_space(levels: tuple[Level, ...], at_once: int) -> None:
+    dimensions = [
+        dimension
+        for level in levels
+        for d in (0, 1)
+        for dimension in coarsening_dimensions(level, d, (2, 4), (1, 2))
+    ]
+    transforms = TransformChoices(wide_accesses=(False, True), any_size=(False, True)).dimensions()
+    space = VariantSpace(
+        (Dimension("local_size", ((64,), (128,))), Dimension("-D TILE", ("8", "16")), *dimensions, *transforms),
+        at_once,
+        most_merged=8,
+        constraints=(not_too_small,),
+    )
+    plain = VariantSearchSpace(space)
+    listing = listed(plain)
+    assert isinstance(listing, ListedSpace)
+    assert list(listing.valid_choices()) == list(valid_choices(plain))
+    assert not listing.is_valid((0,) * (len(space.dimensions) - 1) + (1,))
+    assert count_valid(listing) == count_valid(plain)
+
+
+def test_a_space_of_too_many_choices_is_not_listed() -> None:
+    assert SPACE.standing_choices(limit=10) is None
+    macros = tuple(Dimension(f"-D M{number}", tuple(map(str, range(10)))) for number in range(9))
+    assert not isinstance(listed(VariantSearchSpace(VariantSpace(macros))), ListedSpace)

@@ -1,0 +1,155 @@
+"""A search that measures: rows of the store, none measured twice, the same choices for the same seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coarsen.devices.selection import find_device
+from coarsen.devices.targets import target_of_installed
+from coarsen.errors import InvalidInputError
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.records.measurement import Invalidity, Role
+from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.opencl_bench.search.additive import AdditiveSearcher
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.guided import GuidedSearcher
+from coarsen.opencl_bench.search.searchers import SEARCHERS
+from coarsen.opencl_bench.sweep.model_prior import ModelPrior, model_prior
+from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.points import limits_of
+from coarsen.opencl_bench.sweep.search_request import SearchRequest
+from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows, search_space, search_sweep
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.space import TransformChoices
+from coarsen.variant.variant import Definitions, Variant
+from tests.opencl_bench.sweep.small_sweep import small_plan
+
+DEVICE = "intel"
+SPACE = Space(
+    factors=(1, 2, 4),
+    strides=(1,),
+    dimensions=(0, 1),
+    local_sizes=((8, 8),),
+    at_once=2,
+    transforms=TransformChoices(wide_accesses=(False, True)),
+)
+CHOICES = 1 + 2 * (9 - 1)
+
+
+def plan(confirms: bool = False) -> SweepPlan:
+    return replace(small_plan(DEVICE, space=SPACE), confirms=confirms)
+
+
+def at_random(trials: int, seed: int = 1) -> SearchRequest:
+    return SearchRequest(SEARCHERS["random"], Budget(trials=trials), seed)
+
+
+class Watcher(SweepObserver):
+    def __init__(self) -> None:
+        self.trials: list[str] = []
+        self.compiled: list[int] = []
+
+    def trying(self, progress: SearchProgress) -> None:
+        self.trials.append(str(progress))
+
+    def compiling(self, configurations: int) -> None:
+        self.compiled.append(configurations)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "results.sqlite")) as opened:
+        yield opened
+
+
+def test_a_search_goes_on_from_the_store_and_measures_nothing_twice(store: Store) -> None:
+    first, watcher = search_sweep(plan(), at_random(3), store), Watcher()
+    again = search_sweep(plan(), at_random(5), store, watcher)
+    assert first.searched is not None and again.searched is not None
+    before, after = first.searched.found.trace, again.searched.found.trace
+    assert [len(before), len(after)] == [3, 5]
+    assert [(trial.choice, trial.time) for trial in after[:3]] == [(trial.choice, trial.time) for trial in before]
+    assert [trial.seconds > 0 for trial in (*before, *after)] == [True] * 3 + [False] * 3 + [True] * 2
+    assert (first.sweep.measured, again.sweep.measured, store.count()) == (1 + 3, 2, 1 + 5)
+    assert watcher.trials == [f"trial {number} of 5" for number in range(1, 6)]
+    assert watcher.compiled == [2], "a round is compiled before it is measured, without what the store has"
+
+
+def test_trials_are_rows_over_the_baseline(store: Store) -> None:
+    request = SearchRequest(SEARCHERS["exhaustive"], Budget(trials=4))
+    summary = search_sweep(plan(), request, store)
+    space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
+    rows = [row for row in summary.sweep.rows if row.role is Role.COMPARISON]
+    assert summary.searched is not None and len(rows) == 4
+    for trial, row in zip(summary.searched.found.trace, rows, strict=True):
+        expected = space.variant(trial.choice)
+        assert (row.candidate.coarsenings, row.candidate.local_size) == (expected.coarsenings, expected.local_size)
+        assert trial.time == median(row.nanoseconds) / median(row.baseline_nanoseconds)
+    assert summary.searched.best in {row.candidate for row in rows}
+    assert (summary.searched.tried, summary.searched.failed, summary.searched.choices) == (4, 0, CHOICES)
+    assert summary.searched.share == 4 / CHOICES
+
+
+def test_the_best_is_confirmed(store: Store) -> None:
+    summary = search_sweep(plan(confirms=True), at_random(2, seed=3), store)
+    roles = Counter(row.role for row in summary.sweep.rows)
+    expected = planned_search_rows(SUITE["mt"], plan(confirms=True), limits_of(find_device(DEVICE)), at_random(2))
+    assert roles == {Role.SELECTION: 1, Role.COMPARISON: 2, Role.CONFIRMATION: 3 * (2 + 1)}
+    assert sum(roles.values()) == expected
+
+
+def test_rows_of_searches_are_rows_of_sweeps(store: Store) -> None:
+    searched = search_sweep(plan(), at_random(3), store).sweep.rows
+    swept = search_sweep(plan(), SearchRequest(SEARCHERS["exhaustive"], Budget()), store)
+    assert {row.key for row in searched} <= {row.key for row in swept.sweep.rows}
+    assert swept.searched is not None and swept.searched.tried == CHOICES
+    assert {row.invalidity for row in swept.sweep.rows} == {Invalidity.CORRECT}
+
+
+def test_a_guided_search_asks_what_is_expected_first(store: Store) -> None:
+    def prior(variant: Variant) -> float:
+        return abs(variant.factor - 8.0)
+
+    searcher = GuidedSearcher(AdditiveSearcher(checks=0, held_out=0), trees=5, round_size=1)
+    summary = search_sweep(plan(), SearchRequest(searcher, Budget(trials=4), prior=prior), store)
+    assert summary.searched is not None
+    space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
+    first, second = (space.variant(trial.choice) for trial in summary.searched.found.trace[:2])
+    assert not first.coarsenings, "the launch as it is"
+    assert second.factor == 8
+    assert len(summary.searched.found.trace) == 4
+
+
+def test_the_model_expects_of_two_dimensions_what_it_expects_of_both() -> None:
+    prior = model_prior(SUITE["mt"], find_device(DEVICE))
+    assert prior is not None
+    one, other = Coarsening(4, 0), Coarsening(2, 1)
+    alone = [prior(Variant((8, 8), (each,))) for each in (one, other)]
+    assert prior(Variant((8, 8))) == 0
+    assert all(alone)
+    assert prior(Variant((8, 8), (one, other))) == pytest.approx(sum(alone))
+    # Of what the model does not know it expects less.
+    assert prior(Variant((8, 8), (replace(one, level=Level.GROUP),))) == pytest.approx(alone[0] / 2)
+    assert abs(prior(Variant((8, 8), (replace(one, stride=2),)))) < abs(alone[0])
+
+
+def test_the_model_expects_nothing_of_a_kernel_that_cannot_be_read() -> None:
+    def lowered(_definitions: Definitions) -> Kernel:
+        raise InvalidInputError("unreadable")
+
+    prior = ModelPrior(lowered, target_of_installed(find_device(DEVICE)))
+    assert prior(Variant((8, 8), (Coarsening(4, 0),))) == 0
+
+
+def test_a_space_that_is_sampled_is_not_searched(store: Store) -> None:
+    sampled = replace(plan(), space=replace(SPACE, sample=3))
+    with pytest.raises(InvalidInputError, match="a search draws from the whole space"):
+        search_sweep(sampled, at_random(3), store)
