@@ -121,6 +121,20 @@ def test_the_padding_of_a_file_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "kind",
+    [
+        np.dtype([("f0", "V8"), ("f1", np.int32, (10,))]),
+        np.dtype([("f0", "S8"), ("f1", np.int32, (10,))]),
+        np.dtype([("f0", np.dtype([("f0", "M8[s]")]), (2,)), ("f1", np.int32, (8,))]),
+    ],
+)
+def test_a_file_whose_fields_are_no_numbers(kind: np.dtype[np.void], tmp_path: Path) -> None:
+    np.save(tmp_path / "items.npy", np.zeros(4, kind))
+    with pytest.raises(InvalidInputError, match=r"items\.npy holds structures whose fields aren't all numbers"):
+        read_benchmark(written(tmp_path))
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         (
