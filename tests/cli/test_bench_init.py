@@ -31,7 +31,7 @@ kernel void mixed(global float *sums, global const int *indices, constant Node *
     tile[get_local_id(0)] = shift;
     global float *place = sums + item;
     if (item < count)
-        *place = factor * indices[item] + tile[0].x + nodes[0].weight + first.weight + small + flags[item] + OFFSET;
+        *place = factor * indices[item] + tile->x + nodes->weight + first.weight + small + flags[item] + OFFSET;
     atomic_inc(counters);
 }
 """

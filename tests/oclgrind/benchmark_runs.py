@@ -22,6 +22,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     BufferArgument,
     Launch,
     LocalArgument,
+    ScalarArgument,
     Workload,
 )
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -160,7 +161,9 @@ def _contents(queue: cl.CommandQueue, buffer: cl.Buffer, like: Array) -> Array:
 def _value(argument: Argument, buffers: dict[str, cl.Buffer]) -> Any:  # noqa: ANN401
     if isinstance(argument, BufferArgument):
         return buffers[argument.name]
-    return cl.LocalMemory(argument.byte_count) if isinstance(argument, LocalArgument) else argument.value
+    if isinstance(argument, LocalArgument):
+        return cl.LocalMemory(argument.byte_count)
+    return argument.value if isinstance(argument, ScalarArgument) else None
 
 
 def _value_of_added(argument: AddedArgument, launch: Launch) -> Any:  # noqa: ANN401

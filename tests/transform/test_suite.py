@@ -69,8 +69,8 @@ class CoarsenedBenchmark:
         if used not in self._built:
             self._built[used] = self._build(used)
         kernel = self._built[used]
-        return lambda queue, _global, _local, *arguments: kernel(
-            queue, plan.global_size, plan.local_size, *arguments
+        return lambda queue, _global, _local, *arguments, global_offset=None: kernel(
+            queue, plan.global_size, plan.local_size, *arguments, global_offset=global_offset
         )
 
     def _build(self, used: Configuration) -> cl.Kernel:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.expressions import parsed
+
+# NumPy's letters for truth values, signed and unsigned integers and floating-point numbers.
+_NUMBERS = "biuf"
 
 FORM = 'file("NAME.npy")'
 
@@ -81,7 +85,9 @@ class FileValues:
             raise InvalidInputError(f"{self.path}: can't be read: {error.strerror or 'no NumPy array'}") from None
         except (ValueError, EOFError):
             raise InvalidInputError(f"{self.path} is no NumPy array of numbers (.npy)") from None
-        if kind.is_opaque and array.dtype.names is not None:
+        if kind.is_opaque and array.dtype.names:
+            if not _has_numbers_only(array.dtype):
+                raise InvalidInputError(f"{self.path} holds structures whose fields aren't all numbers")
             if array.dtype.itemsize != kind.byte_count:
                 raise InvalidInputError(
                     f"{self.path} holds structures of {array.dtype.itemsize} bytes, not of {kind.byte_count}"
@@ -95,11 +101,19 @@ class FileValues:
 
 def _shape(array: Array, kind: ElementType, elements: int) -> tuple[int, ...]:
     """The shape of an array of so many elements, of which a structure of named fields is one number."""
-    return kind.shape(elements) if array.dtype.names is None else (elements,)
+    return (elements,) if array.dtype.names else kind.shape(elements)
 
 
 def _content(array: Array) -> str:
-    return "numbers" if array.dtype.names is None else "structures"
+    return "structures" if array.dtype.names else "numbers"
+
+
+def _has_numbers_only(kind: np.dtype[Any]) -> bool:
+    """Return True if every field is a number, an array of numbers or a structure of those."""
+    content = kind.base
+    if content.names:
+        return all(_has_numbers_only(content[field]) for field in content.names)
+    return content.kind in _NUMBERS
 
 
 Values = Distribution | FileValues

@@ -196,7 +196,8 @@ def test_shared_virtual_memory(queue: pyopencl.CommandQueue, tmp_path: Path) -> 
     flags = pyopencl.svm_mem_flags.READ_WRITE
     memory = pyopencl.SVMAllocation(queue.context, 64, 0, flags, queue=queue)
     pyopencl.enqueue_copy(queue, memory, np.arange(16, dtype=np.int32))
-    array = pyopencl.SVM(pyopencl.csvm_empty(queue.context, 32, np.int32))
+    empty: Any = pyopencl.csvm_empty  # PyOpenCL's annotation of it asks for a structure
+    array: Any = pyopencl.SVM(empty(queue.context, 32, np.int32))
     with array.map_rw(queue) as mapped:
         mapped[:] = np.arange(32)
     path = write_capture(copied(queue, memory, array), tmp_path, "copy")

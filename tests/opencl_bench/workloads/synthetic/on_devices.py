@@ -10,14 +10,14 @@ from coarsen.api import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.run import (
-    KernelArgument,
     KernelChoice,
     LaunchableKernel,
     RunResult,
+    enqueue_launch,
     kernels_of,
     run_workload,
 )
-from coarsen.opencl_bench.workloads.benchmark import Argument, BufferArgument, Launch, LocalArgument, Workload
+from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
 from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Configuration
@@ -44,8 +44,12 @@ def coarsened(context: cl.Context, index: int, chosen: Configuration) -> KernelC
     built = build_coarsened(context, kernel, "opencl_c", benchmark.build_options)
 
     def choose(_launch: Launch) -> LaunchableKernel:
-        return lambda queue, global_size, local_size, *arguments: built(
-            queue, divided(global_size, chosen), divided(local_size, chosen), *arguments
+        return lambda queue, global_size, local_size, *arguments, global_offset=None: built(
+            queue,
+            divided(global_size, chosen),
+            divided(local_size, chosen),
+            *arguments,
+            global_offset=global_offset,
         )
 
     return choose
@@ -61,11 +65,5 @@ def run_bare(queue: cl.CommandQueue, index: int, kernel: KernelChoice) -> None:
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     arrays = workload_of(index).buffers.items()
     buffers = {name: cl.Buffer(queue.context, flags, hostbuf=array) for name, array in arrays}
-
-    def value(argument: Argument) -> KernelArgument:
-        if isinstance(argument, BufferArgument):
-            return buffers[argument.name]
-        return cl.LocalMemory(argument.byte_count) if isinstance(argument, LocalArgument) else argument.value
-
     (launch,) = workload_of(index).launches
-    kernel(launch)(queue, launch.global_size, launch.local_size, *map(value, launch.arguments)).wait()
+    enqueue_launch(queue, kernel(launch), launch, buffers).wait()
