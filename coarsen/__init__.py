@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from coarsen.devices.selection import find_device
     from coarsen.devices.targets import Target, target_of
     from coarsen.distribution import __version__
+    from coarsen.drop_in.ahead import tune
+    from coarsen.drop_in.program import Program
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import lower
+    from coarsen.opencl_bench.tuning.settings import Tune
+    from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
-    from coarsen.runtime.program import Program
     from coarsen.variant.coarsening import Coarsening
 
 __all__ = [
@@ -54,6 +57,8 @@ __all__ = [
     "RefusalError",
     "SourcePosition",
     "Target",
+    "Tune",
+    "Tuned",
     "VerificationError",
     "__version__",
     "check_health",
@@ -66,6 +71,7 @@ __all__ = [
     "open_device",
     "predict",
     "target_of",
+    "tune",
 ]
 
 _MODULE_OF = {
@@ -74,8 +80,10 @@ _MODULE_OF = {
     "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",
     "Health": "coarsen.devices.health",
-    "Program": "coarsen.runtime.program",
+    "Program": "coarsen.drop_in.program",
     "Target": "coarsen.devices.targets",
+    "Tune": "coarsen.opencl_bench.tuning.settings",
+    "Tuned": "coarsen.opencl_bench.tuning.tuned",
     "__version__": "coarsen.distribution",
     "check_health": "coarsen.devices.health",
     "coarsen": "coarsen.api",
@@ -87,6 +95,7 @@ _MODULE_OF = {
     "open_device": "coarsen.devices.discovery",
     "predict": "coarsen.api",
     "target_of": "coarsen.devices.targets",
+    "tune": "coarsen.drop_in.ahead",
 }
 
 find_parts(__name__, Path(__file__).parent)

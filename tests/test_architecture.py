@@ -55,8 +55,11 @@ for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
     MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | above
 MAY_IMPORT["opencl_bench"] = LIBRARY | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
-MAY_IMPORT["__init__"] = LIBRARY
-MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench"}
+MAY_IMPORT["drop_in"] = LIBRARY | {
+    f"opencl_bench.{room}" for room in ROOMS if room not in ("reporting", "studies")
+}
+MAY_IMPORT["__init__"] = LIBRARY | {"drop_in", "opencl_bench.tuning"}
+MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in"}
 MAY_IMPORT["__main__"] = {"cli"}
 
 FOLDERS = {

@@ -1,8 +1,8 @@
 """Advice on a program's launches: what is remembered of them, or what tuning finds now.
 
-    request ─▶ key ─▶ remembered, and it still holds ─▶ its variant
-                   ─▶ else, where the mode says so: captured, searched apart, remembered ─▶ its variant
-                   ─▶ else the prediction, or the kernel as it is
+request ─▶ key ─▶ remembered, and it still holds ─▶ its variant
+               ─▶ else, where the mode says so: captured, searched apart, remembered ─▶ its variant
+               ─▶ else the prediction, or the kernel as it is
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.mode import Mode, Otherwise
-from coarsen.drop_in.queue_state import is_idle_within
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
@@ -55,6 +54,11 @@ class TuningAdvisor:
         self._facts: dict[Hashable, KernelFacts] = {}
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
         self._said: set[str] = set()
+
+    @property
+    def looks_at_arguments(self) -> bool:
+        """True if launches are tuned."""
+        return self._mode.otherwise is Otherwise.TUNE
 
     @property
     def tuned(self) -> tuple[RememberedChoice, ...]:
@@ -104,18 +108,16 @@ class TuningAdvisor:
             return None
         problem = problem_of(choice, device.driver_version, device.platform_version)
         if problem is not None:
-            self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; tune=True searches again")
+            self._say(
+                f"what is remembered of kernel {key.kernel} is not used: {problem}; tune=True searches again"
+            )
             return None
         return Known(choice, _reason(choice, f"remembered from {choice.found_at[:10]}"))
 
     def _tuned(
         self, key: RememberedKey, facts: KernelFacts, device: DeviceDescription, request: AdviceRequest
-    ) -> Known | None:
-        """Search now; None where that can't be done just now, a Known without a choice where it can't at all."""
-        assert request.queue is not None and request.arguments is not None
-        if not is_idle_within(request.queue):
-            self._say(f"kernel {key.kernel} is not tuned yet: the queue waits for something")
-            return None
+    ) -> Known:
+        """Search now; the answer has no choice where that can't be done."""
         try:
             # Imported late: a program that remembers measures nothing.
             from coarsen.drop_in.measured_launch import tune_request

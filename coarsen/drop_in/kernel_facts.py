@@ -14,7 +14,7 @@ from coarsen.ir.printer import module_text
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """The facts of a kernel: the SHA-256 of its normal form, in hexadecimal digits, and whether its groups matter."""
+    """The SHA-256 of a kernel's normal form, in hexadecimal digits, and whether its work-groups matter to it."""
 
     ir_hash: str
     groups_matter: bool

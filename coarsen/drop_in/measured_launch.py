@@ -12,9 +12,7 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 
 
-def tune_request(
-    request: AdviceRequest, device: DeviceDescription, groups_matter: bool, settings: Tune
-) -> Tuned:
+def tune_request(request: AdviceRequest, device: DeviceDescription, groups_matter: bool, settings: Tune) -> Tuned:
     """Copy what a launch's buffers hold, and find the fastest variant of it; the buffers are only read.
 
     Args:
@@ -39,7 +37,7 @@ def tune_request(
         launch.global_size,
         launch.local_size or (),
         request.arguments,
-        global_offset=launch.offset,
+        global_offset=request.offset,
         most_bytes=settings.most_bytes,
     )
     return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline)

@@ -17,6 +17,7 @@ import pyopencl
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.sizes import Sizes
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
@@ -25,11 +26,12 @@ from coarsen.variant.variant import Variant
 class AtHand:
     """A queue and all arguments of a launch that is about to be made; whatever it waits for is over.
 
-    Numbers may be given as the bytes that are passed.
+    Numbers may be given as the bytes that are passed. `offset` is that of the first work-item, in work-items.
     """
 
     queue: pyopencl.CommandQueue
     arguments: tuple[Argument, ...]
+    offset: Sizes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class AdviceRequest:
         transforms: those that the program allows, for the kind of its device.
         queue: where the launch goes; None where it is only asked how it would be carried out.
         arguments: the kernel's arguments in their order, which are there to be read; None where `queue` is.
+        offset: of the first work-item, in work-items; None for none.
     """
 
     source: str
@@ -53,6 +56,7 @@ class AdviceRequest:
     transforms: Transforms
     queue: pyopencl.CommandQueue | None
     arguments: tuple[Argument, ...] | None
+    offset: Sizes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,11 @@ class Advice:
 
 class Advisor(Protocol):
     """Says how launches are to be carried out."""
+
+    @property
+    def looks_at_arguments(self) -> bool:
+        """True if it may read what a launch is given: all that the launch waits for is waited for then."""
+        ...
 
     def advise(self, request: AdviceRequest) -> Advice | None:
         """Return the variant for a launch; None where the factor is to be predicted.

@@ -39,6 +39,7 @@ class LaunchChooser:
         self._plan = plan
         self._variants = variants
         self._is_advised = plan.is_advised(name)
+        self._is_looked_at = plan.is_looked_at(name)
         self._known: dict[Hashable, DividedLaunch] = {}
         # Chosen without the arguments, which an advisor may want to see: asked again once they are there.
         self._provisional: dict[Hashable, DividedLaunch] = {}
@@ -55,7 +56,7 @@ class LaunchChooser:
         Raises DeviceError where the device does not build a variant that was asked for.
         """
         key = _key(launch)
-        is_final = at_hand is not None or not self._is_advised
+        is_final = at_hand is not None or not self._is_looked_at
         found = self._known.get(key) or (None if is_final else self._provisional.get(key))
         if found is None:
             advice = self._asked(launch, at_hand)

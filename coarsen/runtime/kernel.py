@@ -309,7 +309,7 @@ class Kernel(pyopencl.Kernel):
         original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
         launch = launches.known(original)
         if launch is None:
-            launch = launches.choose(original, self._at_hand(queue, options, waiting))
+            launch = launches.choose(original, self._at_hand(queue, local, options, waiting))
         launched = launches.variant_of(launch)
         if launched is None:
             return Target(self, None, launch, ()) if launch.regrouped else None
@@ -325,16 +325,23 @@ class Kernel(pyopencl.Kernel):
         return None if added is None else Target(kernel, launched, launch, added)
 
     def _at_hand(
-        self, queue: pyopencl.CommandQueue, options: LaunchOptions, waiting: Sequence[pyopencl.Event]
+        self,
+        queue: pyopencl.CommandQueue,
+        local: Sizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
     ) -> AtHand | None:
         """Return what an advisor may look at, once all that the launch waits for is over; None if nothing."""
-        if not self._launches.is_advised or not self._set.are_complete:
+        if not self._launches.is_looked_at or not self._set.are_complete:
             return None
         # An iterator can be read only once.
         options["wait_for"] = as_tuple(options["wait_for"])
-        if not are_over((*(options["wait_for"] or ()), *waiting)):
+        if not are_over(queue, (*(options["wait_for"] or ()), *waiting), self._launches.plan.patience):
+            # Whoever launches much before anything runs must not wait so long each time.
+            self._launches.plan.patience = 0.0
             return None
-        return AtHand(queue, self._set.in_order())
+        offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
+        return AtHand(queue, self._set.in_order(), offset and tuple(map(int, offset)))
 
     def _set_added(self, target: Target) -> None:
         """Set the arguments after the kernel's own."""

@@ -60,7 +60,7 @@ class KernelLaunches:
         self.plan = plan
         self.argument_count = original.num_args
         self.is_coarsened = plan.coarsens(name)
-        self.is_advised = plan.is_advised(name)
+        self.is_looked_at = plan.is_looked_at(name)
         self.observer = plan.observer
         self._chooser = LaunchChooser(name, original, plan, Variants(name, plan))
         self._variants: dict[Variant, LaunchedVariant] = {}

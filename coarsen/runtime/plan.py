@@ -26,6 +26,7 @@ from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.requested import Requested
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.waiting import PATIENCE
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
@@ -77,6 +78,8 @@ class CoarseningPlan:
         self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
         self._said: set[Hashable] = set()
+        # Seconds that a launch may be held up until what comes before it is done, so that it can be looked at.
+        self.patience = PATIENCE
         self._advisor = advisor
         self.observer = observer
 
@@ -127,6 +130,10 @@ class CoarseningPlan:
         """Return True if an advisor is asked about the launches of a kernel."""
         return self._advisor is not None and kernel in self._kernels and self._requested.of(kernel) is None
 
+    def is_looked_at(self, kernel: str) -> bool:
+        """Return True if an advisor may read the arguments of a kernel's launches."""
+        return self.is_advised(kernel) and self._advisor is not None and self._advisor.looks_at_arguments
+
     def advice(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
         """Ask the advisor about a launch; None where it has no advice, and where something went wrong, said once.
 
@@ -134,9 +141,9 @@ class CoarseningPlan:
         """
         if self._advisor is None:
             return None
-        queue, arguments = (None, None) if at_hand is None else (at_hand.queue, at_hand.arguments)
+        there = (None, None, None) if at_hand is None else (at_hand.queue, at_hand.arguments, at_hand.offset)
         transforms = replace(self._transforms, device_kind=self._device_kind)
-        request = AdviceRequest(self._source, self._options, kernel, launch, transforms, queue, arguments)
+        request = AdviceRequest(self._source, self._options, kernel, launch, transforms, *there)
         try:
             advice = self._advisor.advise(request)
         except (CoarsenError, pyopencl.Error) as error:

@@ -169,7 +169,9 @@ class VariantSpace:
         return choice
 
     def _merges_too_much(self, choice: Choice) -> bool:
-        factors = [factor for place in self._factors if (factor := self.dimensions[place].values[choice[place]]) > 1]
+        factors = [
+            factor for place in self._factors if (factor := self.dimensions[place].values[choice[place]]) > 1
+        ]
         return len(factors) > self.most_coarsenings or math.prod(factors) > self.most_merged
 
     def _simplified(self, choice: Choice) -> Choice:

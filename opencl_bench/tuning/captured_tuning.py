@@ -64,4 +64,6 @@ def check_python() -> None:
     """Raise InvalidInputError where this process is no Python that can start another, but an application."""
     name = Path(sys.executable or "").name.lower()
     if getattr(sys, "frozen", False) or not ("python" in name or "pypy" in name):
-        raise InvalidInputError("this application can't start a Python process, in which variants could be measured")
+        raise InvalidInputError(
+            "this application can't start a Python process, in which variants could be measured"
+        )

@@ -1,9 +1,9 @@
 """The best variants of a search, timed again in new processes: what is chosen, or that nothing is faster.
 
-trials ─▶ the two fastest, and the fastest uncoarsened launch beside the own ─▶ up to three new processes ─▶ Decision
+trials ─▶ the two fastest, and the fastest uncoarsened launch beside the own ─▶ up to 3 new processes ─▶ Decision
 
-The largest of many noisy numbers is too large, and how fast code runs changes from process to process. So a variant
-is chosen only if it is faster than the launch as it was in these processes, with its whole interval.
+The largest of many noisy numbers is too large, and how fast code runs changes from process to process. So a
+variant is chosen only if it is faster than the launch as it was in these processes, with its whole interval.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def confirm(
         measurers: each with a new process; at most `PROCESSES` are used.
         deadline: when it has to be over.
     """
-    rows: dict[Variant, tuple[Measurement, ...]] = {variant: () for variant in variants}
+    rows: dict[Variant, tuple[Measurement, ...]] = dict.fromkeys(variants, ())
     for invocation, measurer in enumerate(measurers[:PROCESSES]):
         found = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
         if found is None:
@@ -133,7 +133,7 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
 
 
 def _is_faster(gain: Speedup, processes: int) -> bool:
-    """Return True if a gain is certain; a single process says nothing of how others differ, so it must be clear."""
+    """Return True if a gain is certain; of a single process, which says nothing of others, if it is large, too."""
     return gain.low > (1.0 if processes > 1 else CLEAR_GAIN)
 
 
@@ -148,7 +148,5 @@ def _over_uncoarsened(
     if launch == choice:
         return Speedup(1.0, 1.0, 1.0)
     own, other = confirmed[choice], confirmed[launch]
-    pairs = [
-        (speedup_of(row), speedup_of(against)) for row, against in zip(own, other, strict=False)
-    ]
+    pairs = [(speedup_of(row), speedup_of(against)) for row, against in zip(own, other, strict=False)]
     return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)

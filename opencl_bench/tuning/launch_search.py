@@ -3,8 +3,8 @@
     starting points ─▶ forest on log times ─▶ those that it expects most of, and their neighbours, measured ──┐
                              ▲──────────────────────── fitted again on everything measured ───────────────────┘
 
-As guided search (`search/guided.py`), with a start that knows what the axes of such a space mean, and with an end in
-seconds. What is measured next is compiled together, on all cores.
+As guided search (`search/guided.py`), with a start that knows what the axes of such a space mean, and with an end
+in seconds. What is measured next is compiled together, on all cores.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The variants that a launch is tuned over.
 
-    local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
-        at most two coarsenings at once, at most 64 work-items merged
+local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
+    at most two coarsenings at once, at most 64 work-items merged
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ _LEAST_FIRST = 8
 _MOST_OF_EACH = 3
 
 
-def launch_space(
-    own: LocalSize, others: tuple[LocalSize, ...], transforms: Transforms, settings: Tune
-) -> Space:
+def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Transforms, settings: Tune) -> Space:
     """Return the space of a launch.
 
     Args:
@@ -60,9 +58,7 @@ def launch_space(
     )
 
 
-def other_local_sizes(
-    global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits
-) -> tuple[LocalSize, ...]:
+def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:
     """Return the local sizes worth trying beside a launch's own: of as many work-items, then of more or fewer.
 
     They divide the global size and fit the device; of each kind, those that are nearest to the launch's own.

@@ -49,4 +49,6 @@ class Tune:
             raise InvalidInputError(f"the buffers of a launch hold at least one byte, not {self.most_bytes}")
         unknown = [level for level in self.levels if level not in _LEVELS]
         if unknown or not self.levels:
-            raise InvalidInputError(f"the levels are 'item' and 'group', not {unknown[0] if unknown else 'none'!r}")
+            raise InvalidInputError(
+                f"the levels are 'item' and 'group', not {unknown[0] if unknown else 'none'!r}"
+            )

@@ -41,7 +41,9 @@ def starting_points(
         return Variant(own, coarsenings, transforms=transforms)
 
     kinds = list(_kinds(dimensions, levels, strides))
-    first = [next(filter(is_valid, (coarsened(replace(kind, factor=f)) for f in _FACTORS)), None) for kind in kinds]
+    first = [
+        next(filter(is_valid, (coarsened(replace(kind, factor=f)) for f in _FACTORS)), None) for kind in kinds
+    ]
     single = [variant for variant in first if variant is not None]
     yield Variant(own)
     yield from single

@@ -38,7 +38,7 @@ from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import Transforms, device_kind_of
 from coarsen.variant.variant import Variant
@@ -76,15 +76,12 @@ class LaunchToTune:
         preset: names the sizes.
         device: where it runs.
         transforms: of its coarsened variants, wide accesses and the kind of device apart.
-        other_local_sizes: local sizes that may take the place of its own; none where its work-items must be grouped
-            as they are.
     """
 
     description: str
     preset: str
     device: DeviceDescription
     transforms: Transforms
-    other_local_sizes: tuple[LocalSize, ...] = ()
 
 
 def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline) -> Tuned:

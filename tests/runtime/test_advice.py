@@ -53,6 +53,7 @@ class FakeAdvisor:
 
     answer: Advice | Exception | None
     asked: list[AdviceRequest] = field(default_factory=list)
+    looks_at_arguments: bool = True
 
     def advise(self, request: AdviceRequest) -> Advice | None:
         self.asked.append(request)

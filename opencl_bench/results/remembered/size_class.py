@@ -1,4 +1,5 @@
-"""Classes of launches that share a choice: one local size, global sizes up to the next power of two, alike divisible.
+"""Classes of launches that share a choice: one local size, global sizes between the same powers of two, which
+divide alike.
 
 (1504, 304) in groups of (16, 16) ─▶ 2^10%32x2^8%16/16x16 ◀─ (1056, 272) in groups of (16, 16)
 (1500,) where the device chooses the groups ─▶ 2^10%4/open
@@ -8,7 +9,6 @@ A choice has factors and local sizes that are powers of two: what divides one la
 
 from __future__ import annotations
 
-import math
 import math
 import re
 from collections.abc import Sequence
@@ -24,8 +24,6 @@ _EXPONENT = r"2\^(?:0|[1-9]\d?)%[1-9]\d{0,5}"
 _EXTENT = r"[1-9]\d{0,9}"
 # No choice divides by more.
 _MOST_DIVISOR = 1 << 14
-# No choice divides by more.
-_MOST_DIVISOR = 1 << 14
 _TEXT = re.compile(rf"({_EXPONENT}(?:x{_EXPONENT}){{0,2}})/({_OPEN}|{_EXTENT}(?:x{_EXTENT}){{0,2}})")
 
 
@@ -35,7 +33,6 @@ class SizeClass:
 
     Attributes:
         exponents: floor(log2) of each global extent.
-        divisors: the largest power of two that divides each, but at most 2^14.
         divisors: the largest power of two that divides each, but at most 2^14.
         local_size: as launched, in work-items; None where the device chooses it.
     """
@@ -69,7 +66,9 @@ class SizeClass:
         """Return the class that `str` wrote. Raises InvalidInputError for any other text."""
         found = _TEXT.fullmatch(text)
         if found is None:
-            raise InvalidInputError(f"not a class of sizes, such as 2^10%32x2^8%16/16x16 or 2^20%4/open: {text[:60]!a}")
+            raise InvalidInputError(
+                f"not a class of sizes, such as 2^10%32x2^8%16/16x16 or 2^20%4/open: {text[:60]!a}"
+            )
         pairs = [tuple(map(int, each.removeprefix(_BASE).split("%"))) for each in found[1].split("x")]
         exponents, divisors = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
         if any(math.gcd(divisor, _MOST_DIVISOR) != divisor for divisor in divisors):

@@ -54,14 +54,18 @@ def test_the_search_finds_the_fastest_in_few_trials() -> None:
     assert (ending, best.time) == (f"{PATIENCE} rounds brought no gain", 1.0)
     assert evaluator.tried < 120
     assert max(map(len, prepared.batches)) == ROUND_SIZE
-    assert {choice for batch in prepared.batches for choice in batch} == {trial.choice for trial in evaluator.trace}
+    assert {choice for batch in prepared.batches for choice in batch} == {
+        trial.choice for trial in evaluator.trace
+    }
 
 
 def test_the_same_seed_asks_for_the_same() -> None:
     traces = []
     for seed in (3, 3, 4):
         evaluator = FunctionEvaluator(SPACE, time_of)
-        LaunchSearch(evaluator, Forest(SPACE, 20), Prepared(), lambda: False, seed, most_trials=12).run(choices(Variant(OWN)))
+        LaunchSearch(evaluator, Forest(SPACE, 20), Prepared(), lambda: False, seed, most_trials=12).run(
+            choices(Variant(OWN))
+        )
         traces.append([trial.choice for trial in evaluator.trace])
     assert traces[0] == traces[1] != traces[2]
     assert len(traces[0]) == 12
@@ -69,7 +73,9 @@ def test_the_same_seed_asks_for_the_same() -> None:
 
 def test_the_search_ends_with_its_time() -> None:
     evaluator = FunctionEvaluator(SPACE, time_of)
-    ending = LaunchSearch(evaluator, Forest(SPACE, 20), Prepared(), lambda: evaluator.tried >= 7).run(choices(Variant(OWN)))
+    ending = LaunchSearch(evaluator, Forest(SPACE, 20), Prepared(), lambda: evaluator.tried >= 7).run(
+        choices(Variant(OWN))
+    )
     assert (ending, evaluator.tried) == (TIME_OVER, 7)
 
 
@@ -107,4 +113,8 @@ def test_local_sizes_divide_and_fit() -> None:
 
 def test_no_more_is_merged_than_the_limit() -> None:
     space = launch_space(OWN, (), DEFAULT, Tune(wide_accesses=False, levels=("item",)))
-    assert (space.most_merged, space.levels, space.transforms.wide_accesses) == (MOST_MERGED, (Level.ITEM,), (False,))
+    assert (space.most_merged, space.levels, space.transforms.wide_accesses) == (
+        MOST_MERGED,
+        (Level.ITEM,),
+        (False,),
+    )

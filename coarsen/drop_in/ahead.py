@@ -1,0 +1,116 @@
+"""Tuning of a kernel ahead of its launches.
+
+found = coarsen.tune(program.sgemm, queue, (1024, 1024), (16, 16), *arguments)
+print(found)           # sgemm on …: 2.31 (2.28 to 2.34) times as fast with …
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pyopencl
+
+from coarsen.devices.discovery import DeviceDescription, describe_device
+from coarsen.drop_in.advisor import choice_of
+from coarsen.drop_in.kernel_facts import kernel_facts
+from coarsen.drop_in.keys import key_of
+from coarsen.drop_in.measured_launch import tune_request
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.arguments import Argument
+from coarsen.runtime.build_options import device_options
+from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.sizes import Sizes, plain_sizes
+from coarsen.runtime.waiting import are_over
+from coarsen.variant.transforms import Transforms, device_kind_of
+
+
+def tune(
+    kernel_or_program: pyopencl.Kernel | pyopencl.Program,
+    queue: pyopencl.CommandQueue,
+    global_size: Sizes,
+    local_size: Sizes | None,
+    *arguments: Argument,
+    settings: Tune | None = None,
+) -> Tuned:
+    """Find the fastest variant of a launch and remember it, for programs that are made from now on.
+
+    The launch is not made: its buffers are only read, when the queue has come to its end, and variants run on
+    copies in other processes.
+
+    Args:
+        kernel_or_program: a kernel of a `coarsen.Program` or of a PyOpenCL program from source; or such a program
+            with one kernel.
+        queue: where it would be launched.
+        global_size: in work-items.
+        local_size: in work-items; None leaves it to the driver.
+        arguments: as for a launch.
+        settings: how to tune; `coarsen.Tune()` if None.
+
+    Returns:
+        What was found, also if nothing is faster.
+
+    Raises:
+        InvalidInputError: the launch can't be tuned: it can't be captured, or the program is from no source.
+        DeviceError: the queue does not come to its end; the device can't be opened a second time.
+        VerificationError: the launch does not give the same results twice.
+        RefusalError: the kernel can't be coarsened.
+    """
+    chosen = settings or Tune()
+    kernel = _kernel_of(kernel_or_program)
+    source, options = _text_of(kernel, queue.device)
+    whole, local = plain_sizes(tuple(global_size), None if local_size is None else tuple(local_size), False)
+    if not are_over(queue, ()):
+        raise DeviceError("the queue does not come to its end, so nothing can be tuned on what its buffers hold")
+    device = describe_device(queue.device)
+    facts = kernel_facts(source, kernel.function_name, options, device.macros)
+    transforms = Transforms(device_kind=device_kind_of(device.device_types))
+    request = AdviceRequest(
+        source,
+        options,
+        kernel.function_name,
+        OriginalLaunch(queue.device, whole, local),
+        transforms,
+        queue,
+        arguments,
+    )
+    tuned = tune_request(request, device, facts.groups_matter, chosen)
+    _remember(tuned, request, facts.ir_hash, device, chosen)
+    return tuned
+
+
+def _remember(
+    tuned: Tuned, request: AdviceRequest, ir_hash: str, device: DeviceDescription, settings: Tune
+) -> None:
+    size_class = SizeClass.of(request.launch.global_size, request.launch.local_size)
+    key = key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
+    with open_store(settings.store) as store:
+        store.remembered.put(choice_of(tuned, key, device))
+
+
+def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopencl.Kernel:
+    if isinstance(kernel_or_program, pyopencl.Program):
+        kernels = kernel_or_program.all_kernels()
+        if len(kernels) != 1:
+            names = ", ".join(kernel.function_name for kernel in kernels)
+            raise InvalidInputError(f"say which kernel of the program to tune: {names}")
+        return kernels[0]
+    return kernel_or_program
+
+
+def _text_of(kernel: pyopencl.Kernel, device: pyopencl.Device) -> tuple[str, tuple[str, ...]]:
+    """The source of a kernel's program, and its build options. Raises InvalidInputError where there is none."""
+    program: Any = kernel.program
+    source = getattr(program, "_text", None) or getattr(program, "_source", None)
+    if source is None:
+        source = program.get_info(pyopencl.program_info.SOURCE)
+    if not isinstance(source, str) or not source.strip():
+        raise InvalidInputError(
+            f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C"
+        )
+    options = cast("str", program.get_build_info(device, pyopencl.program_build_info.OPTIONS))
+    return source, device_options(options)

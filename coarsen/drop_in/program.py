@@ -1,0 +1,105 @@
+"""The drop-in for `pyopencl.Program` that takes what is remembered of a kernel, and tunes.
+
+    program = coarsen.Program(context, source, tune=True).build()
+    program.sgemm(queue, (1024, 1024), (16, 16), *arguments)      # the first launch of such a size is tuned
+
+Everything else is as in `coarsen.runtime.program`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyopencl
+from pyopencl._cl import _Program as RawProgram
+
+from coarsen.drop_in.advisor import TuningAdvisor
+from coarsen.drop_in.mode import Otherwise, TuneChoice, mode_of
+from coarsen.errors import InvalidInputError
+from coarsen.runtime.advice import LaunchObserver
+from coarsen.runtime.plan import Form
+from coarsen.runtime.program import Program as RuntimeProgram
+from coarsen.runtime.toolchain import Toolchain
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import UseName
+
+
+class Program(RuntimeProgram):
+    """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
+
+    Kernels are attributes once it is built, and launched with the original's sizes. Whether the device is a CPU
+    or a GPU is found out.
+
+    The first one made gives the names `pyopencl.Kernel` and `pyopencl.enqueue_nd_range_kernel` to functions that
+    know its kernels too; other kernels go PyOpenCL's own way.
+
+    Args:
+        context: the `pyopencl.Context` to build for; or a raw program of PyOpenCL's, and no `source`.
+        source: OpenCL C. SPIR-V, and devices with `binaries`, are taken as they are: nothing is coarsened.
+        binaries: of a program, one for each of the devices that `source` then holds.
+        tune: how a kernel without a `factor` is coarsened. None: as is remembered of launches of such sizes on
+            the device, else as predicted, along dimension 0. True, or a `coarsen.Tune` with settings: as is
+            remembered, else the launch's variants are searched for some seconds, on copies of its buffers, in
+            other processes, and the best is remembered. "remembered": as is remembered, else not at all. False: as
+            predicted.
+        factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
+            dimensions; or either by kernel's name, `{"advect": 4, "clear": 16}`, where other kernels stay as they
+            are. None leaves it to `tune`.
+        dim: the dimension of the NDRange, 0, 1 or 2; one for all factors, or one each; or by kernel's name.
+        stride: how far apart the merged work-items stand, in local ids; one for all, or one each; or by kernel's
+            name.
+        kernels: the names of the kernels to coarsen; all if None.
+        level: "item" merges work-items, "group" whole work-groups; one for all, or one each; or by kernel's name.
+        fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
+        lock_step: as `fast_path`.
+        clean_up: whether instructions that the rewriting made redundant are removed.
+        form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
+        toolchain: the clang and the libraries to lower with; the package's own if None.
+        observer: sees each launch.
+
+    Raises:
+        InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor, or for a kernel
+            without one; a factor for all kernels and something to tune.
+    """
+
+    def __init__(
+        self,
+        context: pyopencl.Context | RawProgram,
+        source: str | bytes | Sequence[pyopencl.Device] | None = None,
+        binaries: Sequence[bytes] | None = None,
+        *,
+        tune: TuneChoice = None,
+        factor: int | Sequence[int] | Mapping[str, int | Sequence[int]] | None = None,
+        dim: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 0,
+        stride: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 1,
+        kernels: Sequence[str] | None = None,
+        level: str | Sequence[str] | Mapping[str, str | Sequence[str]] = Level.ITEM,
+        fast_path: UseName = "auto",
+        lock_step: UseName = "auto",
+        clean_up: bool = True,
+        form: Form = "opencl_c",
+        toolchain: Toolchain | None = None,
+        observer: LaunchObserver | None = None,
+    ) -> None:
+        mode = mode_of(tune)
+        if mode is not None and mode.otherwise is not Otherwise.PREDICT and factor is not None:
+            raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
+        # Of a factor that is given, and of code in another form than tuning measures, nothing is remembered.
+        advises = mode is not None and factor is None and form == "opencl_c"
+        super().__init__(
+            context,
+            source,
+            binaries,
+            factor=factor,
+            dim=dim,
+            stride=stride,
+            kernels=kernels,
+            level=level,
+            fast_path=fast_path,
+            lock_step=lock_step,
+            clean_up=clean_up,
+            form=form,
+            toolchain=toolchain,
+            advisor=TuningAdvisor(mode) if advises and mode is not None else None,
+            observer=observer,
+        )
