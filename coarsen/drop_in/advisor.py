@@ -120,8 +120,9 @@ class TuningAdvisor:
         """Search now; the answer has no choice where that can't be done."""
         try:
             # Imported late: a program that remembers measures nothing.
-            from coarsen.drop_in.measured_launch import tune_request
+            from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
 
+            check_sizes_are_known(request)
             tuned = tune_request(request, device, facts.groups_matter, self._mode.settings)
         except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
             self._say(f"kernel {key.kernel} is not tuned: {error}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyopencl
+
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.tuning.captured_tuning import check_python, tune_captured
@@ -10,6 +12,15 @@ from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+
+
+def check_sizes_are_known(request: AdviceRequest) -> None:
+    """Raise InvalidInputError for a launch that was given shared virtual memory: of it, only the address is kept."""
+    for index, argument in enumerate(request.arguments or ()):
+        if isinstance(argument, pyopencl.SVMPointer):
+            raise InvalidInputError(
+                f"the size of its argument {index}, shared virtual memory, is not known: coarsen.tune takes it"
+            )
 
 
 def tune_request(request: AdviceRequest, device: DeviceDescription, groups_matter: bool, settings: Tune) -> Tuned:

@@ -21,7 +21,7 @@ from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.spaces import count_valid
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES
 from coarsen.opencl_bench.sweep.engine import machine_to_json
@@ -190,7 +190,7 @@ def _search(
 ) -> _Searched:
     kind = device_kind_of(launch.device.device_types)
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
-    searchable = VariantSearchSpace(variants)
+    searchable = listed(VariantSearchSpace(variants))
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     own = Variant(local_sizes[0])
     measurer = RowMeasurer(context)
