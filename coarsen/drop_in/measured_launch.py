@@ -15,7 +15,7 @@ from coarsen.runtime.advice import AdviceRequest
 
 
 def check_sizes_are_known(request: AdviceRequest) -> None:
-    """Raise InvalidInputError for a launch that was given shared virtual memory: of it, only the address is kept."""
+    """Raise InvalidInputError for a launch with shared virtual memory, of which only the address is kept."""
     for index, argument in enumerate(request.arguments or ()):
         if isinstance(argument, pyopencl.SVMPointer):
             raise InvalidInputError(
