@@ -108,11 +108,10 @@ class VariantSpace:
         found: list[Choice] = []
         factors = [range(len(d.values)) if "factor_" in d.name else (0,) for d in self.dimensions]
         for start in itertools.product(*factors):
-            values = {d.name: d.values[i] for d, i in zip(self.dimensions, start, strict=True)}
-            coarsenings = tuple(_coarsenings(values))
-            if self._is_too_much(coarsenings):
+            if self._merges_too_much(start):
                 continue
-            fixed = self._meaningless(coarsenings)
+            values = {d.name: d.values[i] for d, i in zip(self.dimensions, start, strict=True)}
+            fixed = self._meaningless(tuple(_coarsenings(values)))
             indices = [
                 (i,) if "factor_" in d.name or d.name in fixed else range(len(d.values))
                 for d, i in zip(self.dimensions, start, strict=True)
@@ -169,9 +168,8 @@ class VariantSpace:
         return choice
 
     def _merges_too_much(self, choice: Choice) -> bool:
-        factors = [
-            factor for place in self._factors if (factor := self.dimensions[place].values[choice[place]]) > 1
-        ]
+        chosen = (self.dimensions[place].values[choice[place]] for place in self._factors)
+        factors = [factor for factor in chosen if factor > 1]
         return len(factors) > self.most_coarsenings or math.prod(factors) > self.most_merged
 
     def _simplified(self, choice: Choice) -> Choice:
