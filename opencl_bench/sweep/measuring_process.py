@@ -140,6 +140,10 @@ class MeasuringProcess:
             seconds,
         )
 
+    def use(self, method: Method) -> None:
+        """Time what comes next in another way."""
+        self._method = method
+
     def open(self) -> None:
         """Start the process and have it make the inputs, unless that was done; raises as `measure` does."""
         self._open()

@@ -49,17 +49,26 @@ _SEARCH_SHARE = 0.7
 _COMPILE_SECONDS = 15.0
 _GRACE_SECONDS = 5.0
 _HUNG_SHARE = 0.25
+# By the seconds of a run, at least: the most runs of a variant, the fewest, and those before them.
+_RUNS = ((0.1, 2, 2, 0), (0.02, 4, 2, 0), (0.0, 9, 3, 1))
 _MOST_REPETITIONS = 40
 _LEAST_REPETITIONS = 5
 # A larger space is not counted: that takes longer than it is worth.
 _COUNTED = 100_000
 
 
-def _search_method(seconds: float) -> Method:
-    """Return how variants are timed in a search of so many seconds: few runs tell which is worth more of them."""
+def _search_method(seconds: float, run_seconds: float = 0.0) -> Method:
+    """Return how variants are timed in a search: few runs tell which is worth more of them.
+
+    Args:
+        seconds: that all may take.
+        run_seconds: of a run of the launch as it is, as far as that is known.
+    """
+    most, least, warm_up = next(runs for longer, *runs in _RUNS if run_seconds >= longer)
     return Method(
-        repetitions=9,
-        minimum_repetitions=3,
+        repetitions=most,
+        minimum_repetitions=least,
+        warm_up=warm_up,
         interval_width=0.05,
         timeout_multiple=3,
         grace_seconds=min(_GRACE_SECONDS, _HUNG_SHARE * seconds),
@@ -198,7 +207,11 @@ def _search(
         # Meanwhile the other processes start, and compile the launch as it is.
         opening.submit(context.process.open)
         forest = opening.submit(Forest, searchable, TREES)
-        _check(measurer.compared(own, own))
+        row = measurer.compared(own, own)
+        _check(row)
+    method = _search_method(deadline.seconds, median(row.nanoseconds) / 1e9)
+    context.process.use(method)
+    measurer = RowMeasurer(replace(context, method=method))
     transforms = replace(launch.transforms, wide_accesses=settings.wide_accesses, device_kind=kind)
     starts = starting_points(
         local_sizes,
@@ -258,7 +271,7 @@ def _confirming_method(seconds: float, variants: int, deadline: Deadline) -> Met
     runs = deadline.left / 2 / PROCESSES / variants / (2 * max(seconds, 1e-6))
     repetitions = min(_MOST_REPETITIONS, max(_LEAST_REPETITIONS, int(runs)))
     return replace(
-        _search_method(deadline.seconds),
+        _search_method(deadline.seconds, seconds),
         repetitions=repetitions,
         minimum_repetitions=min(_LEAST_REPETITIONS, repetitions),
         interval_width=0.01,
