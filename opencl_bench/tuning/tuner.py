@@ -33,6 +33,7 @@ from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.finalists import Decision, confirm, decide, finalists
+from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_search import TREES, LaunchSearch
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.settings import Tune
@@ -202,11 +203,12 @@ def _search(
     searchable = listed(VariantSearchSpace(variants))
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     own = Variant(local_sizes[0])
+    expected = launch_prior(benchmark, launch.device, own.local_size)
     measurer = RowMeasurer(context)
     with ThreadPoolExecutor(2) as opening:
         # Meanwhile the other processes start, and compile the launch as it is.
         opening.submit(context.process.open)
-        forest = opening.submit(Forest, searchable, TREES)
+        forest = opening.submit(Forest, searchable, TREES, lambda choice: expected(searchable.variant(choice)))
         row = measurer.compared(own, own)
         _check(row)
     method = _search_method(deadline.seconds, median(row.nanoseconds) / 1e9)
@@ -225,7 +227,9 @@ def _search(
     search = LaunchSearch(
         evaluator, forest.result(), evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials
     )
-    ending = search.run(map(searchable.choice_of, starts))
+    # The launch as it is was measured: it is the measure of the others.
+    others = sorted((start for start in starts if start != own), key=expected)
+    ending = search.run(map(searchable.choice_of, others))
     failed = sum(trial.time is None for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
     return _Searched(own, evaluator.tried, failed, evaluator.tried / valid if valid else None, ending)
