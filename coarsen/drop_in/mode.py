@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import importlib.util
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
@@ -42,14 +43,21 @@ def mode_of(tune: TuneChoice) -> Mode | None:
             True or `Tune(…)` for what is remembered, else a search; False for the prediction alone.
 
     Raises:
-        InvalidInputError: it is something else.
+        InvalidInputError: it is something else; a package that tuning needs is missing.
     """
     if tune is None:
         return Mode(Otherwise.PREDICT, Tune())
-    if isinstance(tune, Tune):
-        return Mode(Otherwise.TUNE, tune)
-    if isinstance(tune, bool):
-        return Mode(Otherwise.TUNE, Tune()) if tune else None
+    if tune is False:
+        return None
+    if tune is True or isinstance(tune, Tune):
+        _check_packages()
+        return Mode(Otherwise.TUNE, Tune() if tune is True else tune)
     if tune == REMEMBERED:
         return Mode(Otherwise.LEAVE, Tune())
     raise InvalidInputError(f"tune is True, False, 'remembered' or a coarsen.Tune, not {tune!r}")
+
+
+def _check_packages() -> None:
+    needed = ("alembic", "sklearn", "sqlalchemy")
+    if any(importlib.util.find_spec(package) is None for package in needed):
+        raise InvalidInputError("tuning needs more packages: pip install 'coarsen[tune]'")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # What was expected hardly differs: nothing measured tells against it.
 _NO_SPREAD = 1e-12
-_NEEDED = "guided search needs scikit-learn: pip install 'coarsen[train]'"
+_NEEDED = "a guided search needs scikit-learn: pip install 'coarsen[tune]'"
 
 
 class Forest:
