@@ -227,8 +227,11 @@ def _search(
     search = LaunchSearch(
         evaluator, forest.result(), evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials
     )
-    # The launch as it is was measured: it is the measure of the others.
-    others = sorted((start for start in starts if start != own), key=expected)
+    # The launch as it is was measured: it is the measure of the others. Of other local sizes nothing is expected,
+    # they come first: all that is claimed of a choice is over the best of them.
+    others = sorted(
+        (each for each in starts if each != own), key=lambda each: (bool(each.coarsenings), expected(each))
+    )
     ending = search.run(map(searchable.choice_of, others))
     failed = sum(trial.time is None for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
