@@ -57,6 +57,7 @@ class TuningAdvisor:
         self._facts: dict[Hashable, KernelFacts] = {}
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
         self._said: set[str] = set()
+        self._is_readable = True
 
     @property
     def looks_at_arguments(self) -> bool:
@@ -76,7 +77,7 @@ class TuningAdvisor:
         """
         fallback = _AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
         tunes = self._mode.otherwise is Otherwise.TUNE
-        if not tunes and not anything_remembered(self._mode.settings.store, request.kernel):
+        if not tunes and not self._may_remember(request.kernel):
             return fallback
         device = describe_device(request.launch.device)
         facts = self._facts_of(request, device)
@@ -98,6 +99,15 @@ class TuningAdvisor:
             return fallback
         return Advice(known.choice.variant, known.reason)
 
+    def _may_remember(self, kernel: str) -> bool:
+        """Return True if the store has any choice for a kernel of this name; False where it can't be read."""
+        if self._is_readable:
+            try:
+                return anything_remembered(self._mode.settings.store, kernel)
+            except InvalidInputError as error:
+                self._give_up_reading(error)
+        return False
+
     def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
         key = request.source, request.options, request.kernel, device
         if key not in self._facts:
@@ -109,7 +119,7 @@ class TuningAdvisor:
 
     def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:
         """Return what the store has, if it still holds."""
-        choice = remembered_choice(self._mode.settings.store, key)
+        choice = self._read(key)
         if choice is None:
             return None
         problem = problem_of(choice, device.driver_version, device.platform_version)
@@ -119,6 +129,20 @@ class TuningAdvisor:
             )
             return None
         return Known(choice, _reason(choice, f"remembered from {choice.found_at[:10]}"))
+
+    def _read(self, key: RememberedKey) -> RememberedChoice | None:
+        if not self._is_readable:
+            return None
+        try:
+            return remembered_choice(self._mode.settings.store, key)
+        except InvalidInputError as error:
+            self._give_up_reading(error)
+            return None
+
+    def _give_up_reading(self, error: InvalidInputError) -> None:
+        """Read no more: each launch of another kernel would wait for a server that does not answer."""
+        self._is_readable = False
+        self._say(f"what is remembered can't be read: {error}")
 
     def _tuned(
         self, key: RememberedKey, facts: KernelFacts, device: DeviceDescription, request: AdviceRequest
