@@ -15,6 +15,7 @@ from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_s
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import LaunchToTune, tune_launch
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import CapturedLaunch, write_capture
 from coarsen.variant.transforms import Transforms
 
@@ -47,7 +48,7 @@ def tune_captured(
         RefusalError: the kernel can't be coarsened at all.
     """
     check_python()
-    others = ()
+    others: tuple[LocalSize, ...] = ()
     if settings.local_sizes and not groups_matter:
         others = other_local_sizes(launch.global_size, launch.local_size, limits_of(device))
     space = launch_space(launch.local_size, others, transforms, settings)
