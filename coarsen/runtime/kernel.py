@@ -35,7 +35,7 @@ from coarsen.runtime.launched_kernels import LaunchedKernels
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_values
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import plain_offset, plain_sizes
-from coarsen.runtime.waiting import are_over
+from coarsen.runtime.waiting import IMPATIENCE, are_over, is_any_set_by_host
 
 
 class Kernel(pyopencl.Kernel):
@@ -336,9 +336,12 @@ class Kernel(pyopencl.Kernel):
             return None
         # An iterator can be read only once.
         options["wait_for"] = as_tuple(options["wait_for"])
-        if not are_over(queue, (*(options["wait_for"] or ()), *waiting), self._launches.plan.patience):
-            # Whoever launches much before anything runs must not wait so long each time.
-            self._launches.plan.patience = 0.0
+        events = (*(options["wait_for"] or ()), *waiting)
+        if is_any_set_by_host(events):
+            return None
+        plan = self._launches.plan
+        if not are_over(queue, events, plan.patience):
+            plan.patience = IMPATIENCE
             return None
         offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
         return AtHand(queue, self._set.in_order(), offset and tuple(map(int, offset)))

@@ -10,6 +10,8 @@ import pyopencl
 _COMPLETE = pyopencl.command_execution_status.COMPLETE
 # A program may set an event only after the launch that waits for it: nobody may wait for ever.
 PATIENCE = 10.0
+# From then on: whoever launches much before anything runs must not wait so long each time.
+IMPATIENCE = 0.05
 _PAUSE = 0.001
 
 
@@ -25,13 +27,19 @@ def are_over(queue: pyopencl.CommandQueue, events: Sequence[pyopencl.Event], sec
     """
     deadline = time.monotonic() + seconds
     try:
-        if any(_is_set_by_host(event) for event in events):
-            return False
         marker = pyopencl.enqueue_marker(queue)
         queue.flush()
         return all(_is_over_by(deadline, event) for event in (marker, *events))
     except (pyopencl.Error, AttributeError, TypeError):
         return False
+
+
+def is_any_set_by_host(events: Sequence[pyopencl.Event]) -> bool:
+    """Return True if the program itself has still to set one of these events, or one is none."""
+    try:
+        return any(_is_set_by_host(event) for event in events)
+    except (pyopencl.Error, AttributeError, TypeError):
+        return True
 
 
 def _is_set_by_host(event: pyopencl.Event) -> bool:
