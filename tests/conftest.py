@@ -37,8 +37,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="coarsen-locks-")
     # Tests are of what the compiler writes now, and leave nothing in the user's cache.
     os.environ["COARSEN_NO_CACHE"] = "1"
-    # There is a test process for each core: threads of libraries for numbers would only wait for each other.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     config.addinivalue_line(
         "markers", "compiled_devices: leaves out devices that interpret kernels (Oclgrind), for speed"
     )
