@@ -13,8 +13,9 @@ demo: $(VENV)/.demo-installed
 	$(BIN)/python -m coarsen.opencl_bench.demo
 
 # Lint, types and all tests on every OpenCL device found; see tests/conftest.py for the devices that must be there.
+# The tests start hundreds of processes, each of which would compile the whole package where bytecode isn't kept.
 test: lint
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .

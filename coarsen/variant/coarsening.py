@@ -143,7 +143,7 @@ def _numbers(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _whole_number(name: str, value: object) -> int:
-    if type(value) is int:
+    if type(value) is int:  # nearly always, and to ask a protocol takes much longer
         return value
     if not isinstance(value, bool) and isinstance(value, SupportsIndex):
         with contextlib.suppress(TypeError):  # of a NumPy array, which has whole numbers but is none

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from coarsen.variant.variant import Definitions
 SERVICE = "coarsen.opencl_bench.sweep.simulated_run"
 # Oclgrind interprets: a run that takes longer is left undiagnosed.
 SECONDS = 60.0
+POLLING_SECONDS = 0.1
 _ACCESS = re.compile(r"Invalid (read|write) of size \d+ at (global|constant|local) memory address 0x([0-9a-f]+)")
 _ITEM = re.compile(r"Entity: Global\((\d+),(\d+),(\d+)\)")
 # An address has the number of its buffer, from 1, above the offset in bytes.
@@ -158,13 +160,39 @@ def _log(path: Path, preset: str, local_size: LocalSize, definitions: Definition
         log = Path(folder, "log")
         packages = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         command = [sys.executable, "-P", "-m", SERVICE, str(path), preset]
-        # Its findings up to the end of the time count.
-        with contextlib.suppress(subprocess.TimeoutExpired, OSError):
-            subprocess.run(
-                [*command, json.dumps(local_size), json.dumps(definitions)],
-                env={**os.environ, "PYTHONPATH": packages, f"{SIMULATOR.upper()}_LOG": str(log)},
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        return log.read_text(errors="replace") if log.exists() else ""
+        environment = {**os.environ, "PYTHONPATH": packages, f"{SIMULATOR.upper()}_LOG": str(log)}
+        with contextlib.suppress(OSError):
+            run_until_found([*command, json.dumps(local_size), json.dumps(definitions)], environment, log)
+        return _text(log)
+
+
+def run_until_found(command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    """Run the simulation until it ends or has logged an access; what it logged in `SECONDS` counts in any case.
+
+    Args:
+        command: of the simulation.
+        environment: of its process.
+        log: the file that it writes.
+
+    Raises:
+        OSError: the process can't be started.
+    """
+    # A kernel that has read beside its buffers may loop as often as what it found there says.
+    deadline = time.monotonic() + SECONDS
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(command, env=environment, stdin=nothing, stdout=nothing, stderr=nothing) as process:
+        try:
+            while process.poll() is None and time.monotonic() < deadline and not _is_found(_text(log)):
+                time.sleep(POLLING_SECONDS)
+        finally:
+            process.kill()
+
+
+def _is_found(text: str) -> bool:
+    """Return True if a log has an access with its work-item: a message is written line by line."""
+    access = first_access(text)
+    return access is not None and access.item is not None
+
+
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace") if log.exists() else ""

@@ -268,7 +268,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
         wrong = bool(wrong_on) and device.is_called(wrong_on)
         return not wrong and not (case.needs and device.is_called("oclgrind"))
     if "combination" in parameters:
-        return test_suite.runs_on(parameters)
+        return test_suite.fits(parameters["combination"], parameters["device"])
     return True
 
 

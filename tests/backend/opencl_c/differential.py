@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,13 +55,29 @@ class Case:
         return lower(self.source, options=self.options)
 
 
+@functools.lru_cache(maxsize=64)
+def lowered(case: Case) -> Kernel:
+    """The lowered kernel, once for all devices."""
+    return case.kernel()
+
+
+@functools.lru_cache(maxsize=64)
+def rewritten(case: Case) -> OpenClC:
+    """What the writer makes of it, once for all devices."""
+    return write_opencl_c(lowered(case))
+
+
+@functools.cache
+def original_results(context: pyopencl.Context, case: Case) -> dict[str, numpy.ndarray[Any, Any]]:
+    """What the original leaves on a device: run once for all that is compared with it."""
+    return run(context, case.source, case.options, lowered(case))
+
+
 def difference(context: pyopencl.Context, case: Case, written: OpenClC | None = None) -> str:
     """An empty text if original and rewritten kernel agree on a device, else what differs."""
-    kernel = case.kernel()
-    written = written or write_opencl_c(kernel)
-    expected = run(context, case.source, case.options, kernel)
-    given = run(context, written.text, (written.standard,), kernel)
-    for name, before in expected.items():
+    written = written or rewritten(case)
+    given = run(context, written.text, (written.standard,), lowered(case))
+    for name, before in original_results(context, case).items():
         if not _alike(before, given[name], TOLERANCE):
             return f"{name}: expected {before}, got {given[name]} from\n{written.text}"
     return ""

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
@@ -57,13 +57,41 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A sweep of all of the small plan; `started` says after how many rows a new process was."""
+
+    store: Store
+    summary: SweepSummary
+    watcher: Watcher
+    started: tuple[int, ...]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """What the tests that only look at a sweep share."""
+    started: list[int] = []
+    start_afresh = MeasuringProcess.start_afresh
+    path = tmp_path_factory.mktemp("whole") / "results.sqlite"
+    with open_store(str(path)) as store, pytest.MonkeyPatch.context() as patched:
+
+        def count(process: MeasuringProcess) -> None:
+            started.append(store.count())
+            start_afresh(process)
+
+        patched.setattr(MeasuringProcess, "start_afresh", count)
+        watcher = Watcher()
+        summary = sweep(small_plan(DEVICE), store, watcher)
+        patched.undo()
+        yield Whole(store, summary, watcher, tuple(started))
+
+
 def speedup_of(row: Measurement) -> float:
     return median(row.baseline_nanoseconds) / median(row.nanoseconds)
 
 
-def test_every_configuration_is_a_row(store: Store) -> None:
-    watcher = Watcher()
-    summary = sweep(small_plan(DEVICE), store, watcher)
+def test_every_configuration_is_a_row(whole: Whole) -> None:
+    store, summary, watcher = whole.store, whole.summary, whole.watcher
     assert not summary.problem
     assert summary.measured == len(summary.rows) == watcher.configurations == ROWS
     assert {row.key for row in store.measurements()} == {row.key for row in summary.rows}
@@ -83,8 +111,8 @@ def test_every_configuration_is_a_row(store: Store) -> None:
             assert not row.nanoseconds
 
 
-def test_the_baseline_is_the_best_uncoarsened_local_size(store: Store) -> None:
-    rows = sweep(small_plan(DEVICE), store).rows
+def test_the_baseline_is_the_best_uncoarsened_local_size(whole: Whole) -> None:
+    rows = whole.summary.rows
     selection = [row for row in rows if row.role is Role.SELECTION]
     best = max(selection, key=speedup_of).candidate
     assert {row.baseline for row in rows if row.role is Role.COMPARISON} == {best}
@@ -92,21 +120,9 @@ def test_the_baseline_is_the_best_uncoarsened_local_size(store: Store) -> None:
     assert {row.baseline for row in selection} == {selection[0].candidate}
 
 
-def test_the_best_and_the_baseline_are_confirmed_with_new_samples_in_new_processes(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[int] = []
-    start_afresh = MeasuringProcess.start_afresh
-
-    def count(process: MeasuringProcess) -> None:
-        started.append(store.count())
-        start_afresh(process)
-
-    monkeypatch.setattr(MeasuringProcess, "start_afresh", count)
-    rows = sweep(small_plan(DEVICE), store).rows
-    sweep(small_plan(DEVICE), store)
-    first = ROWS - CONFIRMATIONS
-    assert started == [first, first + 5, first + 10]
+def test_the_best_and_the_baseline_are_confirmed_with_new_samples_in_new_processes(whole: Whole) -> None:
+    rows, first = whole.summary.rows, ROWS - CONFIRMATIONS
+    assert whole.started == (first, first + 5, first + 10)
     compared = [row for row in rows if row.role is Role.COMPARISON and row.nanoseconds]
     coarsened = sorted((row for row in compared if row.candidate.coarsenings), key=speedup_of, reverse=True)
     launches = [row for row in compared if not row.candidate.coarsenings]
@@ -152,12 +168,13 @@ def test_the_best_is_not_confirmed_where_that_is_not_wanted(store: Store) -> Non
         assert planned_rows(SUITE["mt"], wanted, limits_of(find_device(DEVICE))) == expected
 
 
-def test_a_second_sweep_measures_nothing(store: Store) -> None:
-    first = sweep(small_plan(DEVICE), store)
-    second = sweep(small_plan(DEVICE), store)
-    assert second.measured == 0
-    assert second.rows == first.rows
-    assert store.count() == ROWS
+def test_a_second_sweep_measures_nothing(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[bool] = []
+    monkeypatch.setattr(MeasuringProcess, "start_afresh", lambda _process: started.append(True))
+    second = sweep(small_plan(DEVICE), whole.store)
+    assert (second.measured, started) == (0, [])
+    assert second.rows == whole.summary.rows
+    assert whole.store.count() == ROWS
 
 
 def test_everything_can_be_measured_again(store: Store) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,15 @@ def test_local_memory_has_no_name_and_a_clean_log_nothing() -> None:
     log = "Invalid write of size 4 at local memory address 0x1000000000400\n"
     assert first_access(log) == Access("writes", None, 0, None)
     assert first_access("Kernel is correct\n") is None
+
+
+def test_a_simulation_ends_with_its_first_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(sys.argv[2]); time.sleep(600)"
+    command = [sys.executable, "-c", script, str(tmp_path / "log"), LOG % 0x1000000001000]
+    # Without an end, as a loop up to what was read beside a buffer may be.
+    monkeypatch.setattr(out_of_bounds, "SECONDS", math.inf)
+    out_of_bounds.run_until_found(command, os.environ, tmp_path / "log")
+    assert first_access((tmp_path / "log").read_text()) == Access("reads", 0, 4096, (1023, 2, 0))
 
 
 def swept(path: Path, device: str, tmp_path: Path) -> SweepResult:
