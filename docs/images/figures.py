@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -22,7 +23,16 @@ _DEVICES = {
     "AMD EPYC (PoCL)": "CPU, PoCL",
     "NVIDIA H200 (OpenCL)": "NVIDIA H200",
 }
-_TICKS = (0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 12, 16)
+# Sweeps by what their space was, in the order of the panels.
+_SPACES = {
+    "replication alone,\nalong one dimension": ("intel", "pocl", "h200"),
+    "today's transforms, work-groups, two\ndimensions at once, wide accesses": (
+        "larger_intel",
+        "larger_pocl",
+        "larger_h200",
+    ),
+}
+_TICKS = (1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24)
 
 
 def main() -> None:
@@ -35,39 +45,54 @@ def main() -> None:
 
 
 def draw_gains() -> Figure:
-    """Return the best speed-up of each kernel on each device, the kernel that gains most on any of them on top."""
-    table = plots.best_table(shipped_results("intel", "pocl", "h200").frame())
-    table = table[table["label"].isin(list(_DEVICES))]
-    kernels = list(table.groupby("benchmark")["speedup"].max().sort_values().index)
+    """Return the best speed-up of each kernel on each device in both spaces, the kernel that gains most on top.
+
+    The two spaces were measured by different versions, each over its own baselines: each has a panel of its own.
+    """
+    tables = [_table(sweeps) for sweeps in _SPACES.values()]
+    kernels = list(pd.concat(tables).groupby("benchmark")["speedup"].max().sort_values().index)
     with styled():
-        return _drawn(table, kernels)
+        figure = Figure(figsize=(PAGE_WIDTH, 0.22 * len(kernels) + 1.0))
+        panels = figure.subplots(1, len(tables), sharex=True, sharey=True)
+        for axes, title, table in zip(panels, _SPACES, tables, strict=True):
+            _draw_panel(axes, table, kernels)
+            axes.set_title(title, loc="left")
+        panels[0].set_yticks(range(len(kernels)), kernels)
+        figure.supxlabel("speed-up of the best configuration over the best uncoarsened local size", fontsize=7.5)
+    return figure
 
 
-def _drawn(table: pd.DataFrame, kernels: list[str]) -> Figure:
-    figure = Figure(figsize=(PAGE_WIDTH, 0.22 * len(kernels) + 0.9))
-    axes = figure.subplots()
+def _table(sweeps: tuple[str, ...]) -> pd.DataFrame:
+    table = plots.best_table(shipped_results(*sweeps).frame())
+    return table[table["label"].isin(list(_DEVICES))]
+
+
+def _draw_panel(axes: Axes, table: pd.DataFrame, kernels: list[str]) -> None:
     for row in range(0, len(kernels), 2):
         axes.axhspan(row - 0.5, row + 0.5, color=BAND, zorder=0)
     axes.axvline(1, color=GREY, linewidth=0.8)
     for number, (label, name) in enumerate(_DEVICES.items()):
-        rows = table[table["label"] == label].set_index("benchmark").loc[kernels]
-        mean = plots.geometric_means(table[table["label"] == label])["speedup"].iloc[0]
+        rows = table[table["label"] == label].set_index("benchmark")
         look = series_style(number)
-        places = [row + 0.25 * (1 - number) for row in range(len(kernels))]
+        places = [kernels.index(kernel) + 0.25 * (1 - number) for kernel in rows.index]
         axes.hlines(places, 1, rows["speedup"], color=look.colour, linewidth=0.8)
-        legend = f"{name}: {mean:.2f} in the geometric mean"
-        axes.plot(rows["speedup"], places, look.marker, color=look.colour, label=legend)
+        axes.plot(
+            rows["speedup"], places, look.marker, color=look.colour, label=_in_the_legend(name, rows, kernels)
+        )
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator(_TICKS))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.grid(axis="x", color=GRID, linewidth=0.6)
-    axes.set_yticks(range(len(kernels)), kernels)
     axes.set_ylim(-0.6, len(kernels) - 0.4)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("speed-up of the best configuration over the best uncoarsened local size")
-    axes.legend(loc="lower right")
-    return figure
+    axes.legend(loc="lower right", title="in the geometric mean", alignment="left")
+
+
+def _in_the_legend(name: str, rows: pd.DataFrame, kernels: list[str]) -> str:
+    mean = plots.geometric_means(rows.reset_index())["speedup"].iloc[0]
+    few = f", of {len(rows)} kernels" if len(rows) < len(kernels) else ""
+    return f"{name}: {mean:.2f}{few}"
 
 
 def _file(name: str) -> Path:

@@ -171,8 +171,9 @@ def shipped_results(*names: str) -> Results:
     """The sweeps that come with the package: see `opencl_bench/data/README.md`.
 
     Args:
-        names: of the sweeps, `intel`, `pocl` or `h200` of the seventeen kernels, `synthetic_intel` and so on of
-            the synthetic ones.
+        names: of the sweeps, `intel`, `pocl` or `h200` of the seventeen kernels, `larger_intel` and so on of the
+            same over the larger space (`larger_h200` has seven kernels), `synthetic_intel` and so on of the
+            synthetic ones.
 
     Raises:
         InvalidInputError: no sweep is named, or there is none of a name; the message lists those that there are.

@@ -55,7 +55,7 @@ _MEANS_SIZE = 6.8
 _NOTE = (
     "Each bar: the speed-up of the factor that was chosen with the kernel and its family held out, the geometric "
     "mean over seeds; a factor that can't run counts as the next smaller one that can. No bar: a speed-up of 1. "
-    "Lines: lowest and highest over seeds. CheckedAgainst: the best factor, known afterwards."
+    "Lines: lowest and highest over seeds. Oracle: the best factor, known afterwards."
 )
 
 

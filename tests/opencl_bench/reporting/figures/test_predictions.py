@@ -87,6 +87,12 @@ def test_the_drawing_shows_the_numbers() -> None:
         assert rendered(figure, kind) == rendered(figure, kind)
 
 
+def test_the_note_says_what_the_oracle_is() -> None:
+    figure = draw_predictions(choice_table(small_evaluation()))
+    note = " ".join(" ".join(text.get_text() for text in figure.texts).split())
+    assert "Oracle: the best factor, known afterwards." in note
+
+
 def test_methods_of_other_names_are_told_apart() -> None:
     choices = choice_table(small_evaluation())
     others = [choices[choices["method"] == "cascade"].assign(method=name) for name in ("one", "another")]
