@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pyopencl
 
@@ -170,7 +171,15 @@ class Kernel(pyopencl.Kernel):
         now on.
         """
         self._is_exposed = True
-        return int(super().int_ptr)
+        address = int(super().int_ptr)
+        _EXPOSED[address] = self
+        return address
+
+    @classmethod
+    def from_int_ptr(cls, int_ptr_value: int, retain: bool = True) -> pyopencl.Kernel:
+        """As `pyopencl.Kernel.from_int_ptr`; the very kernel object of ours that has this address, if it has one."""
+        plain: pyopencl.Kernel = PLAIN.from_int_ptr(int_ptr_value, retain)
+        return _EXPOSED.get(int_ptr_value, plain)
 
     @property
     def _source(self) -> str | None:
@@ -381,6 +390,10 @@ class Kernel(pyopencl.Kernel):
             set_all(target.kernel, *self._set.values())
             self._up_to_date = target.launched
         return target
+
+
+# Kernel objects whose address was given away, while they are there.
+_EXPOSED: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
 
 
 def enqueue_nd_range_kernel(

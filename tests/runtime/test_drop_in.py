@@ -253,11 +253,18 @@ def by_address(kernel: Anything, output: cl.Buffer) -> None:
     cl.Kernel.from_int_ptr(kernel.int_ptr).set_arg(1, output)
 
 
+def by_the_address_of_its_class(kernel: Anything, output: cl.Buffer) -> None:
+    type(kernel).from_int_ptr(kernel.int_ptr).set_arg(1, output)
+
+
 def by_names_of_parameters(kernel: Anything, output: cl.Buffer) -> None:
     kernel.set_arg(arg_index=1, arg=output)
 
 
-@pytest.mark.parametrize(("way", "factor"), [(by_the_class, 4), (by_address, 1), (by_names_of_parameters, 4)])
+@pytest.mark.parametrize(
+    ("way", "factor"),
+    [(by_the_class, 4), (by_address, 1), (by_the_address_of_its_class, 1), (by_names_of_parameters, 4)],
+)
 def test_an_argument_that_is_set_in_another_way_counts(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, way: Callable[..., None], factor: int
 ) -> None:
@@ -365,6 +372,14 @@ def test_a_program_and_its_kernels_say_what_they_are(context: cl.Context) -> Non
     for whole in (program, kernel):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(whole)
+
+
+def test_a_kernel_made_from_its_address_is_the_same_and_of_its_class(context: cl.Context) -> None:
+    kernel: Anything = program_of(context).record
+    same = type(kernel).from_int_ptr(kernel.int_ptr)
+    assert type(same) is type(kernel) and same == kernel and same.program is kernel.program
+    plain: Anything = _cl.Kernel(cl.Program(context, SOURCE).build(), "record")
+    assert type(kernel).from_int_ptr(plain.int_ptr) == plain
 
 
 def test_a_call_is_captured_as_a_script(context: cl.Context, queue: cl.CommandQueue, buffers: Buffers) -> None:
