@@ -311,11 +311,12 @@ class Kernel(pyopencl.Kernel):
         """
         try:
             whole, local = plain_sizes(*sizes, options["g_times_l"])
-        except TypeError:
-            # Sizes that aren't sequences of integers: PyOpenCL says so.
+            device = queue.device
+        except (TypeError, AttributeError):
+            # Sizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
             return None
         launches = self._launches
-        original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
+        original = OriginalLaunch(device, whole, local, self._local_bytes())
         launch = launches.known(original)
         if launch is None:
             launch = launches.choose(original, self._at_hand(queue, local, options, waiting))

@@ -374,6 +374,24 @@ def test_a_program_and_its_kernels_say_what_they_are(context: cl.Context) -> Non
             pickle.dumps(whole)
 
 
+def _error_of(code: Callable[[], object]) -> tuple[type[Exception], str]:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 (whatever PyOpenCL raises)
+        code()
+    return caught.type, str(caught.value)
+
+
+def test_what_pyopencl_rejects_is_rejected_in_its_words(context: cl.Context, buffers: Buffers) -> None:
+    ours: Anything = program_of(context)
+    plain: Anything = cl.Program(context, SOURCE).build()
+    assert _error_of(lambda: ours.nothing) == _error_of(lambda: plain.nothing)
+    kind, words = _error_of(lambda: ours.record(None, (SIZE,), None, *buffers.all))
+    assert kind is TypeError and "incompatible function arguments" in words
+    unbuilt: Anything = Program(context, SOURCE)
+    before_build: Anything = cl.Program(context, SOURCE)
+    kind, words = _error_of(lambda: before_build.record)
+    assert _error_of(lambda: unbuilt.record) == (kind, f"{words}; kernels come with build()")
+
+
 def test_a_kernel_made_from_its_address_is_the_same_and_of_its_class(context: cl.Context) -> None:
     kernel: Anything = program_of(context).record
     same = type(kernel).from_int_ptr(kernel.int_ptr)
