@@ -30,6 +30,7 @@ from coarsen.runtime.enqueue import (
     enqueue_target,
     in_tuples,
     positional,
+    without_options,
 )
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launched_kernels import LaunchedKernels
@@ -92,6 +93,8 @@ class Kernel(pyopencl.Kernel):
         args = positional(args, by_name) if by_name else args
         sizes = in_tuples(global_size, local_size)
         passed = self._launches.argument_count if self._types is None else len(self._types)
+        if len(args) > passed:
+            args = without_options(args, passed, options)
         if by_name or len(args) != passed:
             # PyOpenCL says what is wrong.
             return self._call_original(queue, sizes, args, options, by_name)
@@ -177,7 +180,7 @@ class Kernel(pyopencl.Kernel):
 
     @classmethod
     def from_int_ptr(cls, int_ptr_value: int, retain: bool = True) -> pyopencl.Kernel:
-        """As `pyopencl.Kernel.from_int_ptr`; the very kernel object of ours that has this address, if it has one."""
+        """As `pyopencl.Kernel.from_int_ptr`; our own kernel object of that address, where there is one."""
         plain: pyopencl.Kernel = PLAIN.from_int_ptr(int_ptr_value, retain)
         return _EXPOSED.get(int_ptr_value, plain)
 

@@ -375,9 +375,22 @@ def test_a_program_and_its_kernels_say_what_they_are(context: cl.Context) -> Non
 
 
 def _error_of(code: Callable[[], object]) -> tuple[type[Exception], str]:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 (whatever PyOpenCL raises)
+    with pytest.raises(Exception) as caught:
         code()
     return caught.type, str(caught.value)
+
+
+def test_options_of_a_launch_are_taken_by_position(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    # The offset's and the multiplication's places: 6 times 16 work-items.
+    kernel(queue, (SIZE // 16,), (16,), *buffers.all, None, True)
+    assert buffers.factor(queue) == 4
+    with pytest.raises(TypeError, match="multiple values"):
+        kernel(queue, (SIZE // 16,), (16,), *buffers.all, None, True, g_times_l=True)
+    with pytest.raises(TypeError):
+        kernel(queue, (SIZE,), (16,), *buffers.all, None, False, False, None, 5)
 
 
 def test_what_pyopencl_rejects_is_rejected_in_its_words(context: cl.Context, buffers: Buffers) -> None:
