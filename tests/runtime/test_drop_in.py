@@ -380,6 +380,23 @@ def _error_of(code: Callable[[], object]) -> tuple[type[Exception], str]:
     return caught.type, str(caught.value)
 
 
+def test_variants_are_not_coarsened_again_where_pyopencl_names_our_class(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    class Coarsened(Program):
+        def __init__(self, context: cl.Context, source: str) -> None:
+            made.append(source)
+            super().__init__(context, source, factor=4, kernels=["record"], toolchain=HandToolchain().toolchain)
+
+    monkeypatch.setattr(cl, "Program", Coarsened)
+    program: Anything = cl.Program(context, SOURCE).build()
+    program.record(queue, (SIZE,), (16,), *buffers.all)
+    assert buffers.factor(queue) == 4
+    assert made == [SOURCE]
+
+
 def test_options_of_a_launch_are_taken_by_position(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
 ) -> None:
