@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, cast
 
 import pyopencl
 from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
@@ -29,6 +29,15 @@ class LaunchOptions(TypedDict):
     g_times_l: bool
     allow_empty_ndrange: bool
     wait_for: WaitList
+
+
+# In the order in which a kernel's call takes them after the arguments.
+_DEFAULTS: Final[LaunchOptions] = {
+    "global_offset": None,
+    "g_times_l": False,
+    "allow_empty_ndrange": False,
+    "wait_for": None,
+}
 
 
 class Target(NamedTuple):
@@ -84,6 +93,18 @@ def positional(args: tuple[Argument, ...], by_name: dict[str, Argument]) -> tupl
     while (name := f"arg{len(args)}") in by_name:
         args = (*args, by_name.pop(name))
     return args
+
+
+def without_options(args: tuple[Argument, ...], count: int, options: LaunchOptions) -> tuple[Argument, ...]:
+    """Return the arguments of a kernel that takes `count`; those after them are put into the options.
+
+    PyOpenCL takes options by position too. What it rejects, too many or one that is named as well, is left there.
+    """
+    given = dict(zip(_DEFAULTS, args[count:], strict=False))
+    if len(args) > count + len(_DEFAULTS) or any(options[name] != _DEFAULTS[name] for name in given):
+        return args
+    options.update(cast("LaunchOptions", given))
+    return args[:count]
 
 
 def in_tuples(global_size: Sizes, local_size: Sizes | None) -> tuple[Any, Any]:

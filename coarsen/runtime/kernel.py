@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pyopencl
 
@@ -29,6 +30,7 @@ from coarsen.runtime.enqueue import (
     enqueue_target,
     in_tuples,
     positional,
+    without_options,
 )
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launched_kernels import LaunchedKernels
@@ -91,6 +93,8 @@ class Kernel(pyopencl.Kernel):
         args = positional(args, by_name) if by_name else args
         sizes = in_tuples(global_size, local_size)
         passed = self._launches.argument_count if self._types is None else len(self._types)
+        if len(args) > passed:
+            args = without_options(args, passed, options)
         if by_name or len(args) != passed:
             # PyOpenCL says what is wrong.
             return self._call_original(queue, sizes, args, options, by_name)
@@ -170,7 +174,15 @@ class Kernel(pyopencl.Kernel):
         now on.
         """
         self._is_exposed = True
-        return int(super().int_ptr)
+        address = int(super().int_ptr)
+        _EXPOSED[address] = self
+        return address
+
+    @classmethod
+    def from_int_ptr(cls, int_ptr_value: int, retain: bool = True) -> pyopencl.Kernel:
+        """As `pyopencl.Kernel.from_int_ptr`; our own kernel object of that address, where there is one."""
+        plain: pyopencl.Kernel = PLAIN.from_int_ptr(int_ptr_value, retain)
+        return _EXPOSED.get(int_ptr_value, plain)
 
     @property
     def _source(self) -> str | None:
@@ -302,11 +314,12 @@ class Kernel(pyopencl.Kernel):
         """
         try:
             whole, local = plain_sizes(*sizes, options["g_times_l"])
-        except TypeError:
-            # Sizes that aren't sequences of integers: PyOpenCL says so.
+            device = queue.device
+        except (TypeError, AttributeError):
+            # Sizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
             return None
         launches = self._launches
-        original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
+        original = OriginalLaunch(device, whole, local, self._local_bytes())
         launch = launches.known(original)
         if launch is None:
             launch = launches.choose(original, self._at_hand(queue, local, options, waiting))
@@ -384,6 +397,10 @@ class Kernel(pyopencl.Kernel):
             set_all(target.kernel, *self._set.values())
             self._up_to_date = target.launched
         return target
+
+
+# Kernel objects whose address was given away, while they are there.
+_EXPOSED: WeakValueDictionary[int, Kernel] = WeakValueDictionary()
 
 
 def enqueue_nd_range_kernel(

@@ -206,11 +206,11 @@ class Program(pyopencl.Program):
             if own.get("_text", "") is None:
                 # PyOpenCL's own: nothing of this program is coarsened.
                 return cast("Kernel", super().__getattr__(name))
-            raise AttributeError(f"'{name}' is no attribute of a program, and its kernels come with build()")
+            raise AttributeError(f"{_not_found(name)}; kernels come with build()")
         try:
             return self.kernel(name)
         except pyopencl.LogicError as error:
-            raise AttributeError(f"'{name}' is neither an attribute nor a kernel of the program") from error
+            raise AttributeError(_not_found(name)) from error
 
     def _kernels_to_coarsen(self) -> tuple[str, ...]:
         names = tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
@@ -256,6 +256,11 @@ class Program(pyopencl.Program):
 def _kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whatever PyOpenCL takes)
     """Return our kernel of a program of ours that is built."""
     return program.kernel(name) if isinstance(program, Program) and program._plan is not None else None
+
+
+def _not_found(name: str) -> str:
+    """Return in PyOpenCL's words that a program has no such attribute."""
+    return f"'{name}' was not found as a program info attribute or as a kernel name"
 
 
 def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tuple[str, ...] | None:

@@ -10,6 +10,9 @@ from typing import TypeAlias
 
 Sizes: TypeAlias = tuple[int, ...]
 
+# Of an NDRange.
+MOST_DIMENSIONS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchLimits:
@@ -30,8 +33,8 @@ def is_plain(global_size: Sizes, local_size: Sizes | None) -> bool:
 
 
 def has_work(global_size: Sizes, local_size: Sizes | None) -> bool:
-    """Return True if all sizes are positive, and there are as many of one kind as of the other."""
-    if min(global_size, default=0) < 1:
+    """Return True if all sizes are positive, and there are as many of one kind as of the other, up to three."""
+    if min(global_size, default=0) < 1 or len(global_size) > MOST_DIMENSIONS:
         return False
     return local_size is None or (len(local_size) == len(global_size) and min(local_size) >= 1)
 

@@ -253,11 +253,18 @@ def by_address(kernel: Anything, output: cl.Buffer) -> None:
     cl.Kernel.from_int_ptr(kernel.int_ptr).set_arg(1, output)
 
 
+def by_the_address_of_its_class(kernel: Anything, output: cl.Buffer) -> None:
+    type(kernel).from_int_ptr(kernel.int_ptr).set_arg(1, output)
+
+
 def by_names_of_parameters(kernel: Anything, output: cl.Buffer) -> None:
     kernel.set_arg(arg_index=1, arg=output)
 
 
-@pytest.mark.parametrize(("way", "factor"), [(by_the_class, 4), (by_address, 1), (by_names_of_parameters, 4)])
+@pytest.mark.parametrize(
+    ("way", "factor"),
+    [(by_the_class, 4), (by_address, 1), (by_the_address_of_its_class, 1), (by_names_of_parameters, 4)],
+)
 def test_an_argument_that_is_set_in_another_way_counts(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, way: Callable[..., None], factor: int
 ) -> None:
@@ -365,6 +372,62 @@ def test_a_program_and_its_kernels_say_what_they_are(context: cl.Context) -> Non
     for whole in (program, kernel):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(whole)
+
+
+def _error_of(code: Callable[[], object]) -> tuple[type[Exception], str]:
+    with pytest.raises(Exception) as caught:
+        code()
+    return caught.type, str(caught.value)
+
+
+def test_variants_are_not_coarsened_again_where_pyopencl_names_our_class(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    class Coarsened(Program):
+        def __init__(self, context: cl.Context, source: str) -> None:
+            made.append(source)
+            super().__init__(context, source, factor=4, kernels=["record"], toolchain=HandToolchain().toolchain)
+
+    monkeypatch.setattr(cl, "Program", Coarsened)
+    program: Anything = cl.Program(context, SOURCE).build()
+    program.record(queue, (SIZE,), (16,), *buffers.all)
+    assert buffers.factor(queue) == 4
+    assert made == [SOURCE]
+
+
+def test_options_of_a_launch_are_taken_by_position(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    # The offset's and the multiplication's places: 6 times 16 work-items.
+    kernel(queue, (SIZE // 16,), (16,), *buffers.all, None, True)
+    assert buffers.factor(queue) == 4
+    with pytest.raises(TypeError, match="multiple values"):
+        kernel(queue, (SIZE // 16,), (16,), *buffers.all, None, True, g_times_l=True)
+    with pytest.raises(TypeError):
+        kernel(queue, (SIZE,), (16,), *buffers.all, None, False, False, None, 5)
+
+
+def test_what_pyopencl_rejects_is_rejected_in_its_words(context: cl.Context, buffers: Buffers) -> None:
+    ours: Anything = program_of(context)
+    plain: Anything = cl.Program(context, SOURCE).build()
+    assert _error_of(lambda: ours.nothing) == _error_of(lambda: plain.nothing)
+    kind, words = _error_of(lambda: ours.record(None, (SIZE,), None, *buffers.all))
+    assert kind is TypeError and "incompatible function arguments" in words
+    unbuilt: Anything = Program(context, SOURCE)
+    before_build: Anything = cl.Program(context, SOURCE)
+    kind, words = _error_of(lambda: before_build.record)
+    assert _error_of(lambda: unbuilt.record) == (kind, f"{words}; kernels come with build()")
+
+
+def test_a_kernel_made_from_its_address_is_the_same_and_of_its_class(context: cl.Context) -> None:
+    kernel: Anything = program_of(context).record
+    same = type(kernel).from_int_ptr(kernel.int_ptr)
+    assert type(same) is type(kernel) and same == kernel and same.program is kernel.program
+    plain: Anything = _cl.Kernel(cl.Program(context, SOURCE).build(), "record")
+    assert type(kernel).from_int_ptr(plain.int_ptr) == plain
 
 
 def test_a_call_is_captured_as_a_script(context: cl.Context, queue: cl.CommandQueue, buffers: Buffers) -> None:

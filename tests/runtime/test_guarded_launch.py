@@ -143,6 +143,8 @@ def test_geometry(
         ((0,), None, configuration_of(4)),
         ((4096,), (4096, 1), configuration_of(4)),
         ((4, 40), (4, 3), configuration_of(3)),
+        ((9, 2, 2, 2), None, configuration_of(4)),
+        ((9, 2, 2, 2), None, configuration_of(4, level="group")),
     ],
 )
 def test_launches_that_a_guard_does_not_help(

@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.runtime.launch import DividedLaunch, divide_launch
 from coarsen.runtime.sizes import LaunchLimits
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import Coarsening, Level
 
 LIMITS = LaunchLimits(1024, (1024, 1024, 64))
 
@@ -102,10 +102,16 @@ def test_a_local_size_beyond_the_device_is_fine_where_the_coarsened_one_is_not()
 
 @pytest.mark.parametrize(
     ("global_size", "local_size"),
-    [((0,), None), ((10,), (4,)), ((8, 8), (4,)), ((8,), (0,)), ((-4,), None), ((), None), ((8,), (16,))],
+    [
+        *[((0,), None), ((10,), (4,)), ((8, 8), (4,)), ((8,), (0,)), ((-4,), None), ((), None), ((8,), (16,))],
+        *[((4, 2, 2, 2), None), ((4, 2, 2, 2), (2, 1, 1, 1))],
+    ],
 )
-def test_what_opencl_rejects_or_splits_is_left_alone(global_size: Sizes, local_size: Sizes | None) -> None:
-    launch = divide_launch(global_size, local_size, [Coarsening(2, 0)], LIMITS)
+@pytest.mark.parametrize("level", Level)
+def test_what_opencl_rejects_or_splits_is_left_alone(
+    global_size: Sizes, local_size: Sizes | None, level: Level
+) -> None:
+    launch = divide_launch(global_size, local_size, [Coarsening(2, 0, level=level)], LIMITS)
     assert launch == DividedLaunch(global_size, local_size, ())
 
 
