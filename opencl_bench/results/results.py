@@ -94,7 +94,7 @@ class Results:
         Returns:
             A row for each kernel and device, with the columns `label` (the device's name), `benchmark`, `preset`,
             `key` (of the row), `baseline` (its local size), `configuration`, `factor`, `speedup` (times as fast as
-            the best uncoarsened local size), `low` and `high` (its 95 % bootstrap interval), `tie` (the interval
+            the best uncoarsened local size), `low` and `high` (its 95 % interval), `tie` (the interval
             holds 1), `confirmed` (timed once more, in new processes), `oracle`, and how many `configurations`
             there are, `measured`, `excluded` by the constraints and `failed`.
         """

@@ -182,6 +182,9 @@ class MeasuringProcess:
         # Without a reference it is a kernel that runs, which may hang like any other.
         seconds = ORACLE_SECONDS if has_reference else self._seconds_of_first_run(Limits())
         self._ask_for(Slot.CANDIDATE, {"do": "expect", "original": ready.original.to_json()}, seconds)
+        if (ready.candidate, ready.code) == (baseline.candidate, baseline.code):
+            # It is what others are measured against, however slow it is beside the best of them.
+            limits = Limits()
         tried = self._tried(limits)
         if tried["wrong"]:
             # A kernel with wrong results may have written anywhere: inputs and guard zones are to be made anew.

@@ -35,7 +35,7 @@ def remarks_on(rows: pd.DataFrame) -> Remarks:
     chosen = "The best of each kernel was chosen by the speed-ups that are shown, so it is somewhat too large."
     return Remarks(
         axis=SPEEDUP if _several_baselines(rows) else SPEEDUP_OF_ONE,
-        intervals="Bars: 95 % bootstrap intervals." if rows["low"].notna().any() else "Intervals are not known.",
+        intervals="Bars: 95 % intervals." if rows["low"].notna().any() else "Intervals are not known.",
         best=confirmed if rows["confirmed"].any() else chosen,
         sizes=joined(_sizes(rows), *_left_out(rows)),
     )

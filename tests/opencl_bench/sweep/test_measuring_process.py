@@ -109,13 +109,21 @@ def test_a_launch_that_the_device_refuses(process: MeasuringProcess) -> None:
     assert_next_one_is_measured(process)
 
 
-def test_what_is_far_slower_than_the_best_is_given_up(process: MeasuringProcess) -> None:
+def slow() -> Ready:
     body = BENCHMARK.source[BENCHMARK.source.index("{") + 1 :].rpartition("}")[0]
     word = f"volatile global float* word = (volatile global float*){OUTPUT};"
-    slow = f"{word} for (int i = 0; i < 200000; ++i) word[0];"
-    outcome = process.measure(with_body(f"{slow} {body}"), GOOD, Limits(best=1.0, baseline=1.0))
+    return with_body(f"{word} for (int i = 0; i < 200000; ++i) word[0]; {body}")
+
+
+def test_what_is_far_slower_than_the_best_is_given_up(process: MeasuringProcess) -> None:
+    outcome = process.measure(slow(), GOOD, Limits(best=1.0, baseline=1.0))
     assert outcome.invalidity is Invalidity.TIMEOUT
     assert "times the best so far" in outcome.reason
+
+
+def test_a_baseline_is_timed_however_much_faster_the_best_is(process: MeasuringProcess) -> None:
+    outcome = process.measure(slow(), slow(), Limits(best=1.0, baseline=1.0))
+    assert outcome.invalidity is Invalidity.CORRECT
 
 
 def test_what_is_as_fast_as_the_baseline_is_never_given_up(process: MeasuringProcess) -> None:
