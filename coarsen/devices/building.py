@@ -12,6 +12,9 @@ from typing import Any, Literal, cast
 
 import pyopencl
 
+# `coarsen run` gives the name `pyopencl.Program` to a class of ours for a while: this is PyOpenCL's own.
+PlainProgram = pyopencl.Program
+
 
 def build_uncached(
     context: pyopencl.Context,
@@ -20,7 +23,7 @@ def build_uncached(
     devices: Sequence[pyopencl.Device] | None = None,
 ) -> pyopencl.Program:
     """A program built from OpenCL C or SPIR-V, for `devices` (None: all of the context); raises pyopencl.Error."""
-    program = pyopencl.Program(context, source)
+    program = PlainProgram(context, source)
     # False (not None, which means the default folder) turns the cache off; PyOpenCL's annotation leaves it
     # out.
     program.build(list(options), devices, cache_dir=cast("Any", False))
@@ -46,6 +49,6 @@ def build_for_launches(
     Raises:
         pyopencl.Error: the device does not build it.
     """
-    program = pyopencl.Program(context, source)
+    program = PlainProgram(context, source)
     program.build(list(options), devices, cast("Any", cache_dir))
     return program
