@@ -30,7 +30,8 @@ from coarsen.variant.variant import Variant
 
 _log = logging.getLogger("coarsen")
 
-_AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
+# The advice of the mode that neither predicts nor searches.
+AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class TuningAdvisor:
         """Return the advice that follows from what is known; None where the factor is to be predicted."""
         if known is not None and known.choice is not None:
             return Advice(known.choice.variant, known.reason)
-        return _AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
+        return AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
 
     def known(self, request: AdviceRequest) -> Known | None:
         """Return what is remembered, or found now; None where that is nothing.
