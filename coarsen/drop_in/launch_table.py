@@ -224,10 +224,8 @@ def _is_as_chosen(divided: DividedLaunch, choice: RememberedChoice) -> bool:
     wanted = choice.variant
     if choice.leaves_as_is or divided.note is not None or divided.transforms is None:
         return False
-    is_alike = divided.coarsenings == wanted.coarsenings
-    return (
-        is_alike and divided.transforms.wide_accesses == wanted.transforms.wide_accesses and _is_changed(divided)
-    )
+    is_wide = divided.transforms.wide_accesses == wanted.transforms.wide_accesses
+    return divided.coarsenings == wanted.coarsenings and is_wide and _is_changed(divided)
 
 
 def _nanoseconds(known: Known) -> tuple[float, float] | None:

@@ -105,7 +105,7 @@ def source_of(
     source: Any = None,  # noqa: ANN401
     binaries: Any = None,  # noqa: ANN401
 ) -> str | None:
-    """Return the OpenCL C that a program is made from with these arguments; None where it is from something else."""
+    """Return the OpenCL C that a program with these arguments is made from; None where it is something else."""
     if binaries is not None or not isinstance(source, str | bytes) or is_spirv(source):
         return None
     try:

@@ -32,7 +32,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A workload that was written: its description, the kernel, the device's name, and the bytes of its buffers."""
+    """A workload that was written: its description, the kernel, the device's name, the bytes of its buffers."""
 
     path: Path
     kernel: str
@@ -96,7 +96,7 @@ class Recorder:
         self.recorded.append(Recorded(path, request.kernel, launch.device.name.strip(), byte_count))
 
     def _name(self, request: AdviceRequest) -> str:
-        """Return a name that no workload of the folder has: the kernel's and the sizes, and a number if need be."""
+        """Return a name that no workload of the folder has: the kernel's, the sizes, a number if need be."""
         kernel = _NO_FILE_NAME.sub("_", request.kernel)[:_LONGEST_NAME]
         first = f"{kernel}-{'x'.join(map(str, request.launch.global_size))}"
         names = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))

@@ -11,12 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coarsen.drop_in.advisor import Known, TuningAdvisor
+import pyopencl
+
+from coarsen.drop_in.advisor import TuningAdvisor
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
 from coarsen.drop_in.mode import Mode, Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
 from coarsen.drop_in.recorder import MOST_BYTES, Recorded, Recorder, checked_folder
 from coarsen.drop_in.script import Script, check_script, execute
+from coarsen.errors import CoarsenError, InternalError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
 from coarsen.opencl_bench.tuning.settings import Tune
@@ -85,9 +88,15 @@ class RunAdvisor:
         Raises:
             CoarsenError: nothing can be said of the launch.
         """
-        if self._recorder is not None:
-            self._recorder.record(request)
-        known: Known | None = self._advisor.known(request)
+        try:
+            if self._recorder is not None:
+                self._recorder.record(request)
+            known = self._advisor.known(request)
+        except (CoarsenError, pyopencl.Error):
+            raise
+        except Exception as error:
+            # The program must not end of it: it knows nothing of this.
+            raise InternalError(f"this is a bug in coarsen: {type(error).__name__}: {error}") from error
         self._table.note(request, known)
         return self._advisor.advice_of(known)
 

@@ -36,7 +36,7 @@ class Script:
 
 
 def check_script(script: Script) -> None:
-    """Raise InvalidInputError unless there is such a file, and it may be a Python program; modules aren't looked at."""
+    """Raise InvalidInputError unless there is such a file, and it is a program; modules aren't looked at."""
     if script.is_module:
         return
     path = Path(script.name)
