@@ -70,6 +70,8 @@ def run(
             print_report(script, otherwise, result)
         else:
             write_report(script, result, file)
+    if result.is_interrupted:
+        raise KeyboardInterrupt
     raise typer.Exit(result.exit_code)
 
 

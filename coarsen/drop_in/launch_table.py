@@ -216,7 +216,8 @@ def _why(launch: _Launch, divided: DividedLaunch, known: Known | None) -> str:
         return "nothing to merge"
     if divided.reason == AS_IT_IS.reason:
         return "nothing is remembered of such launches"
-    return "; ".join(filter(None, (divided.reason or "predicted", known and known.origin, divided.note)))
+    reasons = (divided.reason or "predicted", known and known.origin, divided.note)
+    return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
 def _is_as_chosen(divided: DividedLaunch, choice: RememberedChoice) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyopencl
 
-from coarsen.drop_in.advisor import TuningAdvisor
+from coarsen.drop_in.advisor import Known, TuningAdvisor
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
 from coarsen.drop_in.mode import Mode, Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
@@ -47,6 +47,7 @@ class RunResult:
         store: where choices are remembered, without a password.
         recorded: the workloads that were written.
         not_recorded: a sentence for each launch that could not be recorded.
+        is_interrupted: whether the program was interrupted, by Ctrl-C.
     """
 
     exit_code: int
@@ -55,6 +56,7 @@ class RunResult:
     store: str
     recorded: tuple[Recorded, ...]
     not_recorded: tuple[str, ...]
+    is_interrupted: bool = False
 
     @property
     def saved(self) -> float | None:
@@ -92,7 +94,8 @@ class RunAdvisor:
             if self._recorder is not None:
                 self._recorder.record(request)
             known = self._advisor.known(request)
-        except (CoarsenError, pyopencl.Error):
+        except (CoarsenError, pyopencl.Error) as error:
+            self._table.note(request, Known(None, str(error)))
             raise
         except Exception as error:
             # The program must not end of it: it knows nothing of this.
@@ -123,11 +126,12 @@ def run_program(
         recorder = Recorder(checked_folder(recording.folder), recording.most_bytes)
     table = LaunchTable()
     advisor = RunAdvisor(TuningAdvisor(Mode(otherwise, chosen)), table, recorder)
+    is_interrupted = False
     with programs_are_coarsened(advisor, table.observer):
         try:
             exit_code = execute(script)
         except KeyboardInterrupt:
-            exit_code = INTERRUPTED
+            exit_code, is_interrupted = INTERRUPTED, True
     return RunResult(
         exit_code,
         table.rows(),
@@ -135,6 +139,7 @@ def run_program(
         _shown(str(chosen.store)),
         () if recorder is None else tuple(recorder.recorded),
         () if recorder is None else tuple(recorder.skipped),
+        is_interrupted,
     )
 
 
