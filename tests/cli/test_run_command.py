@@ -19,6 +19,8 @@ from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.results.store.database import open_store
 from tests.drop_in.scripts import SCALE, compiled, written
 from tests.opencl_bench.remembered_choices import CHOICE
 
@@ -114,17 +116,18 @@ def test_quiet(run: Run, tmp_path: Path, index: str) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (0, "right\n", "")
 
 
-def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str) -> None:
+def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, store: Path) -> None:
     folder = tmp_path / "recorded"
     outcome = run("run", "--record", folder, written(tmp_path, SCALE), index)
     recorded = [line for line in outcome.err.splitlines() if line.startswith("recorded: ")]
     assert len(recorded) == 3
     assert recorded[1].startswith(f"recorded: coarsen bench {folder}/scale-1024.toml -d ")
-    words = ("--quick", "--factors", "2", "--dims", "0", "--strides", "1", "--device", index, "-f", "json")
-    measured = run("bench", folder / "scale-1024.toml", *words)
+    words = ("--quick", "--no-confirmation", "--factors", "2", "--dims", "0", "--strides", "1", "-d", index)
+    measured = run("bench", folder / "scale-1024.toml", *words, "-f", "json")
     assert measured.code == 0, measured.err
-    [line] = json.loads(measured.out)["kernels"]
-    assert line["failed"] == 0
+    with open_store(str(store)) as opened:
+        rows = opened.measurements()
+        assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
 
 
 @pytest.mark.parametrize(("ending", "code"), [("raise SystemExit(3)", 3), ("raise KeyError", 1), ("pass", 0)])

@@ -231,21 +231,31 @@ def test_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         run_program(Script("bundle_to_run.none", is_module=True), Otherwise.PREDICT)
 
 
+TWICE = f"""\
+{HEAD}
+values = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT)
+for _ in range(2):
+    source = "kernel void number(global int *x) {{ x[get_global_id(0)] = get_global_id(0); }}"
+    cl.Program(context, source).build().number(queue, (COUNT,), (64,), values)
+found = np.empty(COUNT, np.int32)
+cl.enqueue_copy(queue, found, values)
+np.testing.assert_array_equal(found, np.arange(COUNT))
+"""
+
+
 def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
-    settings = Tune(seconds=30, trials=3, store=str(tmp_path / "store.sqlite"))
-    text = SCALE.replace("(COUNT // 2,)", "(COUNT,)").replace("expected[: COUNT // 2]", "expected")
-    text = text.replace(
-        "program.number(queue", "values_of = cl.Program(context, SOURCE).build(); values_of.number(queue"
-    )
-    first = run_text(text, Otherwise.TUNE, settings)
-    assert first.exit_code == 0
-    assert [row.why.partition(";")[0] for row in first.rows] == ["tuned just now"] * 2
-    assert {choice.key.kernel for choice in first.found} == {"number", "scale"}
-    assert first.store == settings.store
-    second = run_text(text, Otherwise.LEAVE, settings)
-    assert second.found == ()
-    assert all(row.why.startswith("remembered from 20") for row in second.rows)
-    assert [row.runs for row in second.rows] == [row.runs for row in first.rows]
+    store = str(tmp_path / "store.sqlite")
+    settings = Tune(seconds=30, trials=3, levels=("item",), local_sizes=False, store=store)
+    first = run_text(TWICE, Otherwise.TUNE, settings)
+    assert (first.exit_code, first.store) == (0, store)
+    [row], [choice] = first.rows, first.found
+    assert (row.launches, row.why.partition(";")[0]) == (2, "tuned just now")
+    assert (choice.key.kernel, str(choice.key.size_class)) == ("number", row.size_class)
+    second = run_text(TWICE, Otherwise.LEAVE, settings)
+    assert (second.exit_code, second.found) == (0, ())
+    [again] = second.rows
+    assert again.why.startswith("remembered from 20")
+    assert (again.launches, again.runs) == (2, row.runs)
 
 
 def test_nothing_is_coarsened_of_which_nothing_is_remembered(run_text: Callable[..., RunResult]) -> None:
