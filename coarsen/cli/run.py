@@ -51,7 +51,7 @@ def run(
 
     Example: coarsen run --tune --seconds 30 simulation.py --steps 100
     """
-    otherwise, settings = mode_of(tune, seconds, remembered), settings_of(seconds, store)
+    otherwise, settings = mode_of(tune, seconds, remembered, store), settings_of(seconds, store)
     recording = _recording(record, most_bytes)
     # The program may go to another folder.
     file = None if report is None else _checked_file(report)

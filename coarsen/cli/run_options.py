@@ -69,7 +69,7 @@ ReportFile = Annotated[
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
-def mode_of(tune: bool, seconds: float | None, remembered: bool) -> Otherwise:
+def mode_of(tune: bool, seconds: float | None, remembered: bool, store: str | None) -> Otherwise:
     """Return what is done with launches of which nothing is remembered.
 
     Raises:
@@ -81,10 +81,12 @@ def mode_of(tune: bool, seconds: float | None, remembered: bool) -> Otherwise:
         raise InvalidInputError("--seconds says how long to tune: add --tune")
     if importlib.util.find_spec("pyopencl") is None:
         raise InvalidInputError("programs are run with PyOpenCL: pip install pyopencl")
-    if tune:
-        check_packages()
-    # Imported late: it loads PyOpenCL.
+    # Imported late: these load PyOpenCL.
     from coarsen.drop_in.mode import Otherwise
+    from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
+
+    if tune or sqlite_file(chosen_store(store)) is None:
+        check_packages()
 
     if tune:
         return Otherwise.TUNE

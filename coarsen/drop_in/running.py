@@ -116,11 +116,13 @@ def run_program(
         recording: whether launches are recorded; None for not at all.
 
     Raises:
-        InvalidInputError: there is no such program, or it isn't one in Python; the folder is none.
+        InvalidInputError: there is no such program, or it isn't one in Python; the folder is none; the store's URL
+            is malformed.
     """
     check_script(script)
     # The program may go to another folder.
     chosen = _with_absolute_store(settings or Tune())
+    store = _shown(str(chosen.store))
     recorder = None
     if recording is not None:
         recorder = Recorder(checked_folder(recording.folder), recording.most_bytes)
@@ -136,7 +138,7 @@ def run_program(
         exit_code,
         table.rows(),
         table.found,
-        _shown(str(chosen.store)),
+        store,
         () if recorder is None else tuple(recorder.recorded),
         () if recorder is None else tuple(recorder.skipped),
         is_interrupted,

@@ -166,6 +166,7 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
         (("--seconds", "3", "good.py"), "--seconds says how long to tune: add --tune"),
         (("--tune", "--seconds", "0", "good.py"), "tuning takes more than 0 seconds, not 0.0"),
         (("--most-bytes", "1G", "good.py"), "--most-bytes says how much to record: add --record FOLDER"),
+        (("--store", "mysql://host/x", "good.py"), "the store must be in SQLite or PostgreSQL, not in 'mysql'"),
         (("--record", "good.py", "good.py"), "good.py is not a folder"),
         (("--report", "folder", "good.py"), "folder: no file can be written there"),
         (("--report", "none/report.json", "good.py"), "none/report.json: no file can be written there"),
@@ -186,7 +187,8 @@ def test_bad_input(
     (tmp_path / "zeros.py").write_bytes(b"a = 1\n\0")
     monkeypatch.chdir(tmp_path)
     outcome = run("run", *words)
-    assert (outcome.code, outcome.error) == (2, error)
+    assert outcome.code == 2
+    assert outcome.error.startswith(error)
 
 
 @pytest.mark.parametrize(("package", "words"), [("pyopencl", ()), ("sqlalchemy", ("--tune",))])
