@@ -92,8 +92,7 @@ def _recorded(result: RunResult) -> Iterator[str]:
     for each in result.recorded:
         device = shlex.quote(each.device)
         yield f"recorded: coarsen bench {shlex.quote(str(each.path))} -d {device}"
-    if result.not_recorded:
-        yield f"not recorded: {counted(len(result.not_recorded), 'kind')} of launches, for the reasons above"
+    yield from result.not_recorded
 
 
 def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:

@@ -216,7 +216,8 @@ def _why(launch: _Launch, divided: DividedLaunch, known: Known | None) -> str:
         return "nothing to merge"
     if divided.reason == AS_IT_IS.reason:
         return "nothing is remembered of such launches"
-    reasons = (divided.reason or "predicted", known and known.origin, divided.note)
+    origin = None if known is None else known.origin
+    reasons = (divided.reason or "predicted", origin, divided.note)
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 

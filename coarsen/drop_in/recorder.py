@@ -6,23 +6,22 @@ AdviceRequest ─▶ captured, within the bytes that are left ─▶ FOLDER/NAME
 from __future__ import annotations
 
 import itertools
-import logging
+import math
 import re
 import threading
-from collections.abc import Hashable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyopencl
 
+from coarsen.drop_in.launch_table import LaunchRow, digest_of
 from coarsen.drop_in.measured_launch import check_sizes_are_known
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, write_capture
 from coarsen.runtime.advice import AdviceRequest
-
-_log = logging.getLogger("coarsen")
 
 MOST_BYTES = 1 << 30
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9_]")
@@ -41,7 +40,7 @@ class Recorded:
 
 
 class Recorder:
-    """Writes workloads into one folder; what can't be written is said, and the program runs on.
+    """Writes workloads into one folder; what can't be written is noted, and the program runs on.
 
     Args:
         folder: where they go; made with the first. Files that are there are kept.
@@ -51,10 +50,20 @@ class Recorder:
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
         self._folder = folder
         self._left = most_bytes
-        self._seen: set[Hashable] = set()
+        self._seen: set[tuple[str, tuple[str, ...], str, int, SizeClass]] = set()
         self._lock = threading.Lock()
         self.recorded: list[Recorded] = []
         self.skipped: list[str] = []
+
+    def missed(self, rows: Iterable[LaunchRow]) -> tuple[str, ...]:
+        """Return a sentence for each kind of launch that was made, and never with its arguments at hand."""
+        looked_at = {_kind(digest_of(source), kernel, size) for source, _, kernel, _, size in self._seen}
+        kinds = {_kind(row.source, row.kernel, row.size_class): row for row in rows}
+        return tuple(
+            f"a launch is not recorded: the kernel '{row.kernel}': {_why_missed(row)}"
+            for kind, row in kinds.items()
+            if kind not in looked_at
+        )
 
     def record(self, request: AdviceRequest) -> None:
         """Record a launch whose arguments are at hand, unless one like it was seen before."""
@@ -72,9 +81,7 @@ class Recorder:
             except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
                 of_kernel = f"the kernel '{request.kernel}'"
                 reason = str(error) if of_kernel in str(error) else f"{of_kernel}: {error}"
-                message = f"a launch is not recorded: {reason}"
-                self.skipped.append(message)
-                _log.warning(message)
+                self.skipped.append(f"a launch is not recorded: {reason}")
 
     def _write(self, request: AdviceRequest, queue: pyopencl.CommandQueue) -> None:
         check_sizes_are_known(request)
@@ -104,6 +111,17 @@ class Recorder:
 
     def _is_taken(self, name: str) -> bool:
         return any((self._folder / f"{name}{ending}").exists() for ending in (".toml", ".cl"))
+
+
+def _kind(source: str, kernel: str, size_class: SizeClass | str) -> tuple[str, str, str]:
+    """The source, the kernel and the class of global sizes: the local size may be one that the kernel demands."""
+    return source, kernel, str(size_class).partition("/")[0]
+
+
+def _why_missed(row: LaunchRow) -> str:
+    if math.prod(row.global_size) <= 1:
+        return "it has no more than one work-item"
+    return "what comes before it did not end in time, or what it was given is not known"
 
 
 def checked_folder(folder: Path) -> Path:

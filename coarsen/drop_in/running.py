@@ -134,13 +134,14 @@ def run_program(
             exit_code = execute(script)
         except KeyboardInterrupt:
             exit_code, is_interrupted = INTERRUPTED, True
+    rows = table.rows()
     return RunResult(
         exit_code,
-        table.rows(),
+        rows,
         table.found,
         store,
         () if recorder is None else tuple(recorder.recorded),
-        () if recorder is None else tuple(recorder.skipped),
+        () if recorder is None else (*recorder.skipped, *recorder.missed(rows)),
         is_interrupted,
     )
 

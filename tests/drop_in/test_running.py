@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.devices.building import PlainProgram
+from coarsen.devices.building import PlainProgram, build_for_launches
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.launch_table import LaunchTable
 from coarsen.drop_in.mode import Otherwise
@@ -90,11 +90,13 @@ def test_the_names_are_given_back(run_text: Callable[..., RunResult], tmp_path: 
 def test_a_variant_is_a_program_of_pyopencl(
     context: cl.Context, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from coarsen.runtime import plan
-
     made: list[Any] = []
-    build = plan.build_for_launches
-    monkeypatch.setattr(plan, "build_for_launches", lambda *given: made.append(build(*given)) or made[-1])
+
+    def build(*given: Any) -> cl.Program:  # noqa: ANN401 (whatever programs are built from)
+        made.append(build_for_launches(*given))
+        return made[-1]
+
+    monkeypatch.setattr("coarsen.runtime.plan.build_for_launches", build)
     advisor, table = Factor4(), LaunchTable()
     with programs_are_coarsened(advisor, table.observer):
         program = cl.Program(context, SOURCE).build()
@@ -288,15 +290,24 @@ def test_the_first_launch_of_each_kind_is_recorded(run_text: Callable[..., RunRe
     np.testing.assert_array_equal(np.load(folder / "scale-1024-2.values.npy"), np.arange(COUNT))
 
 
-def test_what_is_too_large_is_not_recorded(
-    run_text: Callable[..., RunResult], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    result = run_text(SCALE, recording=Recording(tmp_path / "recorded", most_bytes=4 * COUNT + 1))
+def test_what_is_not_recorded_is_said(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
+    text = f"{SCALE}\nkernel(queue, (1,), None, values, np.float32(2))\n"
+    result = run_text(text, recording=Recording(tmp_path / "recorded", most_bytes=4 * COUNT + 1))
     assert [each.path.name for each in result.recorded] == ["number-1024.toml"]
-    assert [message[:45] for message in result.not_recorded] == [
-        "a launch is not recorded: the kernel 'scale':"
-    ] * 2
-    assert sum("is not recorded" in message for message in caplog.messages) == 2
+    start = "a launch is not recorded: the kernel 'scale': "
+    large, small, single = (message.removeprefix(start) for message in result.not_recorded)
+    assert large == small == "its buffers have 0.0 MiB, and at most 0.0 MiB may be captured"
+    assert single == "it has no more than one work-item"
+
+
+def test_a_launch_whose_arguments_are_not_known_is_not_recorded(
+    run_text: Callable[..., RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coarsen.runtime.kernel.are_over", lambda *_: False)
+    result = run_text(SCALE, recording=Recording(tmp_path / "recorded"))
+    assert (result.exit_code, result.recorded) == (0, ())
+    assert len(result.not_recorded) == 3
+    assert all("did not end in time" in message for message in result.not_recorded)
 
 
 def test_a_bug_does_not_end_the_program(
