@@ -28,25 +28,34 @@ from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
 
-COMMANDS = MappingProxyType(
+_EVERYDAY = MappingProxyType(
     {
+        "run": "Run a PyOpenCL program as it is, with its kernels coarsened.",
         "apply": "Write a kernel coarsened, or explain what coarsening does to it.",
         "predict": "Predict the best coarsening factor of a kernel on a device.",
+        "explore": "Plot stored measurements, or list the best configurations.",
+        "doctor": "Show what coarsen uses, and how to mend what is missing.",
+    }
+)
+_RESEARCH = MappingProxyType(
+    {
         "features": "Show the static features of a kernel at each factor.",
         "train": "Train a predictor, print its evaluation and store it.",
         "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
         "search": "Judge searchers on spaces that were measured as a whole.",
-        "explore": "Plot stored measurements, or list the best configurations.",
         "results": "List, show, export, import and merge stored measurements.",
         "remembered": "List, show, forget, export and import what tuning found.",
         "devices": "List the OpenCL devices and whether each really runs a kernel.",
-        "doctor": "Show what coarsen uses, and how to mend what is missing.",
     }
 )
+_SECTIONS = MappingProxyType({"Everyday commands": _EVERYDAY, "Commands for research": _RESEARCH})
+COMMANDS = _EVERYDAY | _RESEARCH
 # Commands of two words; the module of `bench init` is `bench_init`.
 SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack")})
+# All that comes after the first word of these that is no option belongs to a program.
+_ENDS_WITH_ANOTHER = ("run",)
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BRACES = re.compile(r"^\{(.+)\}")
@@ -85,6 +94,13 @@ class LazyCommands(NamedCommands):
         """The names in the order of the help."""
         return list(COMMANDS)
 
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
+        """Write the commands of each section under its heading."""
+        width = max(map(len, COMMANDS))
+        for heading, commands in _SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
+
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ANN401
         """A stand-in that knows its one line of help."""
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
@@ -120,7 +136,8 @@ def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no pu
 
 def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
     application = typer.Typer(**_PLAIN)
-    application.command(name, cls=PlainUsage, context_settings=_CONTEXT)(function)
+    settings = {**_CONTEXT, "allow_interspersed_args": name not in _ENDS_WITH_ANOTHER}
+    application.command(name, cls=PlainUsage, context_settings=settings)(function)
     return typer.main.get_command(application)
 
 

@@ -33,15 +33,30 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("coarsen")
 
-_AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
+# The advice of the mode that neither predicts nor searches.
+AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a program knows of a class of launches: a choice, or that there is none; and why."""
+    """What a program knows of a class of launches.
+
+    Attributes:
+        choice: what is chosen; None if there is nothing to choose.
+        origin: where the choice comes from, or why there is none, in a few words.
+        tuned: what tuning found in this process.
+        is_remembered: whether later processes will find the choice.
+    """
 
     choice: RememberedChoice | None
-    reason: str = ""
+    origin: str
+    tuned: Tuned | None = None
+    is_remembered: bool = True
+
+    @property
+    def reason(self) -> str:
+        """Return the origin of a choice, and what it gains."""
+        return self.origin if self.choice is None else _reason(self.choice, self.origin)
 
 
 class TuningAdvisor:
@@ -75,10 +90,23 @@ class TuningAdvisor:
         Raises:
             CoarsenError: nothing can be said of the launch.
         """
-        fallback = _AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
+        return self.advice_of(self.known(request))
+
+    def advice_of(self, known: Known | None) -> Advice | None:
+        """Return the advice that follows from what is known; None where the factor is to be predicted."""
+        if known is not None and known.choice is not None:
+            return Advice(known.choice.variant, known.reason)
+        return AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
+
+    def known(self, request: AdviceRequest) -> Known | None:
+        """Return what is remembered, or found now; None where that is nothing.
+
+        Raises:
+            CoarsenError: nothing can be said of the launch.
+        """
         tunes = self._mode.otherwise is Otherwise.TUNE
         if not tunes and not self._may_remember(request.kernel):
-            return fallback
+            return None
         device = describe_device(request.launch.device)
         facts = self._facts_of(request, device)
         key = key_of(
@@ -95,9 +123,7 @@ class TuningAdvisor:
                 known = self._tuned(key, facts, device, request)
             if known is not None:
                 self._known[key] = known
-        if known is None or known.choice is None:
-            return fallback
-        return Advice(known.choice.variant, known.reason)
+        return known
 
     def _may_remember(self, kernel: str) -> bool:
         """Return True if the store has any choice for a kernel of this name; False where it can't be read."""
@@ -128,7 +154,7 @@ class TuningAdvisor:
                 f"what is remembered of kernel {key.kernel} is not used: {problem}; tune=True searches again"
             )
             return None
-        return Known(choice, _reason(choice, f"remembered from {choice.found_at[:10]}"))
+        return Known(choice, f"remembered from {choice.found_at[:10]}")
 
     def _read(self, key: RememberedKey) -> RememberedChoice | None:
         if not self._is_readable:
@@ -156,12 +182,12 @@ class TuningAdvisor:
             tuned = tune_request(request, device, facts.groups_matter, self._mode.settings)
         except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
             self._say(f"kernel {key.kernel} is not tuned: {error}")
-            return Known(None)
+            return Known(None, f"not tuned: {error}")
         choice = choice_of(tuned, key, device)
-        self._remember(choice)
-        return Known(choice, _reason(choice, "tuned just now"))
+        return Known(choice, "tuned just now", tuned, self._remember(choice))
 
-    def _remember(self, choice: RememberedChoice) -> None:
+    def _remember(self, choice: RememberedChoice) -> bool:
+        """Put a choice into the store; False if that can't be done."""
         from coarsen.opencl_bench.results.store.database import open_store
 
         try:
@@ -169,6 +195,8 @@ class TuningAdvisor:
                 store.remembered.put(choice)
         except InvalidInputError as error:
             self._say(f"what was found can't be remembered: {error}")
+            return False
+        return True
 
     def _say(self, message: str) -> None:
         """Log a warning, once."""

@@ -94,7 +94,8 @@ class LaunchChooser:
             # Nothing to merge, nothing to say.
             return DividedLaunch(launch.global_size, launch.local_size, ())
         if advice is None:
-            return self._choice(required).best(launch, self._plan.chosen(self._name, launch.local_size))
+            found = self._choice(required).best(launch, self._plan.chosen(self._name, launch.local_size))
+            return found if found.coarsenings else replace(found, reason=self._plan.why_as_it_is(self._name))
         advised = advice.variant.transforms
         transforms = replace(advised, wide_accesses=advised.wide_accesses and wide_accesses)
         choice = self._choice(required, transforms)

@@ -39,6 +39,9 @@ from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import plain_offset, plain_sizes
 from coarsen.runtime.waiting import IMPATIENCE, are_over, is_any_set_by_host
 
+# The reason for which the original runs though a variant was chosen.
+_NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
+
 
 class Kernel(pyopencl.Kernel):
     """The drop-in for `pyopencl.Kernel`, with the same calls.
@@ -377,8 +380,15 @@ class Kernel(pyopencl.Kernel):
         if observer is not None:
             whole, local = plain_sizes(*sizes, options["g_times_l"])
             original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
-            divided = DividedLaunch(whole, local, ()) if target is None else target.launch
+            divided = self._as_it_is(original) if target is None else target.launch
             observer.launched(self._launches.name, original, divided)
+
+    def _as_it_is(self, original: OriginalLaunch) -> DividedLaunch:
+        """Return how a launch was carried out that ran the original kernel with the caller's sizes."""
+        known = self._launches.known(original)
+        if known is None or not (known.coarsenings or known.regrouped):
+            return known or DividedLaunch(original.global_size, original.local_size, ())
+        return DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
 
     def _local_bytes(self) -> int:
         local_memory = self._set.local_memory

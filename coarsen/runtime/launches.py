@@ -124,11 +124,11 @@ class KernelLaunches:
             reason = self.plan.reason(self.name, bool(launch.coarsenings), launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
-        self.plan.tell_once(("chosen", self.name), f"kernel {self.name} runs with {_words(launch)}: {reason}")
+        self.plan.tell_once(("chosen", self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
 
 
-def _words(launch: DividedLaunch) -> str:
-    """Say what is launched."""
+def words_of(launch: DividedLaunch) -> str:
+    """Return in words what is launched."""
     words = [names_of(launch.coarsenings)]
     if launch.coarsenings and launch.transforms is not None:
         words += transform_words(launch.transforms)

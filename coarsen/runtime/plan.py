@@ -77,6 +77,7 @@ class CoarseningPlan:
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
         self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
+        self._kept_as_is: dict[str, str] = {}
         self._said: set[Hashable] = set()
         # Seconds that a launch may be held up until what comes before it is done, so that it can be looked at.
         self.patience = PATIENCE
@@ -210,6 +211,10 @@ class CoarseningPlan:
         """Return True if some launch of a kernel may run coarsened."""
         return kernel in self._kernels and kernel not in self._refused and self._requested.of(kernel) != ORIGINAL
 
+    def why_as_it_is(self, kernel: str) -> str | None:
+        """Return what prevents a factor from being predicted for a kernel; None if nothing does."""
+        return self._kept_as_is.get(kernel)
+
     def reason(self, kernel: str, is_coarsened: bool, note: str | None) -> str:
         """Return why a launch of a kernel runs as it does, and what can be done for more, in one sentence.
 
@@ -261,11 +266,13 @@ class CoarseningPlan:
             if decided:
                 self._codes.coarsen(kernel, self.variant_of(decided))
         except DeviceError as error:
+            self._kept_as_is[kernel] = str(error)
             self.say_once(str(error), f"kernels stay as they are: {error}")
             return ORIGINAL
         except CoarsenError as error:
             # No factor was requested here: whatever prevents one, the program works as before.
             forget_frames(error)
+            self._kept_as_is[kernel] = str(error)
             self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided

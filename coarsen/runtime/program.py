@@ -115,7 +115,7 @@ class Program(pyopencl.Program):
         super().__init__(*given)
         # PyOpenCL's own is gone once the program is built.
         self._opencl_context: pyopencl.Context = self._context
-        launch_ours_through_pyopencl(_kernel_of)
+        launch_ours_through_pyopencl(kernel_of)
         if self._text is None:
             _log.warning("%s is not coarsened: that takes OpenCL C", _form_of(source))
 
@@ -253,7 +253,7 @@ class Program(pyopencl.Program):
         return tuple(int(size) for size in required) if any(required) else ()
 
 
-def _kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whatever PyOpenCL takes)
+def kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whatever PyOpenCL takes)
     """Return our kernel of a program of ours that is built."""
     return program.kernel(name) if isinstance(program, Program) and program._plan is not None else None
 

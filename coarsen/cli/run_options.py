@@ -1,0 +1,108 @@
+"""The options of `coarsen run`, each with its help, and what they mean together."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coarsen.cli.stores import check_packages
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.drop_in.mode import Otherwise
+    from coarsen.opencl_bench.tuning.settings import Tune
+
+Program = Annotated[
+    str, typer.Argument(metavar="PROGRAM", help="The program's file, or folder.", show_default=False)
+]
+ProgramArguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ARGUMENT",
+        help="All that comes after the program's name is its own, options too.",
+        show_default=False,
+    ),
+]
+Module = Annotated[bool, typer.Option("-m", help="PROGRAM is the name of a module, as after python -m.")]
+Tuned = Annotated[
+    bool,
+    typer.Option("--tune", help="Tune launches of which nothing is remembered, and remember what was found."),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        "--seconds",
+        metavar="NUMBER",
+        help="The most that tuning one kernel at one class of sizes may take.  [default: 20]",
+        show_default=False,
+    ),
+]
+Remembered = Annotated[
+    bool,
+    typer.Option("--remembered", help="Coarsen as is remembered, and nothing else: predict no factor."),
+]
+RecordFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--record",
+        metavar="FOLDER",
+        help="Write the first launch of each kernel and class of sizes as a workload for coarsen bench.",
+    ),
+]
+MostBytes = Annotated[
+    str | None,
+    typer.Option(
+        "--most-bytes",
+        metavar="NUMBER",
+        help="The most that the buffers of recorded launches may hold in all: 500M, 2G.  [default: 1G]",
+        show_default=False,
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write the table there as JSON, not on standard error."),
+]
+
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def mode_of(tune: bool, seconds: float | None, remembered: bool, store: str | None) -> Otherwise:
+    """Return what is done with launches of which nothing is remembered.
+
+    Raises:
+        InvalidInputError: options that exclude each other; a package that tuning needs is missing.
+    """
+    if tune and remembered:
+        raise InvalidInputError("--remembered measures nothing: leave out --tune, or --remembered")
+    if seconds is not None and not tune:
+        raise InvalidInputError("--seconds says how long to tune: add --tune")
+    if importlib.util.find_spec("pyopencl") is None:
+        raise InvalidInputError("programs are run with PyOpenCL: pip install pyopencl")
+    # Imported late: these load PyOpenCL.
+    from coarsen.drop_in.mode import Otherwise
+    from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
+
+    if tune or sqlite_file(chosen_store(store)) is None:
+        check_packages()
+
+    if tune:
+        return Otherwise.TUNE
+    return Otherwise.LEAVE if remembered else Otherwise.PREDICT
+
+
+def settings_of(seconds: float | None, store: str | None) -> Tune:
+    """Return the settings of tuning. Raises InvalidInputError for a number of seconds that is not above 0."""
+    from coarsen.opencl_bench.tuning.settings import Tune
+
+    return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
+
+
+def byte_count(text: str) -> int:
+    """Return a number of bytes: `4096`, `500M`, `2G`. Raises InvalidInputError for any other text."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in _UNITS else (text, "")
+    if not (number.isascii() and number.isdigit()) or not int(number):
+        raise InvalidInputError(f"--most-bytes takes a number of bytes, such as 500M or 2G, not '{text}'")
+    return int(number) << _UNITS.get(unit, 0)

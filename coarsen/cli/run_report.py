@@ -1,0 +1,117 @@
+"""The table at the end of `coarsen run`, on standard error: standard output is the program's."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+
+from coarsen.cli.messages import NOTE
+from coarsen.cli.output import aligned, counted
+from coarsen.drop_in.launch_table import LaunchRow
+from coarsen.drop_in.mode import Otherwise
+from coarsen.drop_in.running import RunResult
+from coarsen.drop_in.script import Script
+from coarsen.printable import printable
+from coarsen.variant.variant import shape
+
+_log = logging.getLogger("coarsen")
+
+_NUMBERS = ("launches", "saved")
+_UNKNOWN = "-"
+
+
+def print_report(script: Script, otherwise: Otherwise, result: RunResult) -> None:
+    """Print the table and what to do next, unless -q was given."""
+    if not _log.isEnabledFor(NOTE):
+        return
+    sys.stdout.flush()
+    for line in report_lines(script, otherwise, result):
+        sys.stderr.write(f"{printable(line)}\n")
+    sys.stderr.flush()
+
+
+def report_lines(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
+    """Return the lines of the report.
+
+    Args:
+        script: that was run.
+        otherwise: what was done with launches of which nothing is remembered.
+        result: what came of it.
+    """
+    rows = result.rows
+    yield ""
+    if not rows:
+        yield f"coarsen: {script} launched no kernel of a program that PyOpenCL made from source"
+    else:
+        launches, kernels = sum(row.launches for row in rows), len({(row.source, row.kernel) for row in rows})
+        yield f"coarsen: {launches} launch{'' if launches == 1 else 'es'} of {counted(kernels, 'kernel')}"
+        yield from _table(rows)
+        yield from _explanations(result)
+    yield from _remembered(result)
+    yield from _recorded(result)
+    yield from _next(script, otherwise, result)
+
+
+def _table(rows: Sequence[LaunchRow]) -> Iterator[str]:
+    columns = {
+        "kernel": [row.kernel for row in rows],
+        "device": [f"{row.device} ({row.platform})" for row in rows],
+        "launches": [str(row.launches) for row in rows],
+        "global size": [_global_size(row) for row in rows],
+        "local size": [_UNKNOWN if row.local_size is None else shape(row.local_size) for row in rows],
+        "ran": [row.runs for row in rows],
+        "speed-up": [_UNKNOWN if row.speedup is None else str(row.speedup) for row in rows],
+        "a launch": [_times(row) for row in rows],
+        "saved": [_UNKNOWN if row.saved is None else _time(row.saved * 1e9) for row in rows],
+        "why": [row.why for row in rows],
+    }
+    if len(set(columns["device"])) == 1:
+        del columns["device"]
+    for name in ("speed-up", "a launch", "saved"):
+        if set(columns[name]) == {_UNKNOWN}:
+            del columns[name]
+    yield from aligned(list(columns), zip(*columns.values(), strict=True), _NUMBERS)
+
+
+def _explanations(result: RunResult) -> Iterator[str]:
+    if any(row.speedup for row in result.rows):
+        yield "Speed-ups and times are those that tuning measured, over the launch as the program makes it."
+    if result.saved is not None:
+        yield f"Saved in all, estimated as launches times the difference: {_time(result.saved * 1e9)}"
+
+
+def _remembered(result: RunResult) -> Iterator[str]:
+    if result.found:
+        yield f"{counted(len(result.found), 'choice')} of this run will be remembered, in {result.store}"
+        yield "'coarsen remembered export FILE' writes what is remembered to a file to ship with the program"
+
+
+def _recorded(result: RunResult) -> Iterator[str]:
+    for each in result.recorded:
+        device = shlex.quote(each.device)
+        yield f"recorded: coarsen bench {shlex.quote(str(each.path))} -d {device}"
+    yield from result.not_recorded
+
+
+def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
+    if result.rows and otherwise is not Otherwise.TUNE:
+        command = shlex.join(["coarsen", "run", "--tune", *(["-m"] if script.is_module else []), script.name])
+        yield f"'{command}{' …' if script.arguments else ''}' searches for what is fastest, and remembers it"
+
+
+def _global_size(row: LaunchRow) -> str:
+    others = f" and {counted(row.other_sizes, 'other')}" if row.other_sizes else ""
+    return f"{shape(row.global_size)}{others}"
+
+
+def _times(row: LaunchRow) -> str:
+    return _UNKNOWN if row.nanoseconds is None else " → ".join(map(_time, row.nanoseconds))
+
+
+def _time(nanoseconds: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6)):
+        if abs(nanoseconds) >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds / 1e3:.3g} µs"
