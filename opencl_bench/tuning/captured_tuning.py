@@ -15,6 +15,7 @@ from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_s
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import LaunchToTune, tune_launch
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import CapturedLaunch, write_capture
 from coarsen.variant.transforms import Transforms
 
@@ -43,13 +44,12 @@ def tune_captured(
     Raises:
         DeviceError: the device can't be opened a second time, or is measured on by others all the while.
         VerificationError: the launch does not give the same results twice.
-        InvalidInputError: the launch can't be described, or no process can be started for it.
+        InvalidInputError: the launch can't be described, or no process can be started for it; its local size is
+            left open, and there is none to coarsen at.
         RefusalError: the kernel can't be coarsened at all.
     """
     check_python()
-    others = ()
-    if settings.local_sizes and not groups_matter:
-        others = other_local_sizes(launch.global_size, launch.local_size, limits_of(device))
+    others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
     space = launch_space(launch.local_size, others, transforms, settings)
     with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
         description = write_capture(launch, Path(folder), "launch")
@@ -58,6 +58,38 @@ def tune_captured(
             if not is_held:
                 raise DeviceError(f"another process measures on {device.name}")
             return tune_launch(described, space, settings, deadline)
+
+
+def local_sizes_beside(
+    global_size: tuple[int, ...],
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes that a launch is tried at beside its own.
+
+    Args:
+        global_size: in work-items.
+        own: its local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: it is left open, and there is no other: nothing can be coarsened.
+    """
+    is_free = settings.local_sizes and not groups_matter
+    others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
+    if own or others:
+        return others
+    if groups_matter:
+        reason = "its work-items must be grouped as they are"
+    else:
+        reason = "none that is usual divides its global size" if settings.local_sizes else "no other is allowed"
+    raise InvalidInputError(
+        f"its local size is left to the driver, and {reason}: give a local size to have it tuned"
+    )
 
 
 def check_python() -> None:

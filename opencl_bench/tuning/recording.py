@@ -60,7 +60,7 @@ def captured_launch(
         kernel: its name.
         queue: where it would be launched.
         global_size: in work-items.
-        local_size: in work-items.
+        local_size: in work-items; empty where it is left to the implementation.
         arguments: as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the device, shared virtual memory,
             None, NumPy scalars, structures of NumPy or ctypes, vectors of `pyopencl.cltypes`, local memory.
         global_offset: of the first work-item, in work-items.

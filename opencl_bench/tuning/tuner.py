@@ -33,7 +33,7 @@ from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.finalists import Decision, confirm, decide, finalists
-from coarsen.opencl_bench.tuning.launch_search import TREES, LaunchSearch
+from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, TREES, LaunchSearch
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
@@ -96,7 +96,8 @@ def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: De
     Raises:
         DeviceError: the device can't be opened a second time; the launch as it is does not run there.
         VerificationError: it does not give the same results twice.
-        InvalidInputError: the kernel doesn't compile, the description can't be used.
+        InvalidInputError: the kernel doesn't compile, the description can't be used; the time is too short to try
+            anything.
         RefusalError: the kernel can't be coarsened at all.
     """
     benchmark = find_benchmark(launch.description)
@@ -213,6 +214,11 @@ def _search(
         evaluator, forest.result(), evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials
     )
     ending = search.run(map(searchable.choice_of, starts))
+    if ending == TIME_OVER and evaluator.tried <= 1:
+        # That nothing is faster would be no finding.
+        raise InvalidInputError(
+            f"the {deadline.seconds:g} s of the search were over before any variant was tried: give it more"
+        )
     failed = sum(trial.time is None for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
     return _Searched(own, evaluator.tried, failed, evaluator.tried / valid if valid else None, ending)

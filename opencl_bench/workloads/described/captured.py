@@ -110,7 +110,7 @@ class CapturedLaunch:
         options: its build options, one by one.
         kernel: the kernel's name.
         global_size: in work-items.
-        local_size: in work-items.
+        local_size: in work-items; empty where it was left to the implementation.
         arguments: one for each of the kernel's parameters.
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
         macros: what the source may find out about its device.
@@ -260,7 +260,7 @@ def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
         outputs=array(outputs),
         roundings=_ROUNDINGS,
         global_size=list(launch.global_size),
-        local_size=list(launch.local_size),
+        local_size=list(launch.local_size) or quoted("open"),
         global_offset=f"global_offset = {list(launch.global_offset)}\n" if any(launch.global_offset) else "",
     )
 

@@ -45,7 +45,7 @@ class PointerUse:
 
 
 def pointer_uses(kernel: Kernel) -> Mapping[str, PointerUse]:
-    """The use of each parameter, by name. What a call is given counts as read and written, but for vload and vstore."""
+    """The use of each parameter, by name. What calls are given counts as read and written."""
     return {argument.name: _use_of(kernel, argument.name) for argument in kernel.arguments}
 
 
