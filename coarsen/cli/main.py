@@ -36,6 +36,7 @@ COMMANDS = MappingProxyType(
         "train": "Train a predictor, print its evaluation and store it.",
         "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
+        "tune": "Search the best variant of a kernel for some seconds, and remember it.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
         "search": "Judge searchers on spaces that were measured as a whole.",
         "explore": "Plot stored measurements, or list the best configurations.",

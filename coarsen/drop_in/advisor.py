@@ -157,7 +157,8 @@ def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> Re
     """
     from coarsen.opencl_bench.measure.environment import PACKAGES, installed_versions
 
-    variant = tuned.choice
+    # Macros are the program's own.
+    variant = replace(tuned.choice, definitions=())
     if variant.local_size == (tuned.local_size or ()):
         variant = replace(variant, local_size=())
     return RememberedChoice(

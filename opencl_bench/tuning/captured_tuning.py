@@ -9,6 +9,7 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
+from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_sizes
@@ -53,11 +54,18 @@ def tune_captured(
     space = launch_space(launch.local_size, others, transforms, settings)
     with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
         description = write_capture(launch, Path(folder), "launch")
-        described = LaunchToTune(str(description), _PRESET, device, transforms)
-        with device_lock_within(device, deadline.left) as is_held:
-            if not is_held:
-                raise DeviceError(f"another process measures on {device.name}")
-            return tune_launch(described, space, settings, deadline)
+        return tune_alone(LaunchToTune(str(description), _PRESET, device, transforms), space, settings, deadline)
+
+
+def tune_alone(launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline) -> Tuned:
+    """Tune a launch while nobody else measures on its device; arguments and errors are those of `tune_launch`.
+
+    DeviceError is raised, too, if others measure on it all the while.
+    """
+    with device_lock_within(launch.device, deadline.left) as is_held:
+        if not is_held:
+            raise DeviceError(f"another process measures on {launch.device.name}")
+        return tune_launch(launch, space, settings, deadline)
 
 
 def local_sizes_beside(

@@ -18,7 +18,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method, Role
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
@@ -38,7 +38,7 @@ from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import Transforms, device_kind_of
 from coarsen.variant.variant import Variant
@@ -89,7 +89,7 @@ def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: De
 
     Args:
         launch: what is launched, and where.
-        space: what to choose from; its first local size is the launch's own.
+        space: what to choose from; its first local size is the launch's own, and macros have their first values.
         settings: the seed, and how many trials at most.
         deadline: when it has to be over.
 
@@ -110,7 +110,7 @@ def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: De
     return Tuned(
         kernel=benchmark.kernel,
         device=str(launch.device),
-        global_size=benchmark.launches(launch.preset, own)[0].global_size,
+        global_size=real_launches(benchmark, launch.preset, own)[0].global_size,
         local_size=own or None,
         decision=decision,
         trials=searched.trials,
@@ -118,7 +118,19 @@ def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: De
         share=searched.share,
         seconds=deadline.spent,
         ending=searched.ending,
+        wrong=tuple(
+            f"{row.candidate}: {row.reason}"
+            for row in rows.rows
+            if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
+        ),
     )
+
+
+def real_launches(benchmark: Benchmark, preset: str, local_size: LocalSize) -> tuple[Launch, ...]:
+    """Return the launches of a preset with the sizes that they have there, though its inputs have to be made."""
+    if benchmark.make_launches is not None:
+        return benchmark.launches(preset, local_size)
+    return benchmark.workload(preset, local_size=local_size).launches
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +205,8 @@ def _search(
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
     searchable = listed(VariantSearchSpace(variants))
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
-    own = Variant(local_sizes[0])
+    macros = benchmark.own_definitions
+    own = Variant(local_sizes[0], definitions=macros)
     measurer = RowMeasurer(context)
     with ThreadPoolExecutor(2) as opening:
         # Meanwhile the other processes start, and compile the launch as it is.
@@ -207,13 +220,13 @@ def _search(
         space.levels,
         space.strides,
         transforms,
-        lambda variant: variants.violation(variant) is None,
+        lambda variant: variants.violation(replace(variant, definitions=macros)) is None,
     )
     evaluator = LiveEvaluator(measurer, own, searchable)
     search = LaunchSearch(
         evaluator, forest.result(), evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials
     )
-    ending = search.run(map(searchable.choice_of, starts))
+    ending = search.run(searchable.choice_of(replace(start, definitions=macros)) for start in starts)
     if ending == TIME_OVER and evaluator.tried <= 1:
         # That nothing is faster would be no finding.
         raise InvalidInputError(
