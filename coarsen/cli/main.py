@@ -30,13 +30,13 @@ from coarsen.near_names import did_you_mean
 
 COMMANDS = MappingProxyType(
     {
-        "apply": "Write a kernel coarsened, or explain what coarsening does to it.",
+        "apply": "Write a kernel coarsened, or explain what that does to it.",
         "predict": "Predict the best coarsening factor of a kernel on a device.",
         "features": "Show the static features of a kernel at each factor.",
         "train": "Train a predictor, print its evaluation and store it.",
         "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
-        "tune": "Search the best variant of a kernel for some seconds, and remember it.",
+        "tune": "Find the fastest variant of a kernel, and remember it.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
         "search": "Judge searchers on spaces that were measured as a whole.",
         "explore": "Plot stored measurements, or list the best configurations.",

@@ -53,6 +53,7 @@ class TuningAdvisor:
         self._known: dict[RememberedKey, Known] = {}
         self._facts: dict[Hashable, KernelFacts] = {}
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
+        self._locks_guard = threading.Lock()
         self._said: set[str] = set()
 
     @property
@@ -85,7 +86,7 @@ class TuningAdvisor:
             request.transforms,
             SizeClass.of(request.launch.global_size, request.launch.local_size),
         )
-        with self._locks[key]:
+        with self._lock_of(key):
             known = self._known.get(key) or self._looked_up(key, device)
             if known is None and tunes and request.queue is not None:
                 known = self._tuned(key, facts, device, request)
@@ -94,6 +95,11 @@ class TuningAdvisor:
         if known is None or known.choice is None:
             return fallback
         return Advice(known.choice.variant, known.reason)
+
+    def _lock_of(self, key: RememberedKey) -> threading.Lock:
+        """The lock of a class of launches: of two threads that launch at once, one tunes."""
+        with self._locks_guard:
+            return self._locks[key]
 
     def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
         key = request.source, request.options, request.kernel, device
@@ -125,8 +131,11 @@ class TuningAdvisor:
             check_sizes_are_known(request)
             tuned = tune_request(request, device, facts.groups_matter, self._mode.settings)
         except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
-            self._say(f"kernel {key.kernel} is not tuned: {error}")
-            return Known(None)
+            # Another process may have tuned it while this one waited for the device.
+            found = self._looked_up(key, device)
+            if found is None:
+                self._say(f"kernel {key.kernel} is not tuned: {error}")
+            return found or Known(None)
         choice = choice_of(tuned, key, device)
         self._remember(choice)
         return Known(choice, _reason(choice, "tuned just now"))

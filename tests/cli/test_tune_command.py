@@ -147,10 +147,10 @@ def test_wrong_results_are_an_error_of_their_own(
 def test_launches_of_different_sizes_are_not_remembered(
     device: DeviceDescription, tmp_path: Path, run: Run, finding: list[Tuned]
 ) -> None:
-    finding.append(found(device, Variant((64,), (Coarsening(2),)), kernel="dwt_haar_1d"))
+    finding.append(found(device, Variant((64,), (Coarsening(2),)), kernel="dwtHaar1D"))
     store = tmp_path / "store.sqlite"
     words = ("-d", str(device).split()[0], "--preset", "test", "--store", str(store))
-    outcome = run("tune", "dwt_haar_1d", *words)
+    outcome = run("tune", "dwtHaar1D", *words)
     assert outcome.code == 0, outcome.err
     assert "not remembered for programs: its launches differ in their sizes" in outcome.out
     assert not store.exists()
