@@ -52,7 +52,7 @@ def tune_captured(
     check_python()
     others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
     space = launch_space(launch.local_size, others, transforms, settings)
-    with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
+    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
         description = write_capture(launch, Path(folder), "launch")
         return tune_alone(LaunchToTune(str(description), _PRESET, device, transforms), space, settings, deadline)
 
