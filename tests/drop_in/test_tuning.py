@@ -233,6 +233,37 @@ def test_results_that_differ_from_run_to_run_are_not_tuned(
     assert not Path(store).exists()
 
 
+def test_a_launch_that_changes_nothing_can_not_be_verified(
+    context: cl.Context, queue: cl.CommandQueue, store: str, said: Callable[[], list[str]]
+) -> None:
+    source = "kernel void clip(global float *all) { all[get_global_id(0)] = fmax(all[get_global_id(0)], 0.0f); }"
+    program, _ = program_of(context, Tune(seconds=SECONDS, trials=3, store=store), source)
+    steady = np.arange(COUNT, dtype=np.float32)
+    buffer = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=steady)
+    program.clip(queue, (COUNT,), (64,), buffer)
+    now = np.empty_like(steady)
+    cl.enqueue_copy(queue, now, buffer)
+    assert np.array_equal(now, steady)
+    (message,) = said()
+    assert "leaves all outputs as they were (all): nothing could be verified" in message
+    assert not Path(store).exists()
+
+
+def test_results_that_are_there_already_hide_no_mistake(
+    context: cl.Context, queue: cl.CommandQueue, store: str, said: Callable[[], list[str]]
+) -> None:
+    source = "kernel void fill(global float *all) { all[get_global_id(0)] = get_global_id(0); }"
+    filled = np.arange(COUNT, dtype=np.float32)
+    program, _ = program_of(context, Tune(seconds=SECONDS, trials=2, store=store), source)
+    buffer = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=filled)
+    program.fill(queue, (COUNT,), (64,), buffer)
+    now = np.empty_like(filled)
+    cl.enqueue_copy(queue, now, buffer)
+    assert np.array_equal(now, filled)
+    assert said() == []
+    assert Path(store).exists()
+
+
 def test_too_much_is_not_copied(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, said: Callable[[], list[str]]
 ) -> None:
