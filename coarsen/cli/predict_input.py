@@ -89,7 +89,8 @@ def _described(wanted: KernelRequest, benchmark: Benchmark, name: str | Path) ->
         )
     defaults = [f"-D{macro}={value}" for macro, value in benchmark.own_definitions]
     options = [*benchmark.build_options, *defaults]
-    local_size = benchmark.preset(wanted.preset).local_size
+    # None where the description leaves it open.
+    local_size = benchmark.preset(wanted.preset).local_size or None
     path = benchmark.code if isinstance(benchmark.code, Path) else Path(wanted.word)
     with naming_file(path):
         kernel = lower(benchmark.code, benchmark.kernel, options)

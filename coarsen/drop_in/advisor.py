@@ -71,6 +71,7 @@ class TuningAdvisor:
         self._known: dict[RememberedKey, Known] = {}
         self._facts: dict[Hashable, KernelFacts] = {}
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
+        self._locks_guard = threading.Lock()
         self._said: set[str] = set()
         self._is_readable = True
 
@@ -117,7 +118,7 @@ class TuningAdvisor:
             request.transforms,
             SizeClass.of(request.launch.global_size, request.launch.local_size),
         )
-        with self._locks[key]:
+        with self._lock_of(key):
             known = self._known.get(key) or self._looked_up(key, device)
             if known is None and tunes and request.queue is not None:
                 known = self._tuned(key, facts, device, request)
@@ -133,6 +134,11 @@ class TuningAdvisor:
             except InvalidInputError as error:
                 self._give_up_reading(error)
         return False
+
+    def _lock_of(self, key: RememberedKey) -> threading.Lock:
+        """The lock of a class of launches: of two threads that launch at once, one tunes."""
+        with self._locks_guard:
+            return self._locks[key]
 
     def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
         key = request.source, request.options, request.kernel, device
@@ -215,7 +221,8 @@ def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> Re
     """
     from coarsen.opencl_bench.measure.environment import PACKAGES, installed_versions
 
-    variant = tuned.choice
+    # Macros are the program's own.
+    variant = replace(tuned.choice, definitions=())
     if variant.local_size == (tuned.local_size or ()):
         variant = replace(variant, local_size=())
     return RememberedChoice(

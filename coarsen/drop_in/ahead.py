@@ -6,6 +6,7 @@ print(found)           # sgemm on â€¦: 2.31 (2.28 to 2.34) times as fast with â€
 
 from __future__ import annotations
 
+import logging
 from typing import Any, cast
 
 import pyopencl
@@ -27,6 +28,8 @@ from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import Sizes, plain_sizes
 from coarsen.runtime.waiting import are_over
 from coarsen.variant.transforms import Transforms, device_kind_of
+
+_log = logging.getLogger("coarsen")
 
 
 def tune(
@@ -64,6 +67,9 @@ def tune(
     kernel = _kernel_of(kernel_or_program)
     source, options = _text_of(kernel, queue.device)
     whole, local = plain_sizes(tuple(global_size), None if local_size is None else tuple(local_size), False)
+    if local is None:
+        # As a launch has it that leaves this open.
+        local = _required_local_size(kernel, queue.device, len(whole))
     if not are_over(queue, ()):
         raise DeviceError("the queue does not come to its end, so nothing can be tuned on what its buffers hold")
     device = describe_device(queue.device)
@@ -88,8 +94,12 @@ def _remember(
 ) -> None:
     size_class = SizeClass.of(request.launch.global_size, request.launch.local_size)
     key = key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
-    with open_store(settings.store) as store:
-        store.remembered.put(choice_of(tuned, key, device))
+    try:
+        with open_store(settings.store) as store:
+            store.remembered.put(choice_of(tuned, key, device))
+    except InvalidInputError as error:
+        # What was found is worth having all the same.
+        _log.warning("what was found can't be remembered: %s", error)
 
 
 def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopencl.Kernel:
@@ -100,6 +110,12 @@ def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopenc
             raise InvalidInputError(f"say which kernel of the program to tune: {names}")
         return kernels[0]
     return kernel_or_program
+
+
+def _required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int) -> Sizes | None:
+    """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
+    required = kernel.get_work_group_info(pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)
+    return tuple(int(size) for size in required[:dimensions]) if any(required) else None
 
 
 def _text_of(kernel: pyopencl.Kernel, device: pyopencl.Device) -> tuple[str, tuple[str, ...]]:

@@ -12,6 +12,8 @@ from coarsen.variant.transforms import Transforms
 
 # What these say is in the kernel's normal form.
 _IN_THE_CODE = ("-D", "-I")
+# Without any, it is this one.
+_STANDARD = "-cl-std=CL1.2"
 
 
 def key_of(
@@ -52,6 +54,6 @@ def _own_options(options: Sequence[str]) -> list[str]:
     for word in words:
         if word in _IN_THE_CODE:
             next(words, None)
-        elif not word.startswith(_IN_THE_CODE):
+        elif not word.startswith(_IN_THE_CODE) and word != _STANDARD:
             kept.append(word)
     return kept

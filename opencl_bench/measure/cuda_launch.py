@@ -56,10 +56,12 @@ def cuda_launch(launch: Launch, address_of: AddressOf) -> CudaLaunch:
         address_of: gives a buffer's address on the device.
 
     Raises:
-        LaunchError: it has a global offset, which CUDA does not know.
+        LaunchError: it has a global offset, or leaves its local size open, which CUDA does not know.
     """
     if any(launch.global_offset):
         raise LaunchError("a launch with a global offset can't be made without OpenCL")
+    if not launch.local_size:
+        raise LaunchError("a launch whose local size is left open can't be made without OpenCL")
     grid = _groups(launch.global_size, launch.local_size)
     parameters, shared_bytes = _parameters(launch.arguments, address_of)
     return CudaLaunch(_three(grid), _three(launch.local_size), shared_bytes, parameters)

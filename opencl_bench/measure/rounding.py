@@ -10,8 +10,8 @@ order, is nothing else: it saves roundings or permutes them.
 
 The bound is relative to the partial results. Where terms cancel, the result is much smaller than those, and a
 bound relative to the result would call its rounding an error. The partial results themselves are gone. But what
-cancels in one element of an output seldom does in the others: the median magnitude of its elements that are
-neither zero nor infinite stands for them. So
+cancels in one element of an output seldom does in the others: the median magnitude of its elements that were
+written and are neither zero nor infinite stands for them. So
 
     |got − wanted| ≤ tolerance · (|wanted| + median |wanted|),   tolerance = 2·λ·√k·u, at most a tenth
 """
@@ -46,9 +46,19 @@ def rounding_tolerance(steps: int, kind: np.dtype[np.floating[Any]]) -> float:
     return min(2 * DEVIATIONS * math.sqrt(steps) * unit_roundoff, _LARGEST)
 
 
-def typical_magnitude(wanted: Array) -> float:
-    """Return the median magnitude of the elements that are finite and not zero; 0 if there are none."""
-    flat = wanted.reshape(-1)
-    sample = np.abs(flat[:: max(1, flat.size // _SAMPLED)].astype(np.float64))
-    counting = sample[np.isfinite(sample) & (sample > 0)]
-    return float(np.median(counting)) if counting.size else 0.0
+def typical_magnitude(wanted: Array, before: Array | None = None) -> float:
+    """Return the median magnitude of the elements that are finite and not zero; 0 if there are none.
+
+    Args:
+        wanted: the elements.
+        before: what was in their place before the launch, if that is known: elements that are as they were say
+            nothing of what is computed, and do not count where others do.
+    """
+    every = slice(None, None, max(1, wanted.size // _SAMPLED))
+    sample = wanted.reshape(-1)[every]
+    magnitudes = np.abs(sample.astype(np.float64))
+    counting = np.isfinite(magnitudes) & (magnitudes > 0)
+    if before is not None:
+        written = counting & (sample != before.reshape(-1)[every])
+        counting = written if written.any() else counting
+    return float(np.median(magnitudes[counting])) if counting.any() else 0.0

@@ -42,7 +42,7 @@ class LaunchableKernel(Protocol):
         self,
         queue: cl.CommandQueue,
         global_size: tuple[int, ...],
-        local_size: tuple[int, ...],
+        local_size: tuple[int, ...] | None,
         /,
         *arguments: KernelArgument,
         global_offset: tuple[int, ...] | None = None,
@@ -166,7 +166,7 @@ def enqueue_launch(
     """Enqueue a launch with a workload's buffers, by their names."""
     arguments = [_value(argument, buffers) for argument in launch.arguments]
     offset = launch.global_offset or None
-    return kernel(queue, launch.global_size, launch.local_size, *arguments, global_offset=offset)
+    return kernel(queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)
 
 
 def _value(argument: Argument, buffers: Mapping[str, cl.Buffer]) -> KernelArgument:

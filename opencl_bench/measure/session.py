@@ -101,7 +101,10 @@ class _Placement:
         outputs = self.outputs_of(original)
         before = self.workload.buffers
         if all(_is_same(outputs[name], before[name]) for name in self.workload.outputs):
-            raise LaunchError("the uncoarsened kernel leaves all outputs as they were: nothing could be verified")
+            names = ", ".join(self.workload.outputs)
+            raise LaunchError(
+                f"the uncoarsened kernel leaves all outputs as they were ({names}): nothing could be verified"
+            )
         return outputs
 
 

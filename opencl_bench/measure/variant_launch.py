@@ -21,6 +21,9 @@ from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
+# Why a launch that has no local size of its own is not coarsened: nobody knows what would be divided.
+LEFT_OPEN = "the local size is left open"
+
 
 def variant_launch(launch: Launch, variant: Variant, added: Sequence[AddedArgument]) -> Launch:
     """Return the launch that does the work of an uncoarsened one with a variant's kernel.
@@ -40,6 +43,8 @@ def variant_launch(launch: Launch, variant: Variant, added: Sequence[AddedArgume
 
 def undivided(launch: Launch, coarsenings: Iterable[Coarsening]) -> str | None:
     """Say in one line why a launch's sizes do not divide by the coarsenings; None where they do."""
+    if not launch.local_size:
+        return LEFT_OPEN if any(True for _ in coarsenings) else None
     return next(filter(None, (_undivided_along(launch, coarsening) for coarsening in coarsenings)), None)
 
 
@@ -77,6 +82,8 @@ def _divided(launch: Launch, coarsenings: Sequence[Coarsening]) -> Launch:
 
 def _guarded(launch: Launch, variant: Variant) -> Launch:
     """The guarded launch in work-groups that are no larger than the original's."""
+    if not launch.local_size:
+        raise UndividedError(LEFT_OPEN)
     limits = LaunchLimits(math.prod(launch.local_size), launch.local_size)
     guarded = guarded_launch(launch.global_size, launch.local_size, variant.coarsenings, limits)
     if guarded is None or guarded.local_size is None:

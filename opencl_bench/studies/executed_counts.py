@@ -165,12 +165,12 @@ def _built(
     def launch(
         queue: cl.CommandQueue,
         global_size: tuple[int, ...],
-        local_size: tuple[int, ...],
+        local_size: tuple[int, ...] | None,
         /,
         *arguments: KernelArgument,
         global_offset: tuple[int, ...] | None = None,
     ) -> cl.Event:
-        original = Launch("", global_size, local_size, ())
+        original = Launch("", global_size, local_size or (), ())
         divided = variant_launch(original, Variant(coarsenings=(coarsening,)), ())
         return kernel(queue, divided.global_size, divided.local_size, *arguments, global_offset=global_offset)
 

@@ -20,6 +20,8 @@ from coarsen.variant.variant_json import variant_to_json
 T = TypeVar("T")
 
 SERVICE = "coarsen.opencl_bench.sweep.compile_service"
+# However little time is left, an answer that is there may be read.
+_LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,19 @@ class Compiler:
         machine: where the device's own compiler is tried; None where the device isn't here.
         method: says how long a compilation may take.
         pool: the processes that compile; a compilation not begun when the context ends is dropped.
+        time_left: the seconds that are left for everything; None where there is no such limit.
     """
 
     def __init__(
-        self, benchmark: str, form: Form, machine: Mapping[str, Any] | None, method: Method, pool: CompilePool
+        self,
+        benchmark: str,
+        form: Form,
+        machine: Mapping[str, Any] | None,
+        method: Method,
+        pool: CompilePool,
+        time_left: Callable[[], float] | None = None,
     ) -> None:
+        self._time_left = time_left
         self._benchmark = benchmark
         self._form = form
         self._machine = machine
@@ -160,4 +170,7 @@ class Compiler:
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        return self._shared.ask({**request, "number": self._number}, self._seconds)
+        seconds = self._seconds
+        if self._time_left is not None:
+            seconds = min(seconds, max(self._time_left(), _LEAST_SECONDS))
+        return self._shared.ask({**request, "number": self._number}, seconds)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.variant_launch import undivided
+from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, undivided
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
@@ -172,7 +172,15 @@ def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], 
 
 def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalSize]:
     own = benchmark.preset(preset).local_size
-    wanted = benchmark.local_sizes_of(preset) if space.local_sizes is None else space.local_sizes
+    wanted = space.local_sizes
+    if wanted is None:
+        # Coarsening needs to know what it divides.
+        wanted = tuple(filter(None, benchmark.local_sizes_of(preset)))
+        if not wanted:
+            raise InvalidInputError(
+                f"{benchmark.name}: its local size is left open; say which to try (--local-size), "
+                "or have it tuned (coarsen tune)"
+            )
     # A stable sort: the preset's own first, the others as they are.
     return sorted(dict.fromkeys(wanted), key=lambda local_size: local_size != own)
 
@@ -236,6 +244,9 @@ class _LaunchConstraint:
         return self._launches[original]
 
     def _violations(self, launch: Launch, variant: Variant) -> Iterator[str]:
+        if variant.coarsenings and not launch.local_size:
+            yield LEFT_OPEN
+            return
         # Launches may be known for smaller problems alone: whether work-groups divide shows when they are made.
         items = [coarsening for coarsening in variant.coarsenings if coarsening.level is Level.ITEM]
         beyond = [c.dimension for c in variant.coarsenings if c.dimension >= len(launch.local_size)]

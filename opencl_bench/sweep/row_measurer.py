@@ -170,6 +170,10 @@ class RowMeasurer:
             for future in [self._context.codes.ahead(candidate) for candidate in wanted]:
                 future.result()
 
+    def close(self) -> None:
+        """End the process that measures."""
+        self._context.process.close()
+
     def start_afresh(self) -> None:
         """Measure what comes next in a new process."""
         self._context.process.start_afresh()

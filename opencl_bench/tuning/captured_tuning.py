@@ -9,6 +9,7 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
+from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_sizes
@@ -44,21 +45,59 @@ def tune_captured(
     Raises:
         DeviceError: the device can't be opened a second time, or is measured on by others all the while.
         VerificationError: the launch does not give the same results twice.
-        InvalidInputError: the launch can't be described, or no process can be started for it.
+        InvalidInputError: the launch can't be described, or no process can be started for it; its local size is
+            left open, and there is none to coarsen at.
         RefusalError: the kernel can't be coarsened at all.
     """
     check_python()
-    others: tuple[LocalSize, ...] = ()
-    if settings.local_sizes and not groups_matter:
-        others = other_local_sizes(launch.global_size, launch.local_size, limits_of(device))
+    others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
     space = launch_space(launch.local_size, others, transforms, settings)
-    with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
+    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
         description = write_capture(launch, Path(folder), "launch")
-        described = LaunchToTune(str(description), _PRESET, device, transforms)
-        with device_lock_within(device, deadline.left) as is_held:
-            if not is_held:
-                raise DeviceError(f"another process measures on {device.name}")
-            return tune_launch(described, space, settings, deadline)
+        return tune_alone(LaunchToTune(str(description), _PRESET, device, transforms), space, settings, deadline)
+
+
+def tune_alone(launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline) -> Tuned:
+    """Tune a launch while nobody else measures on its device; arguments and errors are those of `tune_launch`.
+
+    DeviceError is raised, too, if others measure on it all the while.
+    """
+    with device_lock_within(launch.device, deadline.left) as is_held:
+        if not is_held:
+            raise DeviceError(f"another process measures on {launch.device.name}")
+        return tune_launch(launch, space, settings, deadline)
+
+
+def local_sizes_beside(
+    global_size: tuple[int, ...],
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes that a launch is tried at beside its own.
+
+    Args:
+        global_size: in work-items.
+        own: its local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: it is left open, and there is no other: nothing can be coarsened.
+    """
+    is_free = settings.local_sizes and not groups_matter
+    others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
+    if own or others:
+        return others
+    if groups_matter:
+        reason = "its work-items must be grouped as they are"
+    else:
+        reason = "none that is usual divides its global size" if settings.local_sizes else "no other is allowed"
+    raise InvalidInputError(
+        f"its local size is left to the driver, and {reason}: give a local size to have it tuned"
+    )
 
 
 def check_python() -> None:

@@ -8,7 +8,7 @@ variant is chosen only if it is faster than the launch as it was in these proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import DeviceError
@@ -26,8 +26,7 @@ FINALISTS = 2
 # Nothing that gains less is worth another process.
 _LEAST_GAIN = 1.01
 
-# Makes a measurer with a process of its own.
-NewMeasurer = Callable[[], RowMeasurer]
+_AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class Decision:
     Attributes:
         choice: the variant; the launch as it was where nothing is faster.
         speedup: of the choice over the launch as it was, with its interval.
-        over_uncoarsened: over the fastest uncoarsened local size that was tried; None where the choice was timed
-            without it.
+        over_uncoarsened: over the fastest uncoarsened local size of those tried; None where no other one than the
+            launch's own was timed again.
         processes: in how many new processes the choice was timed.
         nanoseconds: the launch as it was and the choice, medians of the last of these processes; zeros where
             neither was timed again.
@@ -72,25 +71,29 @@ def finalists(rows: Iterable[Measurement], own: Variant) -> tuple[Variant, ...]:
 
 def confirm(
     variants: Sequence[Variant], own: Variant, measurers: Sequence[RowMeasurer], deadline: Deadline
-) -> Mapping[Variant, tuple[Measurement, ...]]:
+) -> Mapping[Variant, tuple[Measurement, ...]] | None:
     """Time variants again, in each process another one first; what fails in one is left out.
 
-    A process that the time does not suffice for counts for nothing.
+    A process that the time does not suffice for counts for nothing, and each is ended once it was used.
 
     Args:
         variants: from `finalists`.
         own: the launch as it is, which each is timed in turns with.
         measurers: each with a new process; at most `PROCESSES` are used.
         deadline: when it has to be over.
+
+    Returns:
+        The rows of each variant that failed nowhere; None where the time did not suffice for one process.
     """
-    rows: dict[Variant, tuple[Measurement, ...]] = dict.fromkeys(variants, ())
+    rows: dict[Variant, tuple[Measurement, ...]] = {variant: () for variant in variants}
     for invocation, measurer in enumerate(measurers[:PROCESSES]):
         found = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
+        measurer.close()
         if found is None:
-            break
+            return rows if invocation else None
         correct = {row.candidate: row for row in found if row.invalidity is Invalidity.CORRECT}
         rows = {variant: (*known, correct[variant]) for variant, known in rows.items() if variant in correct}
-    return {variant: known for variant, known in rows.items() if known}
+    return rows
 
 
 def _confirmed(
@@ -119,14 +122,14 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
     }
     clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
     if not clear:
-        return Decision(own, Speedup(1.0, 1.0, 1.0), None, 0, (0.0, 0.0))
+        return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0))
     choice = max(clear, key=lambda variant: clear[variant].ratio)
     rows = confirmed[choice]
     last = rows[-1]
     return Decision(
         choice,
         clear[choice],
-        _over_uncoarsened(choice, confirmed, clear),
+        _over_uncoarsened(choice, confirmed, gains),
         len(rows),
         (median(last.baseline_nanoseconds), median(last.nanoseconds)),
     )
@@ -138,15 +141,16 @@ def _is_faster(gain: Speedup, processes: int) -> bool:
 
 
 def _over_uncoarsened(
-    choice: Variant, confirmed: Mapping[Variant, Sequence[Measurement]], clear: Mapping[Variant, Speedup]
-) -> Speedup:
-    """The speed-up over the fastest uncoarsened launch: the launch as it was, unless another one is faster."""
-    launches = [variant for variant in clear if not variant.coarsenings]
+    choice: Variant, confirmed: Mapping[Variant, Sequence[Measurement]], gains: Mapping[Variant, Speedup]
+) -> Speedup | None:
+    """The speed-up over the fastest uncoarsened launch that was timed as often; None where that is only its own."""
+    launches = [variant for variant in gains if not variant.coarsenings]
     if not launches:
-        return clear[choice]
-    launch = max(launches, key=lambda variant: clear[variant].ratio)
+        return None
+    launch = max(launches, key=lambda variant: gains[variant].ratio)
     if launch == choice:
-        return Speedup(1.0, 1.0, 1.0)
-    own, other = confirmed[choice], confirmed[launch]
-    pairs = [(speedup_of(row), speedup_of(against)) for row, against in zip(own, other, strict=False)]
+        return _AS_IT_WAS
+    if gains[launch].ratio <= 1:
+        return gains[choice]
+    pairs = zip(map(speedup_of, confirmed[choice]), map(speedup_of, confirmed[launch]), strict=True)
     return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)

@@ -31,13 +31,15 @@ _GROUP_SIZES = (64, 128, 256, 512, 1024)
 _LEAST_FIRST = 8
 # So many of as many work-items as the program's own, and so many of other sizes.
 _MOST_OF_EACH = 3
+# Of work-items in a work-group, where nobody says how many.
+_USUAL_SIZE = 256
 
 
 def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Transforms, settings: Tune) -> Space:
     """Return the space of a launch.
 
     Args:
-        own: its local size, in work-items.
+        own: its local size, in work-items; empty where it is left open.
         others: local sizes that may take its place.
         transforms: of coarsened variants, wide accesses apart.
         settings: which levels, and whether there may be wide accesses.
@@ -61,14 +63,18 @@ def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Tran
 def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:
     """Return the local sizes worth trying beside a launch's own: of as many work-items, then of more or fewer.
 
-    They divide the global size and fit the device; of each kind, those that are nearest to the launch's own.
+    They divide the global size and fit the device; of each kind, those that are nearest to the launch's own. Where
+    that is left open, usual ones: those of about 256 work-items first, flat ones before others.
 
     Args:
         global_size: in work-items.
-        own: the launch's local size.
+        own: the launch's local size; empty where it is left open.
         limits: those of the device.
     """
     fitting = [size for size in _shapes(global_size) if size != own and _fits(size, limits)]
+    if not own:
+        usual = (_USUAL_SIZE, *[1] * (len(global_size) - 1))
+        return tuple(sorted(fitting, key=lambda size: _distance(size, usual))[: 2 * _MOST_OF_EACH])
     fitting.sort(key=lambda size: _distance(size, own))
     alike = [size for size in fitting if math.prod(size) == math.prod(own)]
     others = [size for size in fitting if size not in alike]

@@ -99,7 +99,7 @@ def plan_of_factors(
     if dimension not in benchmark.dimensions:
         own = ", ".join(map(str, benchmark.dimensions))
         raise InvalidInputError(f"{benchmark.name}: its NDRange has no dimension {dimension}, only {own}")
-    own_size = benchmark.preset(preset).local_size
+    own_size = benchmark.preset(preset).local_size or local_size
     if len(local_size) != len(own_size):
         such = "x".join(map(str, own_size))
         count = "1 number" if len(own_size) == 1 else f"{len(own_size)} numbers"

@@ -5,7 +5,7 @@ queue, kernel, sizes, arguments ─▶ CapturedLaunch ─▶ `write_capture` (wo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,10 @@ import numpy as np
 import pyopencl
 import pyopencl.array
 
+from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.tuning.memory_regions import Region, buffer_of, region_of, same_as
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import (
@@ -24,7 +27,9 @@ from coarsen.opencl_bench.workloads.described.captured import (
     CapturedNull,
     CapturedScalar,
     CapturedShared,
+    CapturedUnread,
 )
+from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,14 @@ def captured_launch(
 ) -> CapturedLaunch:
     """Return a launch with copies of what its buffers hold when the queue has come so far.
 
+    What the kernel does not read is not copied.
+
     Args:
         program: what the kernel was built from.
         kernel: its name.
         queue: where it would be launched.
         global_size: in work-items.
-        local_size: in work-items.
+        local_size: in work-items; empty where it is left to the implementation.
         arguments: as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the device, shared virtual memory,
             None, NumPy scalars, structures of NumPy or ctypes, vectors of `pyopencl.cltypes`, local memory.
         global_offset: of the first work-item, in work-items.
@@ -62,7 +69,8 @@ def captured_launch(
     Raises:
         InvalidInputError: an argument that can't be captured (an image, a Python number of no certain type, shared
             virtual memory of no known size); parts of one buffer that overlap; buffers larger than `most_bytes`;
-            an offset that isn't one number for each dimension.
+            an offset that isn't one number for each dimension; the kernel doesn't compile.
+        RefusalError: the kernel can't be read.
     """
     offset = tuple(map(int, global_offset or ()))
     if offset and len(offset) != len(global_size):
@@ -70,6 +78,9 @@ def captured_launch(
     regions = _regions(kernel, arguments)
     same = same_as(kernel, regions)
     _check_size(kernel, [region for index, region in regions.items() if index not in same], most_bytes)
+    macros = describe_device(queue.device).macros
+    lowered = lower(program.source, kernel, list(program.options), macros)
+    unread = _unread(lowered, arguments, same)
     return CapturedLaunch(
         program.source,
         program.options,
@@ -77,11 +88,29 @@ def captured_launch(
         tuple(map(int, global_size)),
         tuple(map(int, local_size)),
         tuple(
-            CapturedShared(same[index]) if index in same else _captured(queue, kernel, index, argument)
+            CapturedShared(same[index])
+            if index in same
+            else CapturedUnread(regions[index].byte_count)
+            if index in unread
+            else _captured(queue, kernel, index, argument)
             for index, argument in enumerate(arguments)
         ),
         offset if any(offset) else (),
+        macros,
     )
+
+
+def _unread(kernel: Kernel, arguments: Sequence[Any], same: Mapping[int, int]) -> set[int]:
+    """The buffers that the kernel writes alone, by whichever of its parameters."""
+    uses = pointer_uses(kernel)
+    unread, read = set(), set()
+    for index, (parameter, argument) in enumerate(zip(kernel.arguments, arguments, strict=False)):
+        use = uses[parameter.name]
+        if use.is_written and not use.may_be_read and buffer_of(argument) is not None:
+            unread.add(index)
+        else:
+            read.add(same.get(index, index))
+    return unread - read - same.keys()
 
 
 def _regions(kernel: str, arguments: Sequence[Any]) -> dict[int, Region]:

@@ -28,24 +28,25 @@ def starting_points(
     """Enumerate the variants to begin with, the most different ones first.
 
     Args:
-        local_sizes: of the launch before coarsening, its own first.
+        local_sizes: of the launch before coarsening, its own first; that is empty where it is left open, and then
+            the first of the others is coarsened.
         dimensions: those of the NDRange.
         levels: what may be merged.
         strides: of work-items, 1 first.
         transforms: of coarsened variants.
         is_valid: tells the variants that may run.
     """
-    own = local_sizes[0]
+    divided = next(filter(None, local_sizes), ())
 
     def coarsened(*coarsenings: Coarsening) -> Variant:
-        return Variant(own, coarsenings, transforms=transforms)
+        return Variant(divided, coarsenings, transforms=transforms)
 
     kinds = list(_kinds(dimensions, levels, strides))
     first = [
         next(filter(is_valid, (coarsened(replace(kind, factor=f)) for f in _FACTORS)), None) for kind in kinds
     ]
     single = [variant for variant in first if variant is not None]
-    yield Variant(own)
+    yield Variant(local_sizes[0])
     yield from single
     yield from filter(is_valid, (Variant(local_size) for local_size in local_sizes[1:]))
     near = [variant.coarsenings[0] for variant in single if variant.coarsenings[0].stride == 1]

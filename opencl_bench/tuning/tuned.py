@@ -25,7 +25,7 @@ class Tuned:
         share: of the space's variants that may run, how many were tried; None where these were not counted.
         seconds: how long it all took.
         ending: why the search ended, in a few words.
-        notes: what a user should know, a sentence each.
+        wrong: the variants whose results were wrong, each with what is wrong.
     """
 
     kernel: str
@@ -38,7 +38,7 @@ class Tuned:
     share: float | None
     seconds: float
     ending: str
-    notes: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
 
     @property
     def choice(self) -> Variant:

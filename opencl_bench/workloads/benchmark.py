@@ -62,7 +62,8 @@ Argument = BufferArgument | NullArgument | ScalarArgument | LocalArgument
 class Launch:
     """One launch of a kernel over an NDRange, with the uncoarsened sizes.
 
-    `global_offset`: of the first work-item, an entry per dimension; empty where it is 0.
+    `local_size` is empty where it is left to the implementation. `global_offset`: of the first work-item, an entry
+    per dimension; empty where it is 0.
     """
 
     kernel: str
@@ -108,6 +109,8 @@ class Workload:
 @dataclass(frozen=True, slots=True)
 class Preset:
     """The extents of the problem (in elements) and the work-group size used unless another is asked for.
+
+    `local_size` is empty where it is left to the implementation.
 
     `feasible`: whether the host can compute the reference of such a problem in reasonable time and memory.
     """
@@ -246,8 +249,9 @@ class Benchmark:
         self, preset: Preset, local_size: LocalSize | None, definitions: Definitions
     ) -> tuple[Size, LocalSize]:
         group = preset.local_size if local_size is None else local_size
-        if len(group) != len(preset.local_size) or min(group) < 1:
-            count = len(preset.local_size)
+        count = len(preset.local_size or self.dimensions)
+        is_open = not group and not preset.local_size
+        if not is_open and (len(group) != count or min(group) < 1):
             raise InvalidInputError(f"{self.name}: a local size is {count} positive numbers, not {group}")
         return {**preset.size, **whole_numbers(definitions)}, group
 

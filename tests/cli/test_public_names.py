@@ -31,7 +31,7 @@ def test_names_are_what_they_say() -> None:
     assert coarsen.__version__ == version("coarsen")
     assert callable(coarsen.coarsen)
     assert issubclass(coarsen.RefusalError, coarsen.CoarsenError)
-    assert coarsen.Program.__module__ == "coarsen.runtime.program"
+    assert coarsen.Program.__module__ == "coarsen.drop_in.program"
     assert str(coarsen.Coarsening(4, 1)) == "factor 4 along dimension 1"
 
 

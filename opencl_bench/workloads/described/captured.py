@@ -2,8 +2,10 @@
 
     CapturedLaunch ─▶ FOLDER/NAME.cl, NAME.toml, NAME.ARGUMENT.npy … ─▶ `coarsen bench FOLDER/NAME.toml`
 
-The sizes, scalars and contents are those of the launch. What the kernel may write is an output. Structures are
-written with the fields that the kernel's types show, so that their padding isn't compared.
+The sizes, scalars and contents are those of the launch. What the kernel may write is an output. What it does not
+read holds a pattern in place of the program's own content, which may be the results already: a variant that leaves
+out some of the work would not be found wrong. Structures are written with the fields that the kernel's types show,
+so that their padding isn't compared.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file, replace_file_by
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Argument as Parameter
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Array, LocalSize
 from coarsen.opencl_bench.workloads.described.check_signature import kind_of, parameter_type
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.guess import guess_outputs
+from coarsen.opencl_bench.workloads.described.guess import possible_outputs
 from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
 from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
 from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
@@ -36,6 +39,8 @@ file = {file}
 kernel = {name}
 build_options = {options}
 outputs = {outputs}
+# Coarsening changes the order of no operations: all that may differ is which of them are contracted.
+roundings = {roundings}
 
 [ndrange]
 global_size = {global_size}
@@ -47,12 +52,24 @@ local_size = {local_size}
 [sizes.gpu]
 """
 
+# The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
+UNREAD_BYTE = 0x40
+# So many contractions of a multiplication with an addition lead to an element.
+_ROUNDINGS = 256
+
 
 @dataclass(frozen=True, slots=True)
 class CapturedBuffer:
     """The bytes of a buffer before the launch, as an array of bytes."""
 
     content: Array
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedUnread:
+    """A buffer of so many bytes that the kernel does not read."""
+
+    byte_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +98,7 @@ class CapturedLocal:
     byte_count: int
 
 
-CapturedArgument = CapturedBuffer | CapturedShared | CapturedNull | CapturedScalar | CapturedLocal
+CapturedArgument = CapturedBuffer | CapturedUnread | CapturedShared | CapturedNull | CapturedScalar | CapturedLocal
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +110,10 @@ class CapturedLaunch:
         options: its build options, one by one.
         kernel: the kernel's name.
         global_size: in work-items.
-        local_size: in work-items.
+        local_size: in work-items; empty where it was left to the implementation.
         arguments: one for each of the kernel's parameters.
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
+        macros: what the source may find out about its device.
     """
 
     source: str
@@ -105,6 +123,7 @@ class CapturedLaunch:
     local_size: LocalSize
     arguments: tuple[CapturedArgument, ...]
     global_offset: tuple[int, ...] = ()
+    macros: DeviceMacros = PORTABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +148,7 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
             whose size isn't the parameter's; a buffer given twice that isn't made of whole elements; the files
             can't be written.
     """
-    kernel = lower(launch.source, launch.kernel, list(launch.options))
+    kernel = lower(launch.source, launch.kernel, list(launch.options), launch.macros)
     if len(kernel.arguments) != len(launch.arguments):
         raise InvalidInputError(
             f"the kernel '{kernel.name}' has {len(kernel.arguments)} parameters, and "
@@ -143,7 +162,7 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
     arrays = {
         f"{name}.{entry.parameter.name}.npy": _elements(kernel, entry, entry.argument)
         for entry in entries
-        if isinstance(entry.argument, CapturedBuffer)
+        if isinstance(entry.argument, CapturedBuffer | CapturedUnread) and _is_in_file(entry)
     }
     lines = ["\n".join(_lines(entry, entries, name)) for entry in entries]
     description = _head(launch, kernel, f"{name}.cl") + "\n".join(lines)
@@ -184,7 +203,7 @@ def _check_shared(entries: Sequence[_Entry]) -> None:
     """Raise InvalidInputError where what one argument leaves out of a buffer is there for another."""
     for shared in (entry.argument for entry in entries if isinstance(entry.argument, CapturedShared)):
         entry = entries[shared.index]
-        given = entry.argument.content.nbytes if isinstance(entry.argument, CapturedBuffer) else 0
+        given = _byte_count(entry.argument) if isinstance(entry.argument, CapturedBuffer | CapturedUnread) else 0
         if given % entry.type.byte_count:
             raise InvalidInputError(
                 f"the buffer '{entry.parameter.name}' is given twice, and its {given} bytes are no whole number "
@@ -192,13 +211,30 @@ def _check_shared(entries: Sequence[_Entry]) -> None:
             )
 
 
-def _elements(kernel: Kernel, entry: _Entry, argument: CapturedBuffer) -> Array:
-    """A buffer's bytes as elements of its type; bytes beyond the last whole element are left out."""
-    kind = entry.type
-    count = argument.content.nbytes // kind.byte_count
+def _byte_count(buffer: CapturedBuffer | CapturedUnread) -> int:
+    return buffer.content.nbytes if isinstance(buffer, CapturedBuffer) else buffer.byte_count
+
+
+def _count(entry: _Entry, buffer: CapturedBuffer | CapturedUnread) -> int:
+    """The number of whole elements in a buffer. Raises InvalidInputError for none."""
+    count = _byte_count(buffer) // entry.type.byte_count
     if count == 0:
-        raise InvalidInputError(f"the buffer '{entry.parameter.name}' has no room for one {kind.content}")
-    data = np.ascontiguousarray(argument.content).view(np.uint8).reshape(-1)[: count * kind.byte_count]
+        raise InvalidInputError(f"the buffer '{entry.parameter.name}' has no room for one {entry.type.content}")
+    return count
+
+
+def _is_in_file(entry: _Entry) -> bool:
+    """Return True unless the description says what a buffer is filled with: of structures it can't."""
+    return isinstance(entry.argument, CapturedBuffer) or entry.type.is_opaque
+
+
+def _elements(kernel: Kernel, entry: _Entry, argument: CapturedBuffer | CapturedUnread) -> Array:
+    """A buffer's bytes as elements of its type; bytes beyond the last whole element are left out."""
+    used = _count(entry, argument) * entry.type.byte_count
+    if isinstance(argument, CapturedBuffer):
+        data = np.ascontiguousarray(argument.content).view(np.uint8).reshape(-1)[:used]
+    else:
+        data = np.full(used, UNREAD_BYTE, np.uint8)
     elements: Array = data.view(_stored_type(kernel, entry))
     return elements
 
@@ -213,7 +249,7 @@ def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
     buffers = [parameter for parameter in kernel.arguments if kind_of(parameter) == "buffer"]
     given = {parameter.name: each for parameter, each in zip(kernel.arguments, launch.arguments, strict=True)}
     buffers = [parameter for parameter in buffers if not isinstance(given[parameter.name], CapturedNull)]
-    outputs = guess_outputs(kernel, buffers, pointer_uses(kernel))
+    outputs = possible_outputs(buffers, pointer_uses(kernel))
     if not outputs:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
     return _FORMAT.format(
@@ -222,8 +258,9 @@ def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
         name=quoted(kernel.name),
         options=array(launch.options),
         outputs=array(outputs),
+        roundings=_ROUNDINGS,
         global_size=list(launch.global_size),
-        local_size=list(launch.local_size),
+        local_size=list(launch.local_size) or quoted("open"),
         global_offset=f"global_offset = {list(launch.global_offset)}\n" if any(launch.global_offset) else "",
     )
 
@@ -236,10 +273,9 @@ def _lines(entry: _Entry, entries: Sequence[_Entry], name: str) -> Iterator[str]
     yield f"{kind_of(entry.parameter)} = {quoted(kind.name)}"
     if kind.is_opaque and not isinstance(argument, CapturedScalar):
         yield f"element_bytes = {kind.byte_count}"
-    if isinstance(argument, CapturedBuffer):
-        file = f"{name}.{entry.parameter.name}.npy"
-        yield f"elements = {argument.content.nbytes // kind.byte_count}"
-        yield f"values = {quoted(f'file({quoted(file)})')}"
+    if isinstance(argument, CapturedBuffer | CapturedUnread):
+        yield f"elements = {_count(entry, argument)}"
+        yield f"values = {quoted(_values(entry, name))}"
     elif isinstance(argument, CapturedShared):
         yield f"same_as = {quoted(entries[argument.index].parameter.name)}"
     elif isinstance(argument, CapturedNull):
@@ -249,6 +285,14 @@ def _lines(entry: _Entry, entries: Sequence[_Entry], name: str) -> Iterator[str]
     else:
         yield f"value = {_value(entry, argument)}"
     yield ""
+
+
+def _values(entry: _Entry, name: str) -> str:
+    if _is_in_file(entry):
+        return f"file({quoted(f'{name}.{entry.parameter.name}.npy')})"
+    scalar = np.dtype(entry.type.scalar)
+    (number,) = np.frombuffer(bytes([UNREAD_BYTE]) * scalar.itemsize, scalar).tolist()
+    return f"constant({_toml(number)})"
 
 
 def _value(entry: _Entry, argument: CapturedScalar) -> str:

@@ -23,7 +23,8 @@ def check_names(description: Description) -> None:
     for name in sizes & description.tunables.keys():
         raise InvalidInputError(f"{description.path}: tunables.{name}: there is a size of this name too")
     known = sizes | _whole_macros(description)
-    known |= {f"local_size_{dimension}" for dimension in range(len(description.global_size))}
+    # Left open, it has no extents.
+    known |= {f"local_size_{dimension}" for dimension in range(len(description.local_size))}
     for key, names in _names_by_key(description):
         for name in sorted(names - known):
             raise InvalidInputError(

@@ -70,9 +70,10 @@ ArgumentDescription = (
 class Description:
     """A user's kernel, its launch and its sizes; `path` is the TOML file.
 
-    `sizes` holds each preset's sizes by name; `tunables` the values of each `-D` macro, the default first. The
-    tolerances of floating-point numbers are None where the file gives none: they follow from `roundings`, how many
-    rounded operations lead to an element of the outputs, or without these from the extents of the buffers.
+    `local_size` is empty where it is left open. `sizes` holds each preset's sizes by name; `tunables` the values
+    of each `-D` macro, the default first. The tolerances of floating-point numbers are None where the file gives
+    none: they follow from `roundings`, how many rounded operations lead to an element of the outputs, or without
+    these from the extents of the buffers.
     """
 
     path: Path

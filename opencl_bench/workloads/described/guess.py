@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Argument, Kernel, ValueKind
+from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.index_use import IndexUse
@@ -75,6 +76,15 @@ def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, Po
     """The buffers that the kernel writes; those that it may write, where none shows."""
     open_to_writing = [entry.name for entry in buffers if "const" not in entry.qualifiers]
     return [name for name in open_to_writing if uses[name].is_written] or open_to_writing
+
+
+def possible_outputs(buffers: Sequence[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
+    """The buffers that the kernel may write, also through an address that is not understood."""
+    return [
+        entry.name
+        for entry in buffers
+        if entry.address_space != AddressSpace.CONSTANT and uses[entry.name].may_be_written
+    ]
 
 
 def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:

@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 LARGEST_DESCRIPTION = MEBIBYTE
 LOCAL_SIZE_PREFIX = "local_size_"
+# In place of a local size: the implementation chooses it, as for a launch that gives none.
+OPEN = "open"
 
 
 def read_benchmark(path: Path) -> Benchmark:
@@ -75,7 +77,8 @@ def read_description(path: Path) -> Description:
     ndrange = top.as_table("ndrange", top.required("ndrange"))
     ndrange.check_names("global_size", "local_size", "global_offset", "local_sizes", "conditions")
     global_size = _parsed(ndrange, "global_size", parse_expression)
-    local_size = _local_size(ndrange, "local_size", ndrange.required("local_size"))
+    given = ndrange.required("local_size")
+    local_size = () if given == OPEN else _local_size(ndrange, "local_size", given)
     output_buffers = _output_buffers(top, arguments, outputs)
     description = Description(
         path=path,

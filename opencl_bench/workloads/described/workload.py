@@ -89,7 +89,8 @@ def _launches(description: Description, size: Size, local_size: LocalSize) -> tu
     values = _values(description, size, local_size)
     with _at(description, "ndrange.global_size"):
         global_size = tuple(_positive(extent, values) for extent in description.global_size)
-        for dimension, (total, group) in enumerate(zip(global_size, local_size, strict=True)):
+        # None of these where the local size is left open.
+        for dimension, (total, group) in enumerate(zip(global_size, local_size, strict=bool(local_size))):
             if total % group:
                 raise InvalidInputError(
                     f"the local size {group} does not divide the global size {total} along dimension {dimension}"

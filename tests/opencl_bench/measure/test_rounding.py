@@ -73,3 +73,14 @@ def test_the_tolerance_follows_the_type_and_never_admits_everything() -> None:
 
 def test_whole_numbers_stay_exact() -> None:
     assert mistakes(np.array([10**6 + 1]), np.array([10**6]), 1 << 20) != []
+
+
+def test_what_was_not_written_hides_no_mistake() -> None:
+    before = np.full(1000, 3.0, np.float32)
+    wanted = before.copy()
+    wanted[:100] = 1e-6
+    got = wanted.copy()
+    got[50] = 0.0
+    workload = Workload({"sums": before}, (), ("sums",), None, rounding_steps=64)
+    assert "first at [50]" in compare({"sums": got}, {"sums": wanted}, workload)[0]
+    assert compare({"sums": wanted}, {"sums": wanted}, workload) == []

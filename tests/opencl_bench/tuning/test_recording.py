@@ -12,8 +12,9 @@ import pyopencl
 import pyopencl.array
 import pytest
 
-from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.engine import sweep
@@ -26,12 +27,14 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
 )
 from coarsen.opencl_bench.workloads.described.captured import (
+    UNREAD_BYTE,
     CapturedBuffer,
     CapturedLaunch,
     CapturedLocal,
     CapturedNull,
     CapturedScalar,
     CapturedShared,
+    CapturedUnread,
     write_capture,
 )
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
@@ -110,7 +113,7 @@ def test_what_can_not_be_captured(
     assert not (tmp_path / "captured").exists()
 
 
-COPY = "kernel void copy(global int *out, global const int *in) { out[get_global_id(0)] = in[get_global_id(0)]; }"
+COPY = "kernel void copy(global int *out, global const int *in) { out[get_global_id(0)] += in[get_global_id(0)]; }"
 
 
 def copied(queue: pyopencl.CommandQueue, *arguments: Any, **options: Any) -> CapturedLaunch:  # noqa: ANN401
@@ -301,3 +304,70 @@ def test_what_no_workload_has(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="has no buffer that it may write"):
         write_capture(launch, tmp_path, "g")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_kernel_writes_alone_is_a_pattern(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
+    source = """\
+typedef struct { int number; float weight; } Pair;
+kernel void f(global float *a, global const float *b, global uchar4 *c, global Pair *pairs)
+{
+    size_t item = get_global_id(0);
+    a[item] = b[item];
+    c[item] = (uchar4)(7);
+    pairs[item].weight = 1.0f;
+}
+"""
+    content = np.full(64, 7, np.float32)
+    arguments = [pyopencl.array.to_device(queue, content).data for _ in range(4)]
+    for path_of in (0, 1):
+        given = [arguments[0], arguments[path_of], *arguments[2:]]  # the second time, all that is read is written
+        launch = captured_launch(ProgramText(source), "f", queue, (16,), (16,), given)
+        buffers = find_benchmark(write_capture(launch, tmp_path, f"f{path_of}")).workload("cpu").buffers
+        assert (set(buffers["a"].view(np.uint8).tolist()) == {UNREAD_BYTE}) == (path_of == 1)
+        assert set(buffers["c"].reshape(-1).tolist()) == {UNREAD_BYTE}
+        assert set(buffers["pairs"].view(np.uint8).tolist()) == {UNREAD_BYTE}
+    assert np.array_equal(buffers["b"], content)
+    assert isinstance(launch.arguments[0], CapturedUnread)
+    # The launch had been made before: that its results are there already hides no variant that writes nothing.
+    workload = find_benchmark(tmp_path / "f1.toml").workload("cpu")
+    assert compare(workload.buffers, {**workload.buffers, "a": content}, workload) != []
+    plan = SweepPlan(
+        tmp_path / "f1.toml",
+        str(describe_device(queue.device)).split()[0],
+        "cpu",
+        space=Space(factors=(1, 2), strides=(1,)),
+        method=METHOD,
+        confirms=False,
+    )
+    with open_store(str(tmp_path / "results.sqlite")) as store:
+        rows = sweep(plan, store).rows
+    assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
+
+
+def test_whatever_may_be_written_is_compared(tmp_path: Path) -> None:
+    source = """\
+kernel void f(global float *a, global const float *b, global const float *c, constant float *d, global float *e,
+              global const float *in)
+{
+    size_t item = get_global_id(0);
+    global float *rows[2] = {a, (global float *)b};
+    rows[item & 1][item] = vload4(item, in).x + d[0];
+    global float *hidden = (global float *)(((ulong)c + 3) & ~(ulong)3);
+    hidden[item] = e[item];
+}
+"""
+    arguments = tuple(CapturedBuffer(np.zeros(64, np.float32).view(np.uint8)) for _ in range(6))
+    path = write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
+    assert find_benchmark(path).workload("cpu").outputs == ("a", "b", "c")
+
+
+def test_a_small_mistake_in_a_large_captured_buffer_is_found(tmp_path: Path) -> None:
+    source = "kernel void f(global float *a) { a[get_global_id(0)] += 1.0f; }"
+    content = np.random.default_rng(0).random(1 << 20, np.float32)
+    launch = CapturedLaunch(source, (), "f", (1 << 20,), (64,), (CapturedBuffer(content.view(np.uint8)),))
+    workload = find_benchmark(write_capture(launch, tmp_path, "f")).workload("cpu")
+    wanted = content + np.float32(1)
+    wrong = wanted.copy()
+    wrong[777_777] *= np.float32(1.001)
+    assert compare({"a": wanted}, {"a": wanted}, workload) == []
+    assert "1 of 1048576 elements wrong" in compare({"a": wrong}, {"a": wanted}, workload)[0]

@@ -1,0 +1,197 @@
+"""`coarsen tune`: the fastest variant of a described kernel, searched for some seconds and remembered."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coarsen.cli.bench_options import PresetName
+from coarsen.cli.messages import note
+from coarsen.cli.options import OutputFormat, StoreUrl
+from coarsen.cli.output import Format
+from coarsen.cli.stores import check_packages
+from coarsen.errors import InvalidInputError, VerificationError
+
+if TYPE_CHECKING:
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.drop_in.kernel_facts import KernelFacts
+    from coarsen.opencl_bench.tuning.settings import Tune
+    from coarsen.opencl_bench.tuning.tuned import Tuned
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark
+    from coarsen.variant.transforms import Transforms
+
+KernelToTune = Annotated[
+    str,
+    typer.Argument(
+        metavar="KERNEL",
+        help="KERNEL.toml, or KERNEL.cl beside it: described (`coarsen bench init`) or captured; or a name of the "
+        "suite.",
+        show_default=False,
+    ),
+]
+TunedDevice = Annotated[
+    str | None,
+    typer.Option(
+        "-d",
+        "--device",
+        metavar="NAME",
+        help="An index (0:1) or any part of the name.  [default: the first that works]",
+    ),
+]
+Seconds = Annotated[
+    float, typer.Option("--seconds", metavar="SECONDS", help="The time for all, timing the best again included.")
+]
+Trials = Annotated[
+    int | None,
+    typer.Option("--trials", metavar="NUMBER", help="The most variants that are tried.  [default: no limit]"),
+]
+TuneSeed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the search.")]
+TuneLevels = Annotated[
+    str,
+    typer.Option("--levels", metavar="LEVEL,...", help="Merge work-items (item), work-groups (group), or either."),
+]
+NoWideAccesses = Annotated[
+    bool, typer.Option("--no-wide-accesses", help="Merge no accesses to consecutive addresses.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is tuned: a benchmark at a preset on a device; `name` is what a plan calls it."""
+
+    benchmark: Benchmark
+    name: str | Path
+    preset: str
+    device: DeviceDescription
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The build options of its program, its macros at their first values."""
+        macros = (f"-D{macro}={value}" for macro, value in self.benchmark.own_definitions)
+        return (*self.benchmark.build_options, *macros)
+
+    @property
+    def facts(self) -> KernelFacts:
+        """The facts of its kernel in a program that is made from the same text."""
+        from coarsen.drop_in.kernel_facts import kernel_facts
+
+        return kernel_facts(self.benchmark.source, self.benchmark.kernel, self.options, self.device.macros)
+
+    @property
+    def transforms(self) -> Transforms:
+        """Those that a `coarsen.Program` allows."""
+        from coarsen.variant.transforms import Transforms, device_kind_of
+
+        return Transforms(device_kind=device_kind_of(self.device.device_types))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a choice is remembered; or, if `location` is empty, why it is not."""
+
+    location: str
+    reason: str = ""
+
+
+def tune(
+    kernel: KernelToTune,
+    device: TunedDevice = None,
+    preset: PresetName = "cpu",
+    seconds: Seconds = 20.0,
+    trials: Trials = None,
+    seed: TuneSeed = 0,
+    levels: TuneLevels = "item,group",
+    no_wide_accesses: NoWideAccesses = False,
+    store: StoreUrl = None,
+    output_format: OutputFormat = Format.TABLE,
+) -> None:
+    """Search the best variant of a kernel on a device for some seconds, and remember it.
+
+    Every variant is verified against the kernel as it is, and the best are timed again in new processes. Programs
+    made with coarsen.Program use what is remembered for launches of such sizes.
+
+    Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
+    """
+    check_packages()
+    # Imported late: they load the store's packages and the suite.
+    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.tune_report import print_tuned, tuned_as_data
+    from coarsen.opencl_bench.tuning.described_tuning import tune_described
+    from coarsen.opencl_bench.tuning.settings import Tune
+
+    settings = Tune(
+        seconds=seconds,
+        trials=trials,
+        seed=seed,
+        levels=tuple(word.strip() for word in levels.split(",")),
+        wide_accesses=not no_wide_accesses,
+        store=store,
+    )
+    ((benchmark, name),) = benchmarks_of([kernel])
+    benchmark.preset(preset)
+    subject = Subject(benchmark, name, preset, _device(device))
+    facts = subject.facts
+    tuned = tune_described(
+        name, benchmark, preset, subject.device, subject.transforms, facts.groups_matter, settings
+    )
+    kept = _remember(tuned, subject, facts, settings)
+    if output_format is Format.JSON:
+        from coarsen.cli.output import print_json
+
+        print_json(tuned_as_data(tuned, kept.location, kept.reason))
+    else:
+        print_tuned(tuned, str(_file(benchmark)), kept.location, kept.reason)
+    sys.stdout.flush()
+    if tuned.wrong:
+        raise VerificationError(f"wrong results of {tuned.kernel}: {'; '.join(tuned.wrong)}")
+
+
+def _device(word: str | None) -> DeviceDescription:
+    """The device of this name, or the first that works. Raises DeviceError."""
+    from coarsen.devices.selection import find_device, find_working_device
+
+    if word is not None:
+        return find_device(word)
+    device = find_working_device()
+    note(f"measuring on {device}")
+    return device
+
+
+def _file(benchmark: Benchmark) -> Path:
+    return benchmark.code if isinstance(benchmark.code, Path) else Path("FILE.cl")
+
+
+def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune) -> Kept:
+    """Remember a choice for programs that launch the kernel at these sizes."""
+    from coarsen.drop_in.advisor import choice_of
+    from coarsen.drop_in.keys import key_of
+    from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+    from coarsen.opencl_bench.results.store.database import open_store
+
+    reason = _reason_against(tuned, subject, facts)
+    if reason:
+        return Kept("", reason)
+    size_class = SizeClass.of(tuned.global_size, tuned.local_size)
+    key = key_of(facts.ir_hash, tuned.kernel, subject.device, subject.options, subject.transforms, size_class)
+    try:
+        with open_store(settings.store) as store:
+            store.remembered.put(choice_of(tuned, key, subject.device))
+            return Kept(store.location)
+    except InvalidInputError as error:
+        # What was found is shown all the same.
+        return Kept("", str(error))
+
+
+def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:
+    """Say why a choice can't be remembered for a program; empty where it can."""
+    from coarsen.opencl_bench.tuning.described_tuning import launches_alike
+
+    if not launches_alike(subject.benchmark, subject.preset):
+        return "its launches differ in their sizes, and a choice is for launches of one size"
+    if facts.groups_matter and tuned.choice.local_size != (tuned.local_size or ()):
+        return "its work-items are grouped otherwise than in the launch as it is: give the program that local size"
+    return ""

@@ -1,0 +1,75 @@
+"""Tuning of a benchmark at one of its presets: a kernel of the suite, or one that a file describes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.opencl_bench.tuning.captured_tuning import check_python, local_sizes_beside, tune_alone
+from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.opencl_bench.tuning.launch_space import launch_space
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.opencl_bench.tuning.tuner import LaunchToTune, real_launches
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
+from coarsen.variant.transforms import Transforms
+
+
+def tune_described(
+    name: str | Path,
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    transforms: Transforms,
+    groups_matter: bool,
+    settings: Tune,
+) -> Tuned:
+    """Find the fastest variant of a benchmark; its macros have their first values.
+
+    Args:
+        name: what a plan calls it: a name of the suite, or the path of a TOML file.
+        benchmark: what that is.
+        preset: names the sizes.
+        device: where it runs.
+        transforms: those that may be used, wide accesses apart.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+
+    Raises:
+        InvalidInputError: no such preset; the local size is left open, and there is none to coarsen at.
+        CoarsenError: as `tune_captured` does.
+    """
+    check_python()
+    deadline = Deadline(settings.seconds)
+    own = benchmark.preset(preset).local_size
+    others = _other_local_sizes(benchmark, preset, device, groups_matter, settings)
+    space = replace(
+        launch_space(own, others, transforms, settings),
+        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
+    )
+    return tune_alone(LaunchToTune(str(name), preset, device, transforms), space, settings, deadline)
+
+
+def launches_alike(benchmark: Benchmark, preset: str) -> bool:
+    """Return True if all launches of a preset are of one kernel and have the same sizes."""
+    launches = real_launches(benchmark, preset, benchmark.preset(preset).local_size)
+    return len({_sizes(launch) for launch in launches}) == 1
+
+
+def _sizes(launch: Launch) -> tuple[str, tuple[int, ...], LocalSize]:
+    return launch.kernel, launch.global_size, launch.local_size
+
+
+def _other_local_sizes(
+    benchmark: Benchmark, preset: str, device: DeviceDescription, groups_matter: bool, settings: Tune
+) -> tuple[LocalSize, ...]:
+    """The local sizes that the benchmark names beside its own; if it names none, usual ones where any will do."""
+    own = benchmark.preset(preset).local_size
+    named = tuple(size for size in benchmark.local_sizes_of(preset) if size and size != own)
+    if named:
+        return named if settings.local_sizes else ()
+    launches = real_launches(benchmark, preset, own)
+    if len(launches) > 1 and own:
+        return ()
+    return local_sizes_beside(launches[0].global_size, own, device, groups_matter, settings)
