@@ -24,6 +24,7 @@ from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.variant.variant import Variant
@@ -60,7 +61,7 @@ class Known:
 
 
 class TuningAdvisor:
-    """Advises the programs of one process in one mode; an `Advisor` of `coarsen.runtime`.
+    """Advises programs in one mode; an `Advisor` of `coarsen.runtime`.
 
     Args:
         mode: what is done where nothing is remembered.
@@ -79,11 +80,6 @@ class TuningAdvisor:
     def looks_at_arguments(self) -> bool:
         """True if launches are tuned."""
         return self._mode.otherwise is Otherwise.TUNE
-
-    @property
-    def tuned(self) -> tuple[RememberedChoice, ...]:
-        """The choices that launches were given, in the order in which they were first needed."""
-        return tuple(known.choice for known in self._known.values() if known.choice is not None)
 
     def advise(self, request: AdviceRequest) -> Advice | None:
         """Return what is remembered, or found now; None where the factor is to be predicted.
@@ -156,9 +152,11 @@ class TuningAdvisor:
             return None
         problem = problem_of(choice, device.driver_version, device.platform_version)
         if problem is not None:
-            self._say(
-                f"what is remembered of kernel {key.kernel} is not used: {problem}; tune=True searches again"
-            )
+            tunes = self._mode.otherwise is Otherwise.TUNE
+            again = "it is searched again" if tunes else "tune=True searches again"
+            self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; {again}")
+            return None
+        if not is_allowed(choice.variant, self._mode.settings):
             return None
         return Known(choice, f"remembered from {choice.found_at[:10]}")
 
@@ -180,17 +178,30 @@ class TuningAdvisor:
         self, key: RememberedKey, facts: KernelFacts, device: DeviceDescription, request: AdviceRequest
     ) -> Known:
         """Search now; the answer has no choice where that can't be done."""
-        try:
-            # Imported late: a program that remembers measures nothing.
-            from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
+        # Imported late: a program that remembers measures nothing.
+        from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
+        from coarsen.opencl_bench.tuning.captured_tuning import alone_on
 
+        settings = self._mode.settings
+        try:
             check_sizes_are_known(request)
-            tuned = tune_request(request, device, facts.groups_matter, self._mode.settings)
+            with alone_on(device, settings.seconds):
+                # Another process may have tuned it while this one waited for the device.
+                found = self._looked_up(key, device)
+                if found is not None:
+                    return found
+                tuned = tune_request(request, device, facts.groups_matter, settings)
         except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
-            self._say(f"kernel {key.kernel} is not tuned: {error}")
-            return Known(None, f"not tuned: {error}")
+            return self._not_tuned(key.kernel, str(error))
+        except Exception as error:
+            # The program must not end of it.
+            return self._not_tuned(key.kernel, f"this is a bug in coarsen: {type(error).__name__}: {error}")
         choice = choice_of(tuned, key, device)
         return Known(choice, "tuned just now", tuned, self._remember(choice))
+
+    def _not_tuned(self, kernel: str, reason: str) -> Known:
+        self._say(f"kernel {kernel} is not tuned: {reason}")
+        return Known(None, f"not tuned: {reason}")
 
     def _remember(self, choice: RememberedChoice) -> bool:
         """Put a choice into the store; False if that can't be done."""
@@ -242,8 +253,19 @@ def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> Re
     )
 
 
+def is_allowed(variant: Variant, settings: Tune) -> bool:
+    """Return True if settings allow a variant that was found with others."""
+    return (
+        all(coarsening.level in settings.levels for coarsening in variant.coarsenings)
+        and (settings.wide_accesses or not variant.transforms.wide_accesses)
+        and (settings.local_sizes or not variant.local_size)
+    )
+
+
 def _reason(choice: RememberedChoice, origin: str) -> str:
     if choice.leaves_as_is:
         return f"{origin}: nothing is faster than the launch as it is"
     gain = choice.speedup
-    return f"{origin}: {gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f}) times as fast as the launch as it is"
+    times = f"{gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f}) times as fast as the launch as it is"
+    processes = "one new process" if choice.processes == 1 else f"{choice.processes} new processes"
+    return f"{origin}: {times}, in {processes}"

@@ -19,6 +19,7 @@ from coarsen.drop_in.measured_launch import tune_request
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.tuning.captured_tuning import alone_on
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
@@ -84,7 +85,8 @@ def tune(
         queue,
         arguments,
     )
-    tuned = tune_request(request, device, facts.groups_matter, chosen)
+    with alone_on(device, chosen.seconds):
+        tuned = tune_request(request, device, facts.groups_matter, chosen)
     _remember(tuned, request, facts.ir_hash, device, chosen)
     return tuned
 

@@ -358,6 +358,7 @@ class Kernel(pyopencl.Kernel):
         plan = self._launches.plan
         if not are_over(queue, events, plan.patience):
             plan.patience = IMPATIENCE
+            self._launches.note_vain_look()
             return None
         offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
         return AtHand(queue, self._set.in_order(), offset and tuple(map(int, offset)))

@@ -29,6 +29,8 @@ from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.variants import Variants
 from coarsen.variant.variant import Variant, shape, transform_words
 
+# A launch that can't be looked at, since its queue is never empty, is held up so many times.
+_MOST_VAIN_LOOKS = 20
 # The number of launches whose kernels are kept at hand.
 _MOST_KNOWN = 4096
 
@@ -61,6 +63,7 @@ class KernelLaunches:
         self.argument_count = original.num_args
         self.is_coarsened = plan.coarsens(name)
         self.is_looked_at = plan.is_looked_at(name)
+        self._vain_looks = 0
         self.observer = plan.observer
         self._chooser = LaunchChooser(name, original, plan, Variants(name, plan))
         self._variants: dict[Variant, LaunchedVariant] = {}
@@ -86,6 +89,15 @@ class KernelLaunches:
                 self._known.clear()
             self._known[id(launch)] = known
         return known[1]
+
+    def note_vain_look(self) -> None:
+        """Note that a launch was held up and could not be looked at; after some, none is held up any more."""
+        self._vain_looks += 1
+        if self._vain_looks >= _MOST_VAIN_LOOKS:
+            self.is_looked_at = False
+            self.plan.say_once(
+                (self.name, "queue"), f"kernel {self.name}: its queue never comes to an end, so nothing is tuned"
+            )
 
     def kernel(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
         """Return a kernel object for one user, to be given back; None if the kernel refuses the variant.

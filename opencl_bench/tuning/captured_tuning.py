@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_sizes
@@ -17,7 +18,7 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import LaunchToTune, tune_launch
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.described.captured import CapturedLaunch, write_capture
+from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, CapturedLaunch, write_capture
 from coarsen.variant.transforms import Transforms
 
 # A captured launch has one size, whatever the preset.
@@ -43,7 +44,7 @@ def tune_captured(
         deadline: when it has to be over.
 
     Raises:
-        DeviceError: the device can't be opened a second time, or is measured on by others all the while.
+        DeviceError: the device can't be opened a second time; the time was over before anything was found out.
         VerificationError: the launch does not give the same results twice.
         InvalidInputError: the launch can't be described, or no process can be started for it; its local size is
             left open, and there is none to coarsen at.
@@ -54,18 +55,21 @@ def tune_captured(
     space = launch_space(launch.local_size, others, transforms, settings)
     with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
         description = write_capture(launch, Path(folder), "launch")
-        return tune_alone(LaunchToTune(str(description), _PRESET, device, transforms), space, settings, deadline)
+        size = sum(each.content.nbytes for each in launch.arguments if isinstance(each, CapturedBuffer))
+        described = LaunchToTune(str(description), _PRESET, device, transforms, size)
+        return tune_launch(described, space, settings, deadline)
 
 
-def tune_alone(launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline) -> Tuned:
-    """Tune a launch while nobody else measures on its device; arguments and errors are those of `tune_launch`.
+@contextmanager
+def alone_on(device: DeviceDescription, seconds: float) -> Iterator[None]:
+    """Keep others from measuring on a device meanwhile.
 
-    DeviceError is raised, too, if others measure on it all the while.
+    Raises DeviceError if one of them still does after some seconds.
     """
-    with device_lock_within(launch.device, deadline.left) as is_held:
+    with device_lock_within(device, seconds) as is_held:
         if not is_held:
-            raise DeviceError(f"another process measures on {launch.device.name}")
-        return tune_launch(launch, space, settings, deadline)
+            raise DeviceError(f"another process measures on {device.name}")
+        yield
 
 
 def local_sizes_beside(

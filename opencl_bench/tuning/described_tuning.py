@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.tuning.captured_tuning import check_python, local_sizes_beside, tune_alone
+from coarsen.opencl_bench.tuning.captured_tuning import alone_on, check_python, local_sizes_beside
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.tuning.tuner import LaunchToTune, real_launches
+from coarsen.opencl_bench.tuning.tuner import LaunchToTune, real_launches, tune_launch
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.variant.transforms import Transforms
 
@@ -41,14 +41,15 @@ def tune_described(
         CoarsenError: as `tune_captured` does.
     """
     check_python()
-    deadline = Deadline(settings.seconds)
     own = benchmark.preset(preset).local_size
     others = _other_local_sizes(benchmark, preset, device, groups_matter, settings)
     space = replace(
         launch_space(own, others, transforms, settings),
         definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
     )
-    return tune_alone(LaunchToTune(str(name), preset, device, transforms), space, settings, deadline)
+    launch = LaunchToTune(str(name), preset, device, transforms)
+    with alone_on(device, settings.seconds):
+        return tune_launch(launch, space, settings, Deadline(settings.seconds))
 
 
 def launches_alike(benchmark: Benchmark, preset: str) -> bool:

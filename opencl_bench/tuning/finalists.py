@@ -85,7 +85,7 @@ def confirm(
     Returns:
         The rows of each variant that failed nowhere; None where the time did not suffice for one process.
     """
-    rows: dict[Variant, tuple[Measurement, ...]] = {variant: () for variant in variants}
+    rows: dict[Variant, tuple[Measurement, ...]] = dict.fromkeys(variants, ())
     for invocation, measurer in enumerate(measurers[:PROCESSES]):
         found = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
         measurer.close()
@@ -143,7 +143,7 @@ def _is_faster(gain: Speedup, processes: int) -> bool:
 def _over_uncoarsened(
     choice: Variant, confirmed: Mapping[Variant, Sequence[Measurement]], gains: Mapping[Variant, Speedup]
 ) -> Speedup | None:
-    """The speed-up over the fastest uncoarsened launch that was timed as often; None where that is only its own."""
+    """The speed-up over the fastest uncoarsened launch; None where only the launch as it was is known."""
     launches = [variant for variant in gains if not variant.coarsenings]
     if not launches:
         return None

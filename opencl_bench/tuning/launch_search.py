@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
+from coarsen.opencl_bench.search.candidates import Candidates
 from coarsen.opencl_bench.search.evaluator import Evaluator
-from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT
+from coarsen.opencl_bench.search.exhaustive import SPENT
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.found import fastest, time_of
 from coarsen.opencl_bench.search.spaces import Choice, neighbours
@@ -34,6 +35,7 @@ _DEVIATIONS = 1.0
 _FASTEST = 5
 _OTHERS = 3
 TIME_OVER = "the time was over"
+NOTHING_LEFT = "nothing was left to try"
 
 # Makes choices ready to be measured.
 Prepare = Callable[[Sequence[Choice]], None]
@@ -78,7 +80,7 @@ class LaunchSearch:
             before = _best(evaluator)
             proposed = self._proposed(evaluator, _fresh(evaluator, draw), draw)
             if not proposed:
-                return COMPLETE
+                return NOTHING_LEFT
             if ending := self._try(evaluator, proposed):
                 return ending
             vain = vain + 1 if _best(evaluator) > before * _LEAST_GAIN else 0
@@ -112,11 +114,16 @@ def _best(evaluator: BudgetedEvaluator) -> float:
 
 
 def _fresh(evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
-    """Return choices that were not tried, near the fastest and near some others, in random order."""
+    """Return choices that were not tried, near the fastest and near some others, in random order.
+
+    Where nothing ran yet, and where all of these were tried, any choices.
+    """
     ran = sorted((trial for trial in evaluator.trace if trial.time is not None), key=time_of)
     others = ran[_FASTEST:]
     around = (*ran[:_FASTEST], *draw.sample(others, min(_OTHERS, len(others))))
     near = dict.fromkeys(choice for trial in around for choice in neighbours(evaluator.space, trial.choice))
     found = [choice for choice in near if not evaluator.has_tried(choice)]
+    if not found:
+        return Candidates(evaluator).fresh(draw)
     draw.shuffle(found)
     return found

@@ -1,6 +1,6 @@
 """The first variants that tuning tries: each way to coarsen once, and the launch as it is at other local sizes.
 
-the launch as it is ─▶ one coarsening of each kind ─▶ two along different dimensions ─▶ other local sizes
+the launch as it is, at other local sizes │ one coarsening of each kind │ two along different dimensions
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def starting_points(
     transforms: Transforms,
     is_valid: Callable[[Variant], bool],
 ) -> Iterator[Variant]:
-    """Enumerate the variants to begin with, the most different ones first.
+    """Enumerate the variants to begin with, in no particular order.
 
     Args:
         local_sizes: of the launch before coarsening, its own first; that is empty where it is left open, and then

@@ -266,9 +266,7 @@ def _search(
     return _Searched(own, evaluator.tried, failed, evaluator.tried / valid if valid else None, ending)
 
 
-def _measurer_of(
-    machinery: _Machinery, context: SweepContext, own: Variant, deadline: Deadline
-) -> RowMeasurer:
+def _measurer_of(machinery: _Machinery, context: SweepContext, own: Variant, deadline: Deadline) -> RowMeasurer:
     """Time the launch as it is; return what times variants of a launch that takes so long.
 
     Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others.

@@ -37,7 +37,7 @@ CHOICE = RememberedChoice(
 )
 AS_IT_IS = dataclasses.replace(
     CHOICE,
-    key=dataclasses.replace(KEY, kernel="clear", size_class=SizeClass((20,), (1 << 14,), None)),
+    key=dataclasses.replace(KEY, kernel="clear", size_class=SizeClass((20,), (1 << 15,), None)),
     variant=Variant(),
     speedup=Speedup(1.0, 0.99, 1.01),
     speedup_over_uncoarsened=None,

@@ -23,7 +23,7 @@ _BASE = "2^"
 _EXPONENT = r"2\^(?:0|[1-9]\d?)%[1-9]\d{0,5}"
 _EXTENT = r"[1-9]\d{0,9}"
 # No choice divides by more.
-_MOST_DIVISOR = 1 << 14
+_MOST_DIVISOR = 1 << 15
 _TEXT = re.compile(rf"({_EXPONENT}(?:x{_EXPONENT}){{0,2}})/({_OPEN}|{_EXTENT}(?:x{_EXTENT}){{0,2}})")
 
 
@@ -33,7 +33,7 @@ class SizeClass:
 
     Attributes:
         exponents: floor(log2) of each global extent.
-        divisors: the largest power of two that divides each, but at most 2^14.
+        divisors: the largest power of two that divides each, but at most 2^15.
         local_size: as launched, in work-items; None where the device chooses it.
     """
 
