@@ -1,6 +1,6 @@
 """The measuring service on a device where the order of work-items is another one in each run.
 
-On a real one it is so now and then; here each reading of the outputs finds their elements moved on by one place more.
+On a real one it is so now and then; here each reading of the outputs finds their elements moved on by one more.
 """
 
 from __future__ import annotations
