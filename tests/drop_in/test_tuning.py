@@ -21,7 +21,7 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.database import open_existing_store, open_store
-from coarsen.opencl_bench.sweep import compiler
+from coarsen.opencl_bench.sweep import compiler, measuring_process
 from coarsen.opencl_bench.tuning import captured_tuning
 from coarsen.opencl_bench.tuning.finalists import Decision
 from coarsen.opencl_bench.tuning.settings import Tune
@@ -210,23 +210,27 @@ def test_a_compiler_that_crashes_or_hangs_fails_trials_only(
 RACING = """\
 kernel void race(global uint *counter, global uint *order)
 {
-    uint place = atomic_inc(counter);
-    order[place] = get_global_id(0) + (get_global_id(0) % 7 ? 0 : atomic_add(counter, 0));
+    order[atomic_inc(counter)] = get_global_id(0);
 }
 """
 
 
 def test_results_that_differ_from_run_to_run_are_not_tuned(
-    context: cl.Context, queue: cl.CommandQueue, store: str, said: Callable[[], list[str]]
+    context: cl.Context,
+    queue: cl.CommandQueue,
+    store: str,
+    monkeypatch: pytest.MonkeyPatch,
+    said: Callable[[], list[str]],
 ) -> None:
-    count = 1 << 17
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(measuring_process, "SERVICE", "tests.drop_in.restless_device")
     program, recorder = program_of(context, Tune(seconds=SECONDS, trials=3, store=store), RACING)
     counter = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=np.zeros(1, np.uint32))
-    order = cl.Buffer(context, FLAGS.READ_WRITE, 4 * count)
-    program.race(queue, (count,), (16,), counter, order)
+    order = cl.Buffer(context, FLAGS.READ_WRITE, 4 * COUNT)
+    program.race(queue, (COUNT,), (16,), counter, order)
     made = np.empty(1, np.uint32)
     cl.enqueue_copy(queue, made, counter)
-    assert made[0] == count
+    assert made[0] == COUNT
     assert len(recorder.seen) == 1
     (message,) = said()
     assert "kernel race is not tuned: the kernel as it is does not give the same results twice" in message
