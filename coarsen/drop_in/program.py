@@ -17,7 +17,7 @@ from coarsen.drop_in.advisor import TuningAdvisor
 from coarsen.drop_in.mode import Otherwise, TuneChoice, mode_of
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.advice import LaunchObserver
-from coarsen.runtime.plan import Form
+from coarsen.runtime.code import Form
 from coarsen.runtime.program import Program as RuntimeProgram
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.coarsening import Level
