@@ -101,7 +101,7 @@ def without_options(args: tuple[Argument, ...], count: int, options: LaunchOptio
     PyOpenCL takes options by position too. What it rejects, too many or one that is named as well, is left there.
     """
     given = dict(zip(_DEFAULTS, args[count:], strict=False))
-    if len(args) > count + len(_DEFAULTS) or any(options[name] != _DEFAULTS[name] for name in given):
+    if len(args) > count + len(_DEFAULTS) or any(options.get(name) is not _DEFAULTS.get(name) for name in given):
         return args
     options.update(cast("LaunchOptions", given))
     return args[:count]
