@@ -58,6 +58,7 @@ MAY_IMPORT["opencl_bench"] = LIBRARY | {f"opencl_bench.{room}" for room in ROOMS
 MAY_IMPORT["drop_in"] = LIBRARY | {
     f"opencl_bench.{room}" for room in ROOMS if room not in ("reporting", "studies")
 }
+MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in", "opencl_bench.tuning"}
 MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in"}
 MAY_IMPORT["__main__"] = {"cli"}

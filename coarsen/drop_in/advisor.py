@@ -116,7 +116,7 @@ class TuningAdvisor:
         )
         with self._lock_of(key):
             known = self._known.get(key) or self._looked_up(key, device)
-            if known is None and tunes and request.queue is not None:
+            if known is None and tunes and self._is_readable and request.queue is not None:
                 known = self._tuned(key, facts, device, request)
             if known is not None:
                 self._known[key] = known
@@ -172,7 +172,8 @@ class TuningAdvisor:
     def _give_up_reading(self, error: InvalidInputError) -> None:
         """Read no more: each launch of another kernel would wait for a server that does not answer."""
         self._is_readable = False
-        self._say(f"what is remembered can't be read: {error}")
+        consequence = ", so nothing is tuned" if self._mode.otherwise is Otherwise.TUNE else ""
+        self._say(f"what is remembered can't be read{consequence}: {error}")
 
     def _tuned(
         self, key: RememberedKey, facts: KernelFacts, device: DeviceDescription, request: AdviceRequest

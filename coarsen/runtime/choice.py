@@ -27,6 +27,7 @@ from coarsen.variant.transforms import Transforms
 
 # The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
+_NEARLY = "as near to what is advised as the launch's sizes and buffers allow"
 _Value = TypeVar("_Value")
 
 
@@ -108,7 +109,15 @@ class LaunchChooser:
         else:
             is_other = grouped.local_size != launch.local_size
             found = DividedLaunch(grouped.global_size, grouped.local_size, (), regrouped=is_other)
-        return replace(found, transforms=transforms, reason=advice.reason)
+        wanted = advice.variant.local_size or launch.local_size
+        is_as_advised = (
+            found.coarsenings == advice.variant.coarsenings
+            and not found.guarded
+            and grouped.local_size == wanted
+            and transforms == advised
+        )
+        # What is said to be gained was gained by the variant itself.
+        return replace(found, transforms=transforms, reason=advice.reason if is_as_advised else _NEARLY)
 
     def _choice(self, required: Sizes | None, transforms: Transforms | None = None) -> VariantChoice:
         return VariantChoice(

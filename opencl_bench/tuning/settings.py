@@ -37,7 +37,7 @@ class Tune:
     levels: tuple[str, ...] = _LEVELS
     wide_accesses: bool = True
     local_sizes: bool = True
-    most_bytes: int = 1 << 30
+    most_bytes: int = 1 << 29
     store: str | None = None
 
     def __post_init__(self) -> None:

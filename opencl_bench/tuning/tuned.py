@@ -61,7 +61,6 @@ class Tuned:
         if not self.is_faster:
             return f"{self.kernel} on {self.device}, {sizes}: nothing is faster than the launch as it is; {tried}"
         gain = f"{self.speedup.ratio:.2f} ({self.speedup.low:.2f} to {self.speedup.high:.2f}) times as fast"
-        processes = (
-            "one new process" if self.decision.processes == 1 else f"{self.decision.processes} new processes"
-        )
+        count = self.decision.processes
+        processes = "one new process" if count == 1 else f"{count} new processes"
         return f"{self.kernel} on {self.device}, {sizes}: {gain} with {self.choice}, in {processes}; {tried}"

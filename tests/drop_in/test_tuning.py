@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -361,7 +362,7 @@ def test_a_store_that_can_not_be_read_stops_no_launch(
     program, _ = program_of(context, Tune(store=str(path), seconds=SECONDS))
     buffers.launch(queue, program, times=2)
     (message,) = said()
-    assert "kernel add: nothing is known of its launches: the store" in message
+    assert message.startswith("what is remembered can't be read, so nothing is tuned: the store ")
 
 
 def test_a_folder_that_can_not_be_written_is_said_once(
@@ -420,11 +421,12 @@ def test_what_another_process_found_meanwhile_is_used(
         (choice,) = opened.remembered.choices()
     Path(store).unlink()
 
-    def busy(*_arguments: Any) -> Tuned:  # noqa: ANN401 (as they are)
+    @contextmanager
+    def waited(*_arguments: object) -> Iterator[None]:
         remember(store, choice)
-        raise DeviceError("another process measures on it")
+        yield
 
-    monkeypatch.setattr(measured_launch, "tune_request", busy)
+    monkeypatch.setattr(captured_tuning, "alone_on", waited)
     another, recorder = program_of(context, True)
     buffers.launch(queue, another)
     assert recorder.seen[0].coarsenings == (Coarsening(4),)

@@ -39,6 +39,10 @@ class Measurer:
     def __init__(self, ratios: dict[Variant, Sequence[float | None]]) -> None:
         self.ratios = ratios
         self.asked: list[tuple[int, Variant]] = []
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     def confirmed(self, candidate: Variant, _baseline: Variant, invocation: int) -> Measurement:
         self.asked.append((invocation, candidate))
@@ -65,12 +69,14 @@ def test_each_process_begins_with_another_one_and_what_fails_is_not_timed_again(
     assert [variant for invocation, variant in measurer.asked if invocation == 0] == [FOUR, EIGHT, OTHER]
     assert [variant for invocation, variant in measurer.asked if invocation == 1] == [EIGHT, OTHER, FOUR]
     assert [variant for invocation, variant in measurer.asked if invocation == 2] == [EIGHT, OTHER]
+    assert confirmed is not None
     assert {variant: len(rows) for variant, rows in confirmed.items()} == {EIGHT: 3, OTHER: 3}
+    assert measurer.closed == 3
 
 
 def test_a_process_that_the_time_does_not_suffice_for_counts_for_nothing() -> None:
     measurer = Measurer({FOUR: (2.0, 2.0, 2.0)})
-    assert confirm((FOUR,), OWN, [measurer] * PROCESSES, Deadline(1e-9)) == {}  # type: ignore[list-item]
+    assert confirm((FOUR,), OWN, [measurer] * PROCESSES, Deadline(1e-9)) is None  # type: ignore[list-item]
 
 
 def test_the_fastest_that_is_surely_faster_is_chosen() -> None:
