@@ -47,9 +47,11 @@ class ChildProcess:
     Args:
         module: the module's full name.
         arguments: its command line.
+        variables: of its environment, besides those of this process.
     """
 
-    def __init__(self, module: str, *arguments: str) -> None:
+    def __init__(self, module: str, *arguments: str, variables: Mapping[str, str] | None = None) -> None:
+        self._variables = {**SET_VARIABLES, **(variables or {})}
         # Packages are found where this process finds them, not in a folder that it happens to be started in.
         self._command = [sys.executable, "-P", "-m", module, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
@@ -118,7 +120,7 @@ class ChildProcess:
     def _start(self) -> None:
         """Start the process. Raises ChildDiedError if the system starts none."""
         environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT_VARIABLES}
-        environment |= SET_VARIABLES
+        environment |= self._variables
         environment["PYTHONPATH"] = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         with self._starting:
             if self._is_over:

@@ -40,13 +40,15 @@ class CompilePool:
 
     Args:
         workers: how many run at once; as many as there are processors if None.
+        variables: of their environment, besides those of this process.
 
     Attributes:
         numbers: one for each benchmark. A process forgets what it keeps of a kernel when the number is another,
             since a user's file may have changed.
     """
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, workers: int | None = None, variables: Mapping[str, str] | None = None) -> None:
+        self._variables = variables
         count = workers or max(1, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="compile")
         self._here = threading.local()
@@ -74,7 +76,7 @@ class CompilePool:
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer of this thread's process. Raises as `ChildProcess.ask` does."""
         if not hasattr(self._here, "child"):
-            self._here.child = ChildProcess(SERVICE)
+            self._here.child = ChildProcess(SERVICE, variables=self._variables)
             self._children.append(self._here.child)
         child: ChildProcess = self._here.child
         if self._is_over:

@@ -92,6 +92,7 @@ class MeasuringProcess:
         method: how to time, and how long to wait.
         content_hash: that of the benchmark at this preset; None: whatever the process finds is measured.
         time_left: the seconds that are left for everything; None where there is no such limit.
+        variables: of its environment, besides those of this process.
     """
 
     def __init__(
@@ -103,12 +104,13 @@ class MeasuringProcess:
         method: Method,
         content_hash: str | None = None,
         time_left: Callable[[], float] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self._time_left = time_left
         opening = {"benchmark": benchmark, "preset": preset, "seed": seed, "machine": machine}
         self._opening: Mapping[str, Any] = {**opening, "content_hash": content_hash}
         self._method = method
-        self._child = ChildProcess(SERVICE)
+        self._child = ChildProcess(SERVICE, variables=variables)
         self._baseline: Variant | None = None
 
     def __enter__(self) -> MeasuringProcess:

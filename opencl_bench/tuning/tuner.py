@@ -9,7 +9,8 @@ should not does so in a process of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -163,8 +164,11 @@ class _Machinery:
     A process ends with the thread that started it, so these are started in threads that live as long.
     """
 
-    def __init__(self, launch: LaunchToTune, pool: CompilePool, deadline: Deadline) -> None:
+    def __init__(
+        self, launch: LaunchToTune, pool: CompilePool, variables: Mapping[str, str], deadline: Deadline
+    ) -> None:
         self.launch = launch
+        self._variables = variables
         self._machine = machine_to_json(launch.device)
         self._deadline = deadline
         self._processes: list[MeasuringProcess] = []
@@ -193,7 +197,13 @@ class _Machinery:
         """Return a process of its own that measures."""
         launch = self.launch
         made = MeasuringProcess(
-            launch.description, launch.preset, 0, self._machine, method, time_left=lambda: self._deadline.left
+            launch.description,
+            launch.preset,
+            0,
+            self._machine,
+            method,
+            time_left=lambda: self._deadline.left,
+            variables=self._variables,
         )
         self._processes.append(made)
         return made
@@ -211,12 +221,15 @@ class _Machinery:
 
 @contextmanager
 def _machinery(launch: LaunchToTune, deadline: Deadline) -> Iterator[_Machinery]:
-    with CompilePool() as pool:
-        machinery = _Machinery(launch, pool, deadline)
-        try:
-            yield machinery
-        finally:
-            machinery.close()
+    # PoCL keeps what it compiles for ever: variants that lost are not worth it.
+    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
+        variables = {"POCL_CACHE_DIR": folder}
+        with CompilePool(variables=variables) as pool:
+            machinery = _Machinery(launch, pool, variables, deadline)
+            try:
+                yield machinery
+            finally:
+                machinery.close()
 
 
 def _search(
