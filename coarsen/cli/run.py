@@ -47,7 +47,7 @@ def run(
     is remembered of such launches, else as predicted, or as --tune finds. A table at the end, on standard error,
     shows for each kernel how often it was launched, what ran and why, and the time that this saved as far as it
     was measured. The exit code is the program's. Options of coarsen run come before the program's name. Processes
-    that the program starts run as without coarsen.
+    that the program starts run as without coarsen. Drivers that pip installed are there for the program, too.
 
     Example: coarsen run --tune --seconds 30 simulation.py --steps 100
     """

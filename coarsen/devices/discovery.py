@@ -146,6 +146,23 @@ def open_device(description: DeviceDescription) -> pyopencl.Device:
     raise DeviceError(f"there is no OpenCL device {description} any more")
 
 
+def found_again(description: DeviceDescription) -> DeviceDescription:
+    """The description of the same device in this process, where it may have another index.
+
+    An index counts what the loader lists, and a program may not list the drivers that pip installed.
+
+    Args:
+        description: made by another process.
+
+    Raises:
+        DeviceError: this process has no such device.
+    """
+    same = [device for device in discover().devices if device.is_same_device(description)]
+    if not same:
+        raise DeviceError(f"there is no OpenCL device {description} in this process")
+    return next((device for device in same if device.index == description.index), same[0])
+
+
 def _platforms() -> list[pyopencl.Platform]:
     # Imported late: PyOpenCL is slow to import, and most commands of this package never touch a device.
     import pyopencl

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyopencl
 
+from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.advisor import Known, TuningAdvisor
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
 from coarsen.drop_in.mode import Mode, Otherwise
@@ -120,6 +121,8 @@ def run_program(
             is malformed.
     """
     check_script(script)
+    # Before the program's first question to OpenCL: drivers that pip installed are there for it, too.
+    prepare_loader()
     # The program may go to another folder.
     chosen = _with_absolute_store(settings or Tune())
     store = _shown(str(chosen.store))

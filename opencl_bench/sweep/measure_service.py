@@ -112,13 +112,13 @@ def open_machine(description: Mapping[str, Any]) -> Machine:
 
         return CudaMachine(description["index"])
     # Imported late: a machine without OpenCL has no PyOpenCL.
-    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.devices.discovery import DeviceDescription, found_again
     from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 
     fields = {**description["device"]}
     for name in ("device_types", "max_work_item_sizes"):
         fields[name] = tuple(fields[name])
-    return OpenClMachine(DeviceDescription(**fields))
+    return OpenClMachine(found_again(DeviceDescription(**fields)))
 
 
 def main() -> int:

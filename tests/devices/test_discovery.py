@@ -8,7 +8,15 @@ import sys
 
 import pytest
 
-from coarsen.devices.discovery import DeviceDescription, describe_device, discover_devices, open_device
+from coarsen.devices import discovery
+from coarsen.devices.discovery import (
+    DeviceDescription,
+    Discovery,
+    describe_device,
+    discover_devices,
+    found_again,
+    open_device,
+)
 from coarsen.devices.health import Health, _verdict, check_health
 from coarsen.devices.health_probe import _first_complaint
 from coarsen.devices.selection import find_device, find_working_device, select_device
@@ -147,3 +155,19 @@ def test_the_reason_is_the_compilers_first_error() -> None:
     log = "clBuildProgram failed: X\n\nBuild on <device>:\n\nwarning: w\nerror: unknown target CPU 'generic'"
     assert _first_complaint(log + "\nerror: another") == "error: unknown target CPU 'generic'"
     assert _first_complaint("") == "the driver gave no reason"
+
+
+def test_a_device_that_another_process_has_described_is_found_at_its_own_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(discovery, "discover", lambda: Discovery(THREE, ()))
+    assert found_again(dataclasses.replace(FERMI, index="0:0")) is FERMI
+    assert found_again(TAHITI_LE) is TAHITI_LE
+    with pytest.raises(DeviceError, match="in this process"):
+        found_again(dataclasses.replace(TAHITI, driver_version="another"))
+
+
+def test_of_equal_devices_the_one_at_the_same_index_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    twins = tuple(dataclasses.replace(TAHITI, index=f"0:{number}") for number in range(3))
+    monkeypatch.setattr(discovery, "discover", lambda: Discovery(twins, ()))
+    assert [found_again(twin) for twin in twins] == list(twins)
