@@ -16,7 +16,8 @@ from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.tuning.tuner import LaunchToTune, tune_launch
+from coarsen.opencl_bench.tuning.tuner import tune_launch
+from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, CapturedLaunch, write_capture
 from coarsen.variant.transforms import Transforms

@@ -11,7 +11,8 @@ from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.tuning.tuner import LaunchToTune, real_launches, tune_launch
+from coarsen.opencl_bench.tuning.tuner import real_launches, tune_launch
+from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.variant.transforms import Transforms
 
