@@ -72,7 +72,7 @@ def test_a_device_is_found_by_any_word_that_it_says() -> None:
         (["aply"], "no such command 'aply' (did you mean apply?) (try 'coarsen --help')"),
         (["results", "lst"], "no such command 'lst' (did you mean ls?) (try 'coarsen results --help')"),
         (["devices", "-f", "jsn"], "is not one of 'table', 'json' (did you mean json?)"),
-        (["unlike"], "no such command 'unlike' (try"),
+        (["xyzzy"], "no such command 'xyzzy' (try"),
     ],
 )
 def test_words_of_the_command_line(words: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:

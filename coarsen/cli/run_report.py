@@ -96,7 +96,8 @@ def _recorded(result: RunResult) -> Iterator[str]:
 
 
 def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
-    if result.rows and otherwise is not Otherwise.TUNE:
+    is_known = all(row.speedup is not None for row in result.rows)
+    if result.rows and otherwise is not Otherwise.TUNE and not is_known:
         command = shlex.join(["coarsen", "run", "--tune", *(["-m"] if script.is_module else []), script.name])
         yield f"'{command}{' …' if script.arguments else ''}' searches for what is fastest, and remembers it"
 

@@ -103,7 +103,9 @@ class LaunchChooser:
         grouped = launch._replace(local_size=self._local_size(launch, advice, required))
         if advice.variant.coarsenings:
             found = choice.best(grouped, advice.variant.coarsenings)
-            if not found.coarsenings:
+            if found.coarsenings:
+                found = replace(found, regrouped=grouped.local_size != launch.local_size)
+            else:
                 # The local size was meant for what is merged.
                 found = replace(found, local_size=launch.local_size)
         else:

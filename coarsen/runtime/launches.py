@@ -147,7 +147,8 @@ def words_of(launch: DividedLaunch) -> str:
     if launch.guarded:
         words.append("for any size")
     if launch.regrouped:
-        words.append(f"local size {shape(launch.local_size or ())}")
+        groups = "in work-groups of" if launch.coarsenings else "local size"
+        words.append(f"{groups} {shape(launch.local_size or ())}")
     return ", ".join(words)
 
 
