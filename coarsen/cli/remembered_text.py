@@ -57,7 +57,7 @@ def _fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
     yield "SHA-256 of the IR", key.ir_hash
     yield "choice", _words(choice)
     yield "speed-up over the launch as it was", str(choice.speedup)
-    yield "over the best uncoarsened local size", str(choice.speedup_over_uncoarsened or "")
+    yield "over the fastest local size tried uncoarsened", str(choice.speedup_over_uncoarsened or "")
     yield "class of sizes", str(key.size_class)
     yield "tuned at", f"global size {shape(choice.global_size)}, local size {_local_size(choice)}"
     yield "confirmed", f"in {_processes(choice.processes)}"

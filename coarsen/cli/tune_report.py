@@ -67,7 +67,7 @@ def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
     yield "choice", str(tuned.choice) if tuned.is_faster else _AS_IT_IS
     if tuned.is_faster:
         yield "speed-up over the launch as it was", str(tuned.speedup)
-        yield "over the best uncoarsened local size", str(tuned.decision.over_uncoarsened or "")
+        yield "over the fastest local size tried uncoarsened", str(tuned.decision.over_uncoarsened or "")
         yield "confirmed", f"in {counted_processes(tuned.decision.processes)}"
     yield "tried", _tried(tuned)
     yield "failed", counted(tuned.failed, "variant") if tuned.failed else ""

@@ -28,9 +28,10 @@ MOST_MERGED = 64
 _EXTENTS = (1, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _GROUP_SIZES = (64, 128, 256, 512, 1024)
 # Of several dimensions, the first has at least so many: neighbouring work-items access neighbouring addresses.
-_LEAST_FIRST = 8
+_LEAST_FIRST = 4
 # So many of as many work-items as the program's own, and so many of other sizes.
-_MOST_OF_EACH = 3
+_MOST_ALIKE = 5
+_MOST_OTHERS = 2
 # Of work-items in a work-group, where nobody says how many.
 _USUAL_SIZE = 256
 
@@ -74,11 +75,11 @@ def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: Devi
     fitting = [size for size in _shapes(global_size) if size != own and _fits(size, limits)]
     if not own:
         usual = (_USUAL_SIZE, *[1] * (len(global_size) - 1))
-        return tuple(sorted(fitting, key=lambda size: _distance(size, usual))[: 2 * _MOST_OF_EACH])
+        return tuple(sorted(fitting, key=lambda size: _distance(size, usual))[: _MOST_ALIKE + _MOST_OTHERS])
     fitting.sort(key=lambda size: _distance(size, own))
     alike = [size for size in fitting if math.prod(size) == math.prod(own)]
     others = [size for size in fitting if size not in alike]
-    return (*alike[:_MOST_OF_EACH], *others[:_MOST_OF_EACH])
+    return (*alike[:_MOST_ALIKE], *others[:_MOST_OTHERS])
 
 
 def _shapes(global_size: tuple[int, ...]) -> Iterator[LocalSize]:

@@ -102,7 +102,7 @@ def test_show_a_choice(store: Path, run: Run) -> None:
     assert found["key"] == KEYS[0]
     assert found["choice"] == str(CHOICE.variant)
     assert found["speed-up over the launch as it was"] == "2.50 (2.40 to 2.62)"
-    assert found["over the best uncoarsened local size"] == "1.50 (1.25 to 1.75)"
+    assert found["over the fastest local size tried uncoarsened"] == "1.50 (1.25 to 1.75)"
     assert found["tuned at"] == "global size 1500×300, local size 16×16"
     assert found["confirmed"] == "in 2 new processes"
     assert found["tried"] == "57 configurations in 18.5 s"
@@ -126,7 +126,7 @@ def test_show_what_is_left_as_it_is(store: Path, run: Run) -> None:
     found, paste = shown(run("remembered", "show", KEYS[2]).out)
     assert found["choice"] == "as it is"
     assert found["tuned at"] == "global size 1048576, local size left to the device"
-    assert "over the best uncoarsened local size" not in found
+    assert "over the fastest local size tried uncoarsened" not in found
     assert paste == ["leave clear as it is"]
 
 

@@ -105,7 +105,7 @@ def test_factors_that_do_not_divide_give_way_to_others() -> None:
 def test_local_sizes_divide_and_fit() -> None:
     found = other_local_sizes((1024, 768), OWN, LIMITS)
     assert OWN not in found
-    assert all(1024 % x == 0 and 768 % y == 0 and x * y <= 1024 and x >= 8 for x, y in found)
+    assert all(1024 % x == 0 and 768 % y == 0 and x * y <= 1024 and x >= 4 for x, y in found)
     assert (32, 8) in found
     assert other_local_sizes((1000,), (10,), LIMITS) == ()
     assert other_local_sizes((1 << 20,), (256,), DeviceLimits(128, (128,), 1)) == ((128,), (64,))
