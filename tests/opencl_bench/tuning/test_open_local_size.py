@@ -104,7 +104,7 @@ def test_usual_local_sizes_are_tried() -> None:
     assert other_local_sizes((4096,), (), LIMITS) == ((256,), (128,), (512,), (64,), (1024,))
     flat, *others = other_local_sizes((4096, 4096), (), LIMITS)
     assert flat == (256, 1)
-    assert len(others) == 5
+    assert len(others) == 6
     assert other_local_sizes((4099,), (), LIMITS) == ()
 
 
