@@ -9,7 +9,7 @@ from coarsen.opencl_bench.sweep.confirmation import PROCESSES
 from coarsen.opencl_bench.tuning.deadline import Deadline
 
 # A compilation and a run that hangs take at most so many seconds, and so much of the time.
-_COMPILE_SECONDS = 15.0
+_COMPILE_SECONDS = 60.0
 _LEAST_COMPILE_SECONDS = 5.0
 _GRACE_SECONDS = 5.0
 _HUNG_SHARE = 0.25

@@ -256,7 +256,7 @@ np.testing.assert_array_equal(found, np.arange(COUNT))
 
 def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
     store = str(tmp_path / "store.sqlite")
-    settings = Tune(seconds=30, trials=3, levels=("item",), local_sizes=False, store=store)
+    settings = Tune(seconds=200, trials=3, levels=("item",), local_sizes=False, store=store)
     first = run_text(TWICE, Otherwise.TUNE, settings)
     assert (first.exit_code, first.store) == (0, store)
     [row], [choice] = first.rows, first.found

@@ -357,8 +357,9 @@ def test_the_reason_is_that_of_the_advice(
             program, _ = advised(context, answer, HandToolchain(groups_matter=False))
             program.record(queue, (SIZE,), (12,), *buffers.all)
     lines = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    merged = "factor 4 along dimension 0, wide accesses, in work-groups of 12"
     assert lines[:2] == [
-        "kernel record runs with factor 4 along dimension 0, wide accesses: somebody measured it",
+        f"kernel record runs with {merged}: somebody measured it",
         "kernel record runs with the original kernel, local size 48: somebody measured it",
     ]
     assert lines[2].startswith(
