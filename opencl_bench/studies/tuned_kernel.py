@@ -35,6 +35,7 @@ from coarsen.variant.variant_json import variant_from_json
 _SECONDS = 4.0
 _LEAST_ROUNDS = 5
 _MOST_ROUNDS = 40
+_ASKED_FOR = "asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class FixedAdvisor:
 
     def advise(self, _request: AdviceRequest) -> Advice:
         """Return the variant."""
-        return Advice(self.variant, "asked for")
+        return Advice(self.variant, _ASKED_FOR)
 
 
 def options_of(benchmark: Benchmark) -> list[str]:
@@ -92,10 +93,13 @@ def measured(words: argparse.Namespace) -> dict[str, object]:
     first_seconds = time.perf_counter() - start
     wrong = compare(work.outputs(), expected, workload)
     kernels: dict[str, LaunchableKernel] = {"as it is": plain, "chosen": chosen}
+    launch = workload.launches[0]
     for label, variant in json.loads(words.others).items():
         advised = AdvisedProgram(context, benchmark.source, advisor=FixedAdvisor(variant_from_json(variant)))
-        kernels[label] = advised.build(options).kernel(name)
-    launch = workload.launches[0]
+        kernel = advised.build(options).kernel(name)
+        # Another local size can't be given to a kernel whose work-items must be grouped as they are.
+        if kernel.divided(queue.device, launch.global_size, launch.local_size).reason == _ASKED_FOR:
+            kernels[label] = kernel
     divided = chosen.divided(queue.device, launch.global_size, launch.local_size)
     return {
         "kernel": words.kernel,
