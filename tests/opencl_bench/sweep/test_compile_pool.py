@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -48,9 +48,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The services whose processes were started."""
     found: list[str] = []
 
-    def start(service: str) -> ChildProcess:
+    def start(service: str, variables: Mapping[str, str] | None) -> ChildProcess:
         found.append(service)
-        return ChildProcess(service)
+        return ChildProcess(service, variables=variables)
 
     monkeypatch.setattr(compiler, "ChildProcess", start)
     return found
