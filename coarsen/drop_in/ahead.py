@@ -25,7 +25,7 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.build_options import device_options
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
 from coarsen.runtime.sizes import Sizes, plain_sizes
 from coarsen.runtime.waiting import are_over
 from coarsen.variant.transforms import Transforms, device_kind_of
@@ -70,7 +70,7 @@ def tune(
     whole, local = plain_sizes(tuple(global_size), None if local_size is None else tuple(local_size), False)
     if local is None:
         # As a launch has it that leaves this open.
-        local = _required_local_size(kernel, queue.device, len(whole))
+        local = required_local_size(kernel, queue.device, len(whole))
     if not are_over(queue, ()):
         raise DeviceError("the queue does not come to its end, so nothing can be tuned on what its buffers hold")
     device = describe_device(queue.device)
@@ -112,12 +112,6 @@ def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopenc
             raise InvalidInputError(f"say which kernel of the program to tune: {names}")
         return kernels[0]
     return kernel_or_program
-
-
-def _required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int) -> Sizes | None:
-    """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
-    required = kernel.get_work_group_info(pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)
-    return tuple(int(size) for size in required[:dimensions]) if any(required) else None
 
 
 def _text_of(kernel: pyopencl.Kernel, device: pyopencl.Device) -> tuple[str, tuple[str, ...]]:

@@ -18,7 +18,7 @@ import pyopencl
 
 from coarsen.runtime.advice import Advice, AtHand
 from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import Sizes, fits, has_work, is_plain
 from coarsen.runtime.variant_choice import VariantChoice, limits_of
@@ -146,11 +146,7 @@ class LaunchChooser:
 
     def _required_local_size(self, launch: OriginalLaunch) -> Sizes | None:
         """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
-        required = self._original.get_work_group_info(
-            pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, launch.device
-        )
-        dimensions = len(launch.global_size)
-        return tuple(int(size) for size in required[:dimensions]) if any(required) else None
+        return required_local_size(self._original, launch.device, len(launch.global_size))
 
 
 def _key(launch: OriginalLaunch) -> Hashable:

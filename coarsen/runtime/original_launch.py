@@ -18,3 +18,9 @@ class OriginalLaunch(NamedTuple):
     global_size: Sizes
     local_size: Sizes | None
     local_bytes: int = 0
+
+
+def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int = 3) -> Sizes | None:
+    """Return a kernel's `reqd_work_group_size`, cut to a launch's dimensions; None where it has none."""
+    required = kernel.get_work_group_info(pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)
+    return tuple(int(size) for size in required[:dimensions]) if any(required) else None

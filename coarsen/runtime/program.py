@@ -26,6 +26,7 @@ from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.code import Form
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
+from coarsen.runtime.original_launch import required_local_size
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.requested import Requested, requested_of
@@ -247,10 +248,7 @@ class Program(pyopencl.Program):
 
     def _required_local_size(self, kernel: str) -> tuple[int, ...]:
         """The `reqd_work_group_size` of a kernel; empty where it has none."""
-        required = PlainKernel(self, kernel).get_work_group_info(
-            pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self._opencl_context.devices[0]
-        )
-        return tuple(int(size) for size in required) if any(required) else ()
+        return required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0]) or ()
 
 
 def kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whatever PyOpenCL takes)
