@@ -52,7 +52,7 @@ def summary(rows: Sequence[Row]) -> Table:
             "all": own,
         }
         for name, group in groups.items():
-            if group and (name != "all" or len({len(each) for each in groups.values()}) == len(groups)):
+            if group and (name != "all" or (groups["seventeen"] and groups["ten"])):
                 seconds = [row["tuned"]["first_seconds"] for row in group]
                 shown.add_row(
                     device,

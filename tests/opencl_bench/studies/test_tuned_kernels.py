@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def row(kernel: str = "heat", **changes: object) -> dict[str, Any]:
 
 
 def shown(*tables: object) -> str:
-    console = Console(width=200, record=True, quiet=True)
+    console = Console(width=200, record=True, file=io.StringIO())
     console.print(*tables)
     return console.export_text()
 
