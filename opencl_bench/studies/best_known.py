@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,15 @@ def known_of(kernel: str, preset: str, measurements: Iterable[Measurement]) -> K
     Args:
         kernel: of the suite or the further ones.
         preset: the sizes; its local size is the program's own.
-        measurements: of one device; speed-ups are over the baseline that most of them have.
+        measurements: of one device; speed-ups are over the baseline that most of them have. Of a variant that was
+            confirmed in new processes, the confirmations count.
     """
     benchmark = further_benchmark(kernel)
     rows = [
         row
         for row in measurements
         if (row.subject.benchmark, row.subject.preset) == (kernel, preset)
-        and row.role is Role.COMPARISON
+        and row.role is not Role.SELECTION
         and row.invalidity is Invalidity.CORRECT
         and row.candidate.definitions == benchmark.own_definitions
         and row.nanoseconds
@@ -66,10 +67,20 @@ def known_of(kernel: str, preset: str, measurements: Iterable[Measurement]) -> K
 
 
 def _gains(rows: Sequence[Measurement]) -> dict[Variant, float]:
-    by_baseline: defaultdict[Variant | None, dict[Variant, float]] = defaultdict(dict)
+    """The speed-ups of variants over the baseline that most rows have."""
+    if not rows:
+        return {}
+    [(baseline, _)] = Counter(row.baseline for row in rows).most_common(1)
+    ratios: defaultdict[tuple[Variant, Role], list[float]] = defaultdict(list)
     for row in rows:
-        by_baseline[row.baseline][row.candidate] = median(row.baseline_nanoseconds) / median(row.nanoseconds)
-    return max(by_baseline.values(), key=len, default={})
+        if row.baseline == baseline:
+            gained = median(row.baseline_nanoseconds) / median(row.nanoseconds)
+            ratios[row.candidate, row.role].append(gained)
+    variants = dict.fromkeys(variant for variant, _ in ratios)
+    return {
+        variant: median(ratios.get((variant, Role.CONFIRMATION)) or ratios[variant, Role.COMPARISON])
+        for variant in variants
+    }
 
 
 def _has(variant: Variant, local_size: LocalSize) -> bool:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.studies import tuned_kernels
 from coarsen.opencl_bench.studies.best_known import known_best, known_of, merged
 from coarsen.opencl_bench.studies.start_up import starts_of, summarised
@@ -176,6 +176,18 @@ def test_the_best_known_are_of_any_local_size_and_of_the_programs_own() -> None:
     assert [each["local_size"] for each in known[LOCAL_SIZE]] == [[512], [256]]
     assert known[KNOWN][:2] == [variant_to_json(rows[2].candidate), variant_to_json(rows[3].candidate)]
     assert known["lost to the local size"] == pytest.approx(2.0 / 1.5, rel=1e-3)
+
+
+def test_a_confirmation_counts_more_than_the_sweep() -> None:
+    """The largest of many noisy numbers is too large."""
+    lucky, steady = gain(3.0, 256, 4), gain(2.0, 256, 2)
+    confirmations = [
+        gain(times, 256, 4, role=Role.CONFIRMATION, invocation=number)
+        for number, times in enumerate((1.0, 1.2, 1.1))
+    ]
+    known = known_of("dotParts", "cpu", [gain(1.0, 512), lucky, steady, *confirmations])
+    assert known["timed"] == 3
+    assert known[KNOWN][0] == variant_to_json(steady.candidate)
 
 
 def test_what_is_known_travels_in_a_file(tmp_path: Path) -> None:
