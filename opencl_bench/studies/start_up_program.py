@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -39,7 +41,7 @@ def main() -> None:
     values = {path.stem: np.load(path) for path in folder.glob("*.npy")}
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers = {name: cl.Buffer(context, flags, hostbuf=values[name]) for name in told["buffers"]}
-    makers = {
+    makers: dict[str, Callable[[Any], Any]] = {
         "buffer": lambda name: buffers[name],
         "scalar": lambda name: values[name][()],
         "local": cl.LocalMemory,

@@ -67,12 +67,10 @@ def test_a_ratio_is_the_median_of_the_processes() -> None:
 
 
 def test_of_the_best_known_the_fastest_counts() -> None:
-    processes = [
-        again(own=4.0, chosen=1.0, known_1=0.9, known_2=0.8),
-        again(own=4.0, chosen=1.0, known_1=0.7, known_2=0.8),
-    ]
-    assert ratio(row(again=processes), KNOWN) == Ratio(pytest.approx(0.8), 0.7, 0.9)
-    assert ratio(row(again=processes), LOCAL_SIZE) is None
+    first = again(own=4.0, chosen=1.0, known_1=0.75, known_2=0.625)
+    second = again(own=4.0, chosen=1.0, known_1=0.25, known_2=0.625)
+    assert ratio(row(again=[first, second]), KNOWN) == Ratio(0.5, 0.25, 0.75)
+    assert ratio(row(again=[first, second]), LOCAL_SIZE) is None
 
 
 def test_rows_that_count_for_nothing_are_named_with_their_reason() -> None:
