@@ -1,4 +1,4 @@
-"""What the shipped model expects of variants, as a prior of searches.
+"""Expectations of variants by the shipped model, as a prior of searches.
 
     curve of each dimension at a local size ──▶ sum over a variant's coarsenings ──▶ its expected log time
     its 80 % intervals                      ──▶ sum of squares               ──▶ how far off that may be

@@ -31,7 +31,7 @@ _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is chosen.
+    """The choice among finalists.
 
     Attributes:
         choice: the variant; the launch as it was where nothing is faster.

@@ -72,7 +72,7 @@ class MeasuredVariants:
 
     @property
     def eligible(self) -> tuple[MeasuredVariant, ...]:
-        """Those that can be the best: the launch as it is, and what was timed again in the most processes."""
+        """The variants that can be the best: the launch as it is, and those timed in the most processes."""
         own, *others = self.all
         most = max((each.processes for each in others), default=0)
         return own, *(each for each in others if each.processes == most and each.speedup is not None)
@@ -97,7 +97,7 @@ class MeasuredVariants:
 
     @property
     def wrong(self) -> tuple[MeasuredVariant, ...]:
-        """Those whose results were wrong."""
+        """The variants whose results were wrong."""
         return tuple(each for each in self.variants if each.invalidity is Invalidity.CORRECTNESS)
 
     def _confirmed(self) -> Mapping[Variant, tuple[Measurement, ...]]:
@@ -108,7 +108,7 @@ class MeasuredVariants:
         }
 
     def _effort(self, measured: MeasuredVariant) -> tuple[bool, int, bool]:
-        """What a variant asks for beside the launch as it is: that one comes first, then what merges less."""
+        """The place in the order of effort: the launch as it is comes first, then what merges less."""
         variant = measured.variant
         return variant != self.own, variant.factor, variant.local_size != self.own.local_size
 

@@ -160,11 +160,11 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     ("parameters", "words"),
     [
         (
-            "global int *o, read_only image2d_t picture",
-            "'picture' is of type image2d_t, which a benchmark can't have; time it in a program of your own",
+            "global int *o, read_only image1d_buffer_t picture",
+            "'picture' is of type image1d_buffer_t, which a benchmark can't have; time it in a program of your",
         ),
-        ("global const int *o", "the kernel 'k' has no buffer that it may write"),
-        ("", "the kernel 'k' has no buffer that it may write"),
+        ("global const int *o", "the kernel 'k' has no buffer and no image that it may write"),
+        ("", "the kernel 'k' has no buffer and no image that it may write"),
     ],
 )
 def test_kernels_that_are_no_benchmark(tmp_path: Path, parameters: str, words: str) -> None:
