@@ -66,12 +66,13 @@ def format_of(image: pyopencl.Image) -> ImageFormat:
     """Return the format of an image. Raises InvalidInputError where no description has such images."""
     if image.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT) is not None:
         raise InvalidInputError("it is an image that is made of a buffer or of another image")
-    kind = _KINDS.get(image.get_info(pyopencl.mem_info.TYPE))
+    type_of_object: Any = image.get_info(pyopencl.mem_info.TYPE)
+    kind = _KINDS.get(type_of_object)
     if kind is None:
         raise InvalidInputError("it is an image of one dimension, which no description has")
     described: Any = image.get_image_info(pyopencl.image_info.FORMAT)
-    channels = str(pyopencl.channel_order.to_string(described.channel_order))
-    channel_type = str(pyopencl.channel_type.to_string(described.channel_data_type)).lower()
+    channels = _name_of(pyopencl.channel_order, described.channel_order)
+    channel_type = _name_of(pyopencl.channel_type, described.channel_data_type).lower()
     if channels not in CHANNELS or channel_type not in CHANNEL_TYPES:
         raise InvalidInputError(f"it is an image of {channels} {channel_type}, which no description has")
     return ImageFormat(kind, channels, channel_type)
@@ -102,8 +103,8 @@ def captured_sampler(sampler: pyopencl.Sampler) -> CapturedSampler:
     chosen: Any = sampler.get_info(information.FILTER_MODE)
     return CapturedSampler(
         SamplerArgument(
-            Addressing(pyopencl.addressing_mode.to_string(addressing).lower()),
-            Filter(pyopencl.filter_mode.to_string(chosen).lower()),
+            Addressing(_name_of(pyopencl.addressing_mode, addressing).lower()),
+            Filter(_name_of(pyopencl.filter_mode, chosen).lower()),
             bool(sampler.get_info(information.NORMALIZED_COORDS)),
         )
     )
@@ -118,3 +119,7 @@ def _extents(image: pyopencl.Image, image_format: ImageFormat) -> tuple[int, ...
     }[image_format.kind]
     numbers: list[Any] = [image.get_image_info(getattr(pyopencl.image_info, name)) for name in names]
     return tuple(map(int, numbers))
+
+
+def _name_of(names: Any, value: int) -> str:  # noqa: ANN401 (PyOpenCL's tables of constants have no common type)
+    return str(names.to_string(value))

@@ -108,8 +108,8 @@ def test_the_workload_has_the_images(write: Write) -> None:
         "target": ImageFormat("image2d", "RGBA", "float"),
     }
     source, target = (workload.buffers[name] for name in ("source", "target"))
-    assert (source.shape, source.dtype) == ((32, 16, 4), np.uint8)
-    assert (target.shape, target.dtype) == ((32, 16, 4), np.float32)
+    assert source.shape == (32, 16, 4) and source.dtype == np.uint8
+    assert target.shape == (32, 16, 4) and target.dtype == np.float32
     assert np.isnan(target).all()
     assert workload.launches[0].arguments[2] == SamplerArgument(Addressing.CLAMP_TO_EDGE, Filter.NEAREST, False)
 
