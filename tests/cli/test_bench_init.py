@@ -198,3 +198,22 @@ def test_as_a_command(mixed: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "coarsen bench" in result.output
     assert read_benchmark(mixed.with_name("other.toml")).name == "other"
+
+
+def test_images_and_samplers_are_written_down_as_the_kernel_uses_them(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.cl"
+    kernel.write_text("""\
+kernel void k(read_only image2d_t in, sampler_t edge, write_only image2d_array_t out)
+{
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    write_imageui(out, (int4)(at, 0, 0), (uint4)(read_imagef(in, edge, at).x * 255.0f));
+}
+""")
+    benchmark = initialised(kernel)
+    workload = benchmark.workload("test")
+    assert workload.outputs == ("out",)
+    assert {name: str(image) for name, image in workload.images.items()} == {
+        "in": "image2d of RGBA float",
+        "out": "image2d_array of RGBA unsigned_int32",
+    }
+    assert workload.buffers["in"].shape == (64, 64, 4)

@@ -9,14 +9,19 @@ import numpy as np
 import pyopencl
 import pytest
 
+from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
+from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
+from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
+from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedImage, CapturedLaunch
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.image_format import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.transforms import DEFAULT
 
 SOURCE = """\
 kernel void mirror(read_only image2d_t source, write_only image2d_t target, sampler_t given, float scale)
@@ -92,3 +97,24 @@ def test_images_count_among_the_bytes(queue: pyopencl.CommandQueue, pixels: np.n
     source, target = image(queue, pixels), image(queue, pixels)
     with pytest.raises(InvalidInputError, match=r"its buffers and images have 0\.0 MiB, and at most"):
         captured_launch(ProgramText(SOURCE), "mirror", queue, (16, 8), (4, 4), (source, target), most_bytes=64)
+
+
+@pytest.mark.compiled_devices
+def test_a_launch_with_images_is_tuned_on_copies(
+    queue: pyopencl.CommandQueue, pixels: np.ndarray[Any, Any]
+) -> None:
+    source, target = image(queue, pixels), image(queue, pixels)
+    settings = Tune(seconds=100, trials=3)
+    found = tune_captured(
+        captured(queue, source, target),
+        describe_device(queue.device),
+        DEFAULT,
+        True,
+        settings,
+        Deadline(settings.seconds),
+    )
+    assert (found.local_size, found.global_size, found.trials) == ((4, 4), (WIDTH, HEIGHT), 3)
+    assert (found.wrong, found.failed) == ((), 0)
+    unchanged = np.empty_like(pixels)
+    pyopencl.enqueue_copy(queue, unchanged, target, origin=(0, 0), region=(WIDTH, HEIGHT))
+    assert np.array_equal(unchanged, pixels), "the program's own image is not written"
