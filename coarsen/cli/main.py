@@ -22,6 +22,7 @@ from typing import Any, Protocol, runtime_checkable
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from coarsen.cli.bare_options import with_numbers
 from coarsen.cli.groups import Group
 from coarsen.cli.messages import Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
@@ -116,7 +117,14 @@ class LazyCommands(NamedCommands):
 
 
 class PlainUsage(TyperCommand):
-    """A command whose usage names what is required without the braces that some versions of typer put there."""
+    """A command whose usage names what is required without the braces that some versions of typer put there.
+
+    Some of its options may come without their number.
+    """
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Read the words."""
+        return super().parse_args(ctx, with_numbers(self.name or "", args))
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The words of the usage."""

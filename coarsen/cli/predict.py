@@ -22,9 +22,9 @@ from coarsen.cli.options import (
     build_options,
     checked_dimension,
 )
-from coarsen.cli.output import Format
+from coarsen.cli.output import Format, print_json
 from coarsen.cli.predict_cascade import print_cascade
-from coarsen.cli.predict_curve import print_curve, print_curve_as_json, print_measured_curve
+from coarsen.cli.predict_curve import print_curve, print_curve_as_json
 from coarsen.cli.predict_input import KernelInput, KernelRequest, read_input, read_measurable
 from coarsen.cli.predict_options import (
     KernelOrBenchmark,
@@ -64,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """The number of factors to measure, the name of the device to measure on, and the store for the results."""
+    """The number of variants to measure, the name of the device to measure on, and the store for the results."""
 
     device: str
     count: int
@@ -91,7 +91,8 @@ def predict(
     """Predict the best coarsening factor of a kernel on a device, which need not be there.
 
     It prints the speed-up over factor 1 that each factor can be expected to give, with an interval, the
-    probability that the next step helps, and why. Nothing is run, unless --measure asks for it.
+    probability that the next step helps, and why. Nothing is run, unless --measure asks for it: then the best of
+    a few variants is chosen, along any dimension, with strides, of work-groups, at other local sizes.
 
     Example: coarsen predict sgemm.cl --device tahiti --local-size 16x16
     """
@@ -126,16 +127,21 @@ def _ask_cascade(question: Question, given: KernelInput, output_format: Format) 
 
 
 def _measure(question: Question, wanted: KernelRequest, measuring: Measuring, output_format: Format) -> None:
-    """Predict, try the most promising factors out, and print both."""
+    """Predict, try the most promising variants out, and print both."""
     # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict_measured import check_packages, check_results, measure_promising
+    from coarsen.cli.predict_measured import check_packages, check_results, launch_of, measure_launch
+    from coarsen.cli.predict_variants import measured_as_data, print_measured
 
     check_packages()
     place = installed_device(question.target, measuring.device)
     described = read_measurable(wanted)
     prediction = question.answer(described.input)
-    answer = measure_promising(prediction, described, place, measuring.count, wanted.preset, measuring.store)
-    show = print_curve_as_json if output_format is Format.JSON else print_measured_curve
-    show(prediction, question.target, answer.measured, answer.location)
+    launch = launch_of(described, place, question.local_size, wanted.preset)
+    answer = measure_launch(launch, measuring.count, default_model(question.models), measuring.store)
+    if output_format is Format.JSON:
+        print_json(measured_as_data(prediction, question.target, answer.measured, answer.location))
+    else:
+        file = str(described.input.path)
+        print_measured(prediction, question.target, answer.measured, file, answer.location)
     sys.stdout.flush()
     check_results(answer.measured, prediction.kernel)

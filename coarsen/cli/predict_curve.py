@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
@@ -12,55 +11,47 @@ from coarsen.devices.targets import Target
 from coarsen.models.default import FactorPrediction, Influence
 from coarsen.prediction import KernelPrediction
 
-if TYPE_CHECKING:
-    from coarsen.opencl_bench.tuning.measured_factors import MeasuredFactor, MeasuredFactors
-
-_CHOSEN = "◀ chosen"
+CHOSEN = "◀ chosen"
 # Effects on the log speed-up below this are printed as a factor of 1.00.
 _NOTICEABLE = 0.005
 
 
 def print_curve(prediction: KernelPrediction, target: Target) -> None:
     """Print what is predicted for a kernel on a device."""
-    print_line(f"{_what(prediction, target)}: factor {prediction.factor}")
+    print_line(f"{what_is_predicted(prediction, target)}: factor {prediction.factor}")
     for sentence in _verdict(prediction):
         print_line(sentence)
     print_line()
+    print_expected_curve(prediction)
+    print_grounds(prediction)
+
+
+def print_expected_curve(prediction: KernelPrediction) -> None:
+    """Print the table of a curve, the predicted factor marked."""
     bars = IntervalBars.over([(math.exp(point.low), math.exp(point.high)) for point in prediction.curve])
     headings = ["factor", "speed-up", "80 % interval", bars.heading, "next helps", ""]
     numbers = ["factor", "speed-up", "next helps"]
     print_table(headings, _rows(prediction, bars), numbers=numbers)
     print_line()
+
+
+def print_grounds(prediction: KernelPrediction) -> None:
+    """Print why a curve is as it is, and what to know of it."""
     _print_why(prediction)
     _print_neighbours(prediction)
     for sentence in _remarks(prediction):
         print_line(sentence)
 
 
-def print_measured_curve(
-    prediction: KernelPrediction, target: Target, measured: MeasuredFactors, store: str
-) -> None:
-    """Print measured factors beside what was predicted; `store` says where the rows are."""
-    print_line(f"{_what(prediction, target)}: factor {measured.best.factor}, the best of those measured")
-    for sentence in _measured_verdict(prediction, measured):
-        print_line(sentence)
-    print_line()
-    headings = ["factor", "predicted", "80 % interval", "measured (95 % interval)", ""]
-    print_table(headings, _measured_rows(prediction, measured), numbers=["factor", "predicted"])
-    print_line()
-    _print_why(prediction)
-    _print_neighbours(prediction)
-    for sentence in _remarks(prediction):
-        print_line(sentence)
-    print_line(f"The rows are in {store}")
+def print_curve_as_json(prediction: KernelPrediction, target: Target) -> None:
+    """Print all of it as JSON."""
+    print_json(curve_as_data(prediction, target))
 
 
-def print_curve_as_json(
-    prediction: KernelPrediction, target: Target, measured: MeasuredFactors | None = None, store: str = ""
-) -> None:
-    """Print all of it as JSON; speed-ups and effects are ratios. Arguments as above."""
+def curve_as_data(prediction: KernelPrediction, target: Target) -> dict[str, object]:
+    """Return all of it for JSON; speed-ups and effects are ratios."""
     steps = {str(step): chance for step, chance in prediction.step_probability.items()}
-    found: dict[str, object] = {
+    return {
         "kernel": prediction.kernel,
         "dimension": prediction.dimension,
         "local_size": list(prediction.local_size),
@@ -79,14 +70,10 @@ def print_curve_as_json(
         "limit": prediction.limit if math.isfinite(prediction.limit) else None,
         "aversion": prediction.aversion,
     }
-    if measured is not None:
-        found["predicted_factor"], found["factor"] = prediction.factor, measured.best.factor
-        found["measured"] = [_measured_as_data(each) for each in measured.factors]
-        found["store"] = store
-    print_json(found)
 
 
-def _what(prediction: KernelPrediction, target: Target) -> str:
+def what_is_predicted(prediction: KernelPrediction, target: Target) -> str:
+    """Name the kernel, the device and the launch."""
     size = "×".join(map(str, prediction.local_size))
     launch = f"along dimension {prediction.dimension}, local size {size}"
     assumed = " (assumed)" if prediction.local_size_is_assumed else ""
@@ -103,7 +90,7 @@ def _verdict(prediction: KernelPrediction) -> Iterator[str]:
     elif chosen is None:
         yield f"No factor is worth the risk, so the kernel stays as it is; {_most_promising(prediction)}"
     else:
-        yield f"Expected speed-up {_ratio(chosen.speedup)}; in 8 of 10 such cases {_interval(chosen)}"
+        yield f"Expected speed-up {ratio_text(chosen.speedup)}; in 8 of 10 such cases {_interval(chosen)}"
     if prediction.device_note:
         yield f"Caution: {prediction.device_note}"
 
@@ -115,32 +102,9 @@ def _why_none(prediction: KernelPrediction) -> str:
     return "No factor divides the local size along this dimension"
 
 
-def _measured_verdict(prediction: KernelPrediction, measured: MeasuredFactors) -> Iterator[str]:
-    best = measured.best
-    agrees = "as predicted" if best.factor == prediction.factor else f"predicted was factor {prediction.factor}"
-    if best.factor == 1:
-        yield f"No measured factor is faster than the kernel as it is; {agrees}"
-    else:
-        yield f"Measured speed-up {_result(best)}; {agrees}"
-    yield from _equals(measured)
-    if prediction.abstained:
-        yield f"The model abstained: {prediction.reason}"
-    if prediction.device_note:
-        yield f"Caution: {prediction.device_note}"
-
-
-def _equals(measured: MeasuredFactors) -> Iterator[str]:
-    """Say why a factor with the larger number is not the best one."""
-    best = measured.best.speedup
-    above = [each for each in measured.eligible if each.speedup and best and each.speedup.ratio > best.ratio]
-    if above:
-        listed = ", ".join(f"factor {each.factor}" for each in above)
-        yield f"The clock can't tell {listed} from factor {measured.best.factor}, and the smallest one wins"
-
-
 def _most_promising(prediction: KernelPrediction) -> str:
     point = next(point for point in prediction.curve if point.factor == prediction.explained_factor)
-    expected = f"{_ratio(point.speedup)} expected, in 8 of 10 such cases {_interval(point)}"
+    expected = f"{ratio_text(point.speedup)} expected, in 8 of 10 such cases {_interval(point)}"
     return f"the most promising is factor {point.factor}: {expected}"
 
 
@@ -151,37 +115,19 @@ def _rows(prediction: KernelPrediction, bars: IntervalBars) -> Iterator[Sequence
         bar = bars.drawn(math.exp(point.low), point.speedup, math.exp(point.high))
         chance = chances.get(point.factor, "")
         mark = _mark(point.factor, prediction.factor) if point.possible else "can't divide"
-        yield str(point.factor), _ratio(point.speedup), _interval(point), bar, chance, mark
-
-
-def _measured_rows(prediction: KernelPrediction, measured: MeasuredFactors) -> Iterator[Sequence[str]]:
-    best = measured.best.factor
-    results = {each.factor: _result(each) for each in measured.factors}
-    yield "1", "1.00", "", results[1], _mark(1, best)
-    for point in prediction.curve:
-        result = results.get(point.factor, "" if point.possible else "can't divide")
-        yield str(point.factor), _ratio(point.speedup), _interval(point), result, _mark(point.factor, best)
-
-
-def _result(measured: MeasuredFactor) -> str:
-    if measured.speedup is None:
-        return f"{measured.invalidity.value}: {measured.reason}"
-    if measured.factor == 1:
-        return "1.00"
-    gain = measured.speedup
-    return f"{_ratio(gain.ratio)} ({_ratio(gain.low)} to {_ratio(gain.high)})"
+        yield str(point.factor), ratio_text(point.speedup), _interval(point), bar, chance, mark
 
 
 def _mark(factor: int, chosen: int) -> str:
-    return _CHOSEN if factor == chosen else ""
+    return CHOSEN if factor == chosen else ""
 
 
 def _interval(point: FactorPrediction) -> str:
-    return f"{_ratio(math.exp(point.low))} to {_ratio(math.exp(point.high))}"
+    return f"{ratio_text(math.exp(point.low))} to {ratio_text(math.exp(point.high))}"
 
 
-def _ratio(value: float) -> str:
-    """A speed-up to three digits: measurements are no more precise."""
+def ratio_text(value: float) -> str:
+    """Write a speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
@@ -236,16 +182,4 @@ def _influence_as_data(influence: Influence) -> dict[str, object]:
         "value": influence.value,
         "value_at_factor": influence.value_at_factor,
         "effect": math.exp(influence.effect),
-    }
-
-
-def _measured_as_data(measured: MeasuredFactor) -> dict[str, object]:
-    gain = measured.speedup
-    return {
-        "factor": measured.factor,
-        "invalidity": measured.invalidity.value,
-        "processes": measured.processes,
-        "reason": measured.reason,
-        "speedup": gain.ratio if gain else None,
-        "interval": [gain.low, gain.high] if gain else None,
     }

@@ -1,46 +1,58 @@
-"""`coarsen predict --measure`: the most promising factors, run on a device."""
+"""`coarsen predict --measure`: the variants of the largest expected improvement, run on a device."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coarsen.analysis.whole_groups import groups_matter
 from coarsen.cli.bench_watch import watching
-from coarsen.cli.predict_input import DescribedInput
+from coarsen.cli.predict_input import DescribedInput, LocalSize
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.models.default import DefaultModel
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.points import limits_of
-from coarsen.opencl_bench.sweep.several import planned_rows
-from coarsen.opencl_bench.tuning.measured_factors import MeasuredFactors, measure_factors, plan_of_factors
-from coarsen.prediction import KernelPrediction
+from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants
+from coarsen.opencl_bench.tuning.promising_variants import (
+    DescribedLaunch,
+    measure_promising,
+    plan_of_launch,
+    planned_rows,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAnswer:
-    """The measured factors, and where their rows are."""
+    """The measured variants, and where their rows are."""
 
-    measured: MeasuredFactors
+    measured: MeasuredVariants
     location: str
 
 
-def measure_promising(
-    prediction: KernelPrediction,
-    described: DescribedInput,
-    device: DeviceDescription,
-    count: int,
-    preset: str,
-    store_url: str | None,
-) -> MeasuredAnswer:
-    """Measure factor 1 and the `count` factors that the model expects most of, as `coarsen bench` does.
+def launch_of(
+    described: DescribedInput, device: DeviceDescription, local_size: LocalSize | None, preset: str
+) -> DescribedLaunch:
+    """Return the launch that is measured.
 
     Args:
-        prediction: of the kernel, for the local size to measure at.
         described: the kernel with its inputs.
-        device: where to run it.
-        count: how many factors above 1, at most.
+        device: where it runs.
+        local_size: as it was asked for; the description's if None.
         preset: the sizes.
+    """
+    matter = groups_matter(described.input.kernel)
+    return DescribedLaunch(described.benchmark, described.name, preset, device, matter, local_size)
+
+
+def measure_launch(
+    launch: DescribedLaunch, count: int, model: DefaultModel, store_url: str | None
+) -> MeasuredAnswer:
+    """Measure a launch as it is and the `count` variants that the model expects most of.
+
+    Args:
+        launch: what is measured.
+        count: how many variants, at most.
+        model: expects something of them.
         store_url: of the store, as `--store` takes it.
 
     Raises:
@@ -48,34 +60,15 @@ def measure_promising(
         DeviceError: the device failed.
         VerificationError: the uncoarsened kernel's results are wrong.
     """
-    plan = plan_of_factors(
-        described.benchmark,
-        described.name,
-        device.index,
-        most_promising(prediction, count),
-        prediction.dimension,
-        prediction.local_size,
-        preset,
-    )
-    expected = {plan: planned_rows(described.benchmark, plan, limits_of(device))}
-    with open_store(store_url) as store, watching(expected) as tally:
-        return MeasuredAnswer(measure_factors(plan, store, tally), store.location)
+    plan = plan_of_launch(launch)
+    with open_store(store_url) as store, watching({plan: planned_rows(count)}) as tally:
+        return MeasuredAnswer(measure_promising(launch, plan, count, store, model, tally), store.location)
 
 
-def most_promising(prediction: KernelPrediction, count: int) -> Sequence[int]:
-    """The factors above 1 of the largest expected gain that divide the local size, the best first.
-
-    A measured factor that loses costs nothing, so aversion to loss does not count.
-    """
-    possible = [point for point in prediction.curve if point.possible]
-    ranked = sorted(possible, key=lambda point: (-point.expected_gain, point.factor))
-    return [point.factor for point in ranked[:count]]
-
-
-def check_results(measured: MeasuredFactors, kernel: str) -> None:
-    """Raise VerificationError where a factor's results were wrong."""
+def check_results(measured: MeasuredVariants, kernel: str) -> None:
+    """Raise VerificationError where a variant's results were wrong."""
     if measured.wrong:
-        wrong = "; ".join(f"factor {each.factor}: {each.reason}" for each in measured.wrong)
+        wrong = "; ".join(f"{each.variant}: {each.reason}" for each in measured.wrong)
         raise VerificationError(f"wrong results of {kernel}: {wrong}")
 
 

@@ -56,8 +56,8 @@ Measure = Annotated[
         "--measure",
         metavar="NUMBER",
         min=1,
-        help="Run factor 1 and so many of the most promising factors on the device, and take the best. It needs "
-        "inputs: KERNEL.toml, KERNEL.cl beside it, or a name of the suite.",
+        help="Run the launch as it is and so many of the most promising variants on the device, 3 if no number is "
+        "given, and take the best. It needs inputs: KERNEL.toml, KERNEL.cl beside it, or a name of the suite.",
     ),
 ]
 Models = Annotated[

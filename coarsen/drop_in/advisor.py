@@ -40,7 +40,7 @@ AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a program knows of a class of launches.
+    """The knowledge of a program about a class of launches.
 
     Attributes:
         choice: what is chosen; None if there is nothing to choose.

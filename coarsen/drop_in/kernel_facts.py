@@ -1,4 +1,4 @@
-"""What a choice for a kernel hangs on: the hash of its normal form, and whether other local sizes suit it."""
+"""Facts that a choice for a kernel depends on: its normal form's hash, and whether other local sizes suit it."""
 
 from __future__ import annotations
 

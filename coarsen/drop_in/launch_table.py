@@ -83,7 +83,7 @@ class _Launch(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """What the launches of a row have in common."""
+    """The key of a row: what its launches have in common."""
 
     source: str
     kernel: str

@@ -1,4 +1,4 @@
-"""How a program chooses for kernels without a requested factor: the values of `tune`."""
+"""The values of `tune`: what decides about kernels without a requested factor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEMBERED = "remembered"
 
 
 class Otherwise(enum.Enum):
-    """What is done with a launch of which nothing is remembered."""
+    """The way to go on with a launch of which nothing is remembered."""
 
     PREDICT = enum.auto()
     LEAVE = enum.auto()

@@ -20,7 +20,7 @@ from coarsen.drop_in.measured_launch import check_sizes_are_known
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, write_capture
+from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.runtime.advice import AdviceRequest
 
 MOST_BYTES = 1 << 30
@@ -97,10 +97,8 @@ class Recorder:
             most_bytes=self._left,
         )
         path = write_capture(captured, self._folder, self._name(request))
-        contents = [each.content for each in captured.arguments if isinstance(each, CapturedBuffer)]
-        byte_count = sum(content.nbytes for content in contents)
-        self._left -= byte_count
-        self.recorded.append(Recorded(path, request.kernel, launch.device.name.strip(), byte_count))
+        self._left -= captured.byte_count
+        self.recorded.append(Recorded(path, request.kernel, launch.device.name.strip(), captured.byte_count))
 
     def _name(self, request: AdviceRequest) -> str:
         """Return a name that no workload of the folder has: the kernel's, the sizes, a number if need be."""

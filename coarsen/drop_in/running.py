@@ -39,7 +39,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What came of a run.
+    """The outcome of a run.
 
     Attributes:
         exit_code: the program's; 130 if it was interrupted.

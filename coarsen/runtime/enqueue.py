@@ -41,8 +41,8 @@ _DEFAULTS: Final[LaunchOptions] = {
 
 
 class Target(NamedTuple):
-    """What a launch runs: a variant's kernel object, or the original at another local size (`launched` is None);
-    its sizes, and the arguments after the kernel's own.
+    """The kernel object that a launch runs: a variant's, or the original at another local size (`launched` is
+    None); its sizes, and the arguments after the kernel's own.
     """
 
     kernel: pyopencl.Kernel

@@ -16,7 +16,7 @@ Names: TypeAlias = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """What is asked for: `common` for every kernel, or `by_kernel` by name; both None: it is to be predicted."""
+    """The requested coarsenings: `common` for all kernels, or `by_kernel` by name; both None: to be predicted."""
 
     common: Configuration | None = None
     by_kernel: Mapping[str, Configuration] | None = None

@@ -24,6 +24,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     NullArgument,
 )
 from coarsen.opencl_bench.workloads.driver_tools import round_up
+from coarsen.opencl_bench.workloads.image_format import SamplerArgument
 from coarsen.variant.coarsening import DIMENSIONS
 
 # The largest alignment that an OpenCL type asks for, which is also that of the dynamic shared memory.
@@ -85,6 +86,8 @@ def _parameters(arguments: tuple[Argument, ...], address_of: AddressOf) -> tuple
         elif isinstance(argument, LocalArgument):
             parameters.append(np.array(shared_bytes, np.uint64))
             shared_bytes += round_up(argument.byte_count, LOCAL_ALIGNMENT)
+        elif isinstance(argument, SamplerArgument):
+            raise InternalError("samplers are not measured without OpenCL")
         else:
             parameters.append(np.array(argument.value))
     return tuple(parameters), shared_bytes

@@ -52,6 +52,8 @@ class CudaMachine:
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
         try:
+            if workload.images:
+                raise LaunchError("images are not measured without OpenCL")
             return CudaExecutor(self, workload)
         except (CudaError, MemoryError) as error:
             raise LaunchError(str(error) or "the memory does not suffice") from error

@@ -11,6 +11,7 @@ import pyopencl as cl
 from coarsen.devices.building import PlainProgram, build_uncached
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
@@ -40,7 +41,7 @@ class OpenClMachine:
         """Put a workload's buffers on the device. Raises LaunchError."""
         try:
             return OpenClExecutor(self, workload)
-        except (cl.Error, MemoryError) as error:
+        except (cl.Error, MemoryError, InvalidInputError) as error:
             raise LaunchError(in_one_line(error)) from error
 
     def compile(self, code: Code) -> bytes | None:

@@ -3,6 +3,7 @@
     | guard zone | contents: what the kernel sees, a sub-buffer | guard zone |
 
 A kernel that writes outside its buffer changes a guard zone, which is compared byte for byte after the run.
+Images have no such zones (`device_image.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyopencl as cl
 
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.opencl_bench.measure.device_image import PlacedImage, opencl_sampler
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
     Array,
@@ -28,11 +30,12 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Workload,
 )
 from coarsen.opencl_bench.workloads.driver_tools import round_up
+from coarsen.opencl_bench.workloads.image_format import SamplerArgument
 
 MINIMUM_GUARD_BYTES = 4096
 
 
-KernelArgument = cl.Buffer | cl.LocalMemory | np.generic | None
+KernelArgument = cl.MemoryObject | cl.LocalMemory | cl.Sampler | np.generic | None
 
 
 class LaunchableKernel(Protocol):
@@ -115,6 +118,13 @@ class GuardedBuffer:
         return True
 
 
+def _placed(queue: cl.CommandQueue, workload: Workload, name: str) -> GuardedBuffer | PlacedImage:
+    contents = workload.buffers[name]
+    if name in workload.images:
+        return PlacedImage(queue, contents, workload.images[name])
+    return GuardedBuffer(queue, contents)
+
+
 class DeviceWorkload:
     """A workload whose buffers are on a device, to be executed as often as wanted."""
 
@@ -123,8 +133,8 @@ class DeviceWorkload:
             raise InvalidInputError("the command queue must be made with PROFILING_ENABLE")
         self._queue = queue
         self._workload = workload
-        self._buffers = {name: GuardedBuffer(queue, array) for name, array in workload.buffers.items()}
-        self._views = {name: buffer.view for name, buffer in self._buffers.items()}
+        self._buffers = {name: _placed(queue, workload, name) for name in workload.buffers}
+        self._views: dict[str, cl.MemoryObject] = {name: buffer.view for name, buffer in self._buffers.items()}
 
     def restore(self, names: Iterable[str]) -> None:
         """Put the original contents of these buffers back."""
@@ -161,19 +171,21 @@ class DeviceWorkload:
 
 
 def enqueue_launch(
-    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.Buffer]
+    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
 ) -> cl.Event:
-    """Enqueue a launch with a workload's buffers, by their names."""
-    arguments = [_value(argument, buffers) for argument in launch.arguments]
+    """Enqueue a launch with a workload's buffers and images, by their names."""
+    arguments = [_value(queue, argument, buffers) for argument in launch.arguments]
     offset = launch.global_offset or None
     return kernel(queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)
 
 
-def _value(argument: Argument, buffers: Mapping[str, cl.Buffer]) -> KernelArgument:
+def _value(queue: cl.CommandQueue, argument: Argument, buffers: Mapping[str, cl.MemoryObject]) -> KernelArgument:
     if isinstance(argument, BufferArgument):
         return buffers[argument.name]
     if isinstance(argument, LocalArgument):
         return cl.LocalMemory(argument.byte_count)
+    if isinstance(argument, SamplerArgument):
+        return opencl_sampler(queue.context, argument)
     return None if isinstance(argument, NullArgument) else argument.value
 
 

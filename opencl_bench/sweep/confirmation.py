@@ -36,8 +36,10 @@ def to_confirm(rows: Iterable[Measurement], baseline: Variant) -> tuple[Variant,
     return (*coarsened[:CANDIDATES], *launches[:LAUNCHES])
 
 
-def confirm(measurer: RowMeasurer, candidates: Sequence[Variant], baseline: Variant) -> None:
+def confirm(measurer: RowMeasurer, candidates: Sequence[Variant], baseline: Variant) -> tuple[Measurement, ...]:
     """Time these once more in each of several new processes; what fails in one is not timed in the next.
+
+    Returns the rows of all.
 
     Args:
         measurer: gives the rows.
@@ -48,12 +50,15 @@ def confirm(measurer: RowMeasurer, candidates: Sequence[Variant], baseline: Vari
         DeviceError: the device can't be opened, or the baseline does not run on it any more.
         InvalidInputError: the kernel isn't what it was.
     """
+    confirmed: list[Measurement] = []
     for invocation in range(PROCESSES):
         if not all(measurer.is_confirmed(each, baseline, invocation) for each in candidates):
             measurer.start_afresh()
         rows = [measurer.confirmed(each, baseline, invocation) for each in in_turn(candidates, invocation)]
+        confirmed += rows
         failed = {row.candidate for row in rows if row.invalidity is not Invalidity.CORRECT}
         candidates = [candidate for candidate in candidates if candidate not in failed]
+    return tuple(confirmed)
 
 
 def in_turn(candidates: Sequence[Variant], invocation: int) -> tuple[Variant, ...]:

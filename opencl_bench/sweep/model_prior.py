@@ -1,15 +1,17 @@
-"""What the shipped model expects of variants, as a prior of searches.
+"""Expectations of variants by the shipped model, as a prior of searches.
 
     curve of each dimension at a local size ──▶ sum over a variant's coarsenings ──▶ its expected log time
+    its 80 % intervals                      ──▶ sum of squares               ──▶ how far off that may be
 
 The model knows factors of work-items along one dimension. What it doesn't know is taken to be worth a share of
-that: work-groups merged instead of work-items, and items far from each other.
+that, and less certain: work-groups merged instead of work-items, and items far from each other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,19 +30,43 @@ from coarsen.variant.variant import Definitions, Variant
 # Shares of what the model expects of a factor of neighbouring work-items.
 _OF_GROUPS = 0.5
 _OF_STRIDES = 0.75
-# Logarithms of the speed-up at logarithms (base 2) of factors, rising, from factor 1 on.
-_Curve = tuple[tuple[float, ...], tuple[float, ...]]
-_NOTHING: _Curve = ((0.0,), (0.0,))
+# The standard deviation of what lies beyond that share, in logarithms of the time, in the stored sweeps of CPUs.
+_BEYOND_OF_GROUPS = 0.35
+_BEYOND_OF_STRIDES = 0.25
+# That of a coarsening of which nothing is known: twice as fast is within two of them.
+UNKNOWN_DEVIATION = 0.35
+# Half of an 80 % interval of a normal distribution, in standard deviations.
+HALF_OF_80_PERCENT = 1.2816
 
 
-def model_prior(benchmark: Benchmark, device: DeviceDescription) -> ModelPrior | None:
-    """Return what the model expects of a benchmark's variants; None on a device that is neither CPU nor GPU."""
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """By the logarithm (base 2) of the factor, rising from factor 1: that of the speed-up, and its deviation."""
+
+    factors: tuple[float, ...]
+    gains: tuple[float, ...]
+    deviations: tuple[float, ...]
+
+
+_NOTHING = _Curve((0.0, 1.0), (0.0, 0.0), (0.0, UNKNOWN_DEVIATION))
+
+
+def model_prior(
+    benchmark: Benchmark, device: DeviceDescription, model: DefaultModel | None = None
+) -> ModelPrior | None:
+    """Return what the model expects of a benchmark's variants; None on a device that is neither CPU nor GPU.
+
+    Args:
+        benchmark: the kernel.
+        device: where it runs.
+        model: the shipped default model if None.
+    """
 
     def lowered(definitions: Definitions) -> Kernel:
         return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions))
 
     try:
-        return ModelPrior(lowered, target_of_installed(device))
+        return ModelPrior(lowered, target_of_installed(device), model)
     except DeviceError:
         return None
 
@@ -67,15 +93,24 @@ class ModelPrior:
         """Return the expected logarithm of the time, below 0 where a gain is expected."""
         return -sum(self._log_speedup(variant, coarsening) for coarsening in variant.coarsenings)
 
+    def deviation(self, variant: Variant) -> float:
+        """Return that logarithm's standard deviation, by the model's intervals; 0 of an uncoarsened launch."""
+        return math.hypot(*(self._deviation(variant, coarsening) for coarsening in variant.coarsenings))
+
     def _log_speedup(self, variant: Variant, coarsening: Coarsening) -> float:
+        curve = self._curve_of(variant, coarsening)
+        return _share(coarsening) * float(np.interp(math.log2(coarsening.factor), curve.factors, curve.gains))
+
+    def _deviation(self, variant: Variant, coarsening: Coarsening) -> float:
+        curve = self._curve_of(variant, coarsening)
+        known = float(np.interp(math.log2(coarsening.factor), curve.factors, curve.deviations))
+        return math.hypot(known, _beyond_share(coarsening))
+
+    def _curve_of(self, variant: Variant, coarsening: Coarsening) -> _Curve:
         key = (variant.definitions, variant.local_size, coarsening.dimension)
         if key not in self._curves:
             self._curves[key] = self._curve(*key)
-        factors, gains = self._curves[key]
-        expected = float(np.interp(math.log2(coarsening.factor), factors, gains))
-        if coarsening.level is Level.GROUP:
-            return _OF_GROUPS * expected
-        return expected if coarsening.stride == 1 else _OF_STRIDES * expected
+        return self._curves[key]
 
     def _curve(self, definitions: Definitions, local_size: LocalSize, dimension: int) -> _Curve:
         kernel = self._kernel(definitions)
@@ -86,9 +121,12 @@ class ModelPrior:
             predicted = predict_kernel(kernel, model, self._target, dimension, local_size or None)
         except CoarsenError:
             return _NOTHING
-        points = [(0.0, 0.0), *((math.log2(each.factor), each.log_speedup) for each in predicted.curve)]
-        factors, gains = zip(*sorted(points), strict=True)
-        return factors, gains
+        points = sorted(
+            (math.log2(each.factor), each.log_speedup, (each.high - each.low) / 2 / HALF_OF_80_PERCENT)
+            for each in predicted.curve
+        )
+        factors, gains, deviations = zip((0.0, 0.0, 0.0), *points, strict=True)
+        return _Curve(factors, gains, deviations)
 
     def _kernel(self, definitions: Definitions) -> Kernel | None:
         if definitions not in self._kernels:
@@ -97,3 +135,16 @@ class ModelPrior:
             except CoarsenError:
                 self._kernels[definitions] = None
         return self._kernels[definitions]
+
+
+def _share(coarsening: Coarsening) -> float:
+    """The share of what the model expects of neighbouring work-items that a coarsening is taken to be worth."""
+    if coarsening.level is Level.GROUP:
+        return _OF_GROUPS
+    return 1.0 if coarsening.stride == 1 else _OF_STRIDES
+
+
+def _beyond_share(coarsening: Coarsening) -> float:
+    if coarsening.level is Level.GROUP:
+        return _BEYOND_OF_GROUPS
+    return 0.0 if coarsening.stride == 1 else _BEYOND_OF_STRIDES

@@ -21,7 +21,7 @@ class Remeasure(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress:
-    """How far a search has come; limits are None where there are none.
+    """The progress of a search; limits are None where there are none.
 
     Attributes:
         trial: the number of the trial that begins, from 1 on.

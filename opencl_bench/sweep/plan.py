@@ -1,4 +1,4 @@
-"""What a sweep is asked for: which benchmark, at which sizes, over which space, how measured."""
+"""The plan of a sweep: which benchmark, at which sizes, over which space, how measured."""
 
 from __future__ import annotations
 

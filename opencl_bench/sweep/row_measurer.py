@@ -111,7 +111,7 @@ class RowMeasurer:
 
     @property
     def context(self) -> SweepContext:
-        """What it works with."""
+        """The context that it works with."""
         return self._context
 
     def selected(self, candidate: Variant, first: Variant) -> Measurement:

@@ -1,4 +1,4 @@
-"""What is expected of choices: of their launches by measurement, of their coarsenings by a prior."""
+"""Expectations of choices: of their launches by measurement, of their coarsenings by a prior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search over the variants of a space is asked for, and what came of it."""
+"""The request of a search over the variants of a space, and its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VariantPrior = Callable[[Variant], float]
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """How a space is searched.
+    """The way to search a space.
 
     Attributes:
         searcher: asks for configurations.

@@ -25,7 +25,7 @@ _log = logging.getLogger("coarsen")
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What came of one plan.
+    """The outcome of one plan.
 
     `rows` are all of the sweep's rows, `measured` the keys of those that were measured now (what breaks a
     constraint isn't). `device` is the device in full, as it was named where it wasn't found. `problem` says in one

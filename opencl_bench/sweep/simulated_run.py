@@ -16,8 +16,10 @@ import pyopencl as cl
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import SIMULATOR, find_device
+from coarsen.opencl_bench.measure.device_image import PlacedImage
 from coarsen.opencl_bench.measure.run import LaunchableKernel, enqueue_launch
 from coarsen.opencl_bench.sweep.compile_service import original_code
+from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 
@@ -29,8 +31,7 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
     workload = benchmark.workload(preset, 0, tuple(json.loads(local_size)), macros)
     context = cl.Context([open_device(find_device(SIMULATOR))])
     queue = cl.CommandQueue(context)
-    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-    buffers = {key: cl.Buffer(context, flags, hostbuf=array) for key, array in workload.buffers.items()}
+    buffers = {name: _on_device(queue, workload, name) for name in workload.buffers}
     code = original_code(benchmark, macros, benchmark.source)
     program = build_uncached(context, code.content, code.options)
     for launch in workload.launches:
@@ -38,6 +39,13 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
         enqueue_launch(queue, kernel, launch, buffers)
         queue.finish()
     return 0
+
+
+def _on_device(queue: cl.CommandQueue, workload: Workload, name: str) -> cl.MemoryObject:
+    contents = workload.buffers[name]
+    if name in workload.images:
+        return PlacedImage(queue, contents, workload.images[name]).view
+    return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=contents)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, CapturedLaunch, write_capture
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.captured_launch import CapturedLaunch
 from coarsen.variant.transforms import Transforms
 
 # A captured launch has one size, whatever the preset.
@@ -56,8 +57,7 @@ def tune_captured(
     space = launch_space(launch.local_size, others, transforms, settings)
     with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
         description = write_capture(launch, Path(folder), "launch")
-        size = sum(each.content.nbytes for each in launch.arguments if isinstance(each, CapturedBuffer))
-        described = LaunchToTune(str(description), _PRESET, device, transforms, size)
+        described = LaunchToTune(str(description), _PRESET, device, transforms, launch.byte_count)
         return tune_launch(described, space, settings, deadline)
 
 

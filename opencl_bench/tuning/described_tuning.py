@@ -43,7 +43,7 @@ def tune_described(
     """
     check_python()
     own = benchmark.preset(preset).local_size
-    others = _other_local_sizes(benchmark, preset, device, groups_matter, settings)
+    others = local_sizes_to_try(benchmark, preset, own, device, groups_matter, settings)
     space = replace(
         launch_space(own, others, transforms, settings),
         definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
@@ -63,11 +63,27 @@ def _sizes(launch: Launch) -> tuple[str, tuple[int, ...], LocalSize]:
     return launch.kernel, launch.global_size, launch.local_size
 
 
-def _other_local_sizes(
-    benchmark: Benchmark, preset: str, device: DeviceDescription, groups_matter: bool, settings: Tune
+def local_sizes_to_try(
+    benchmark: Benchmark,
+    preset: str,
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
 ) -> tuple[LocalSize, ...]:
-    """The local sizes that the benchmark names beside its own; if it names none, usual ones where any will do."""
-    own = benchmark.preset(preset).local_size
+    """Return the local sizes that the benchmark names beside a launch's; if none, usual ones where any will do.
+
+    Args:
+        benchmark: what is launched.
+        preset: names the sizes.
+        own: the launch's local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: the local size is left open, and there is none to coarsen at.
+    """
     named = tuple(size for size in benchmark.local_sizes_of(preset) if size and size != own)
     if named:
         return named if settings.local_sizes else ()

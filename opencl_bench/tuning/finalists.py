@@ -31,7 +31,7 @@ _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is chosen.
+    """The choice among finalists.
 
     Attributes:
         choice: the variant; the launch as it was where nothing is faster.
@@ -129,7 +129,7 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
     return Decision(
         choice,
         clear[choice],
-        _over_uncoarsened(choice, confirmed, gains),
+        over_uncoarsened(choice, confirmed, gains),
         len(rows),
         (median(last.baseline_nanoseconds), median(last.nanoseconds)),
     )
@@ -140,10 +140,16 @@ def _is_faster(gain: Speedup, processes: int) -> bool:
     return gain.low > (1.0 if processes > 1 else CLEAR_GAIN)
 
 
-def _over_uncoarsened(
+def over_uncoarsened(
     choice: Variant, confirmed: Mapping[Variant, Sequence[Measurement]], gains: Mapping[Variant, Speedup]
 ) -> Speedup | None:
-    """The speed-up over the fastest uncoarsened launch; None where only the launch as it was is known."""
+    """Return the speed-up over the fastest uncoarsened launch; None where only the launch as it was is known.
+
+    Args:
+        choice: one of those that were timed again.
+        confirmed: the rows of each of these, one for each process; the launch as it was is left out.
+        gains: their speed-ups over the launch as it was.
+    """
     launches = [variant for variant in gains if not variant.coarsenings]
     if not launches:
         return None

@@ -1,36 +1,63 @@
-"""What the shipped model expects of a launch's variants: it orders them, and measurements correct it."""
+"""Order a launch's variants by what the shipped model expects of them; measurements correct it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import replace
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.sweep.model_prior import model_prior
+from coarsen.models.default import DefaultModel
+from coarsen.opencl_bench.sweep.model_prior import UNKNOWN_DEVIATION, ModelPrior, model_prior
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.variant.variant import Variant
 
-# The expected logarithm of a variant's time over that of the launch as it is.
-Expectation = Callable[[Variant], float]
+# The standard deviation of what another local size changes, in logarithms of the time, in the stored sweeps of
+# CPUs (it is a little more on the H200; half of the others are faster, half slower).
+_OF_LOCAL_SIZE = 0.37
 
 
-def launch_prior(benchmark: Benchmark, device: DeviceDescription, own: LocalSize) -> Expectation:
-    """Return what the model expects; of other local sizes, what it expects at the launch's own.
+class LaunchPrior:
+    """The expected logarithm of a variant's time over that of the launch as it is, and how far off it may be.
+
+    Of other local sizes the model expects what it expects at the launch's own; of a device that it knows nothing
+    of, the same of all variants.
+
+    Args:
+        prior: the model's; None where it knows nothing of the device.
+        own: the launch's local size.
+    """
+
+    def __init__(self, prior: ModelPrior | None, own: LocalSize) -> None:
+        self._prior = prior
+        self._own = own
+        self._known: dict[Variant, float] = {}
+
+    def __call__(self, variant: Variant) -> float:
+        """Return the expected logarithm of the time, below 0 where a gain is expected."""
+        if self._prior is None:
+            return 0.0
+        at_own = replace(variant, local_size=self._own)
+        if at_own not in self._known:
+            self._known[at_own] = self._prior(at_own)
+        return self._known[at_own]
+
+    def deviation(self, variant: Variant) -> float:
+        """Return the standard deviation of that logarithm; 0 of the launch as it is."""
+        moved = _OF_LOCAL_SIZE if variant.local_size != self._own else 0.0
+        if self._prior is None:
+            return math.hypot(moved, UNKNOWN_DEVIATION if variant.coarsenings else 0.0)
+        return math.hypot(moved, self._prior.deviation(replace(variant, local_size=self._own)))
+
+
+def launch_prior(
+    benchmark: Benchmark, device: DeviceDescription, own: LocalSize, model: DefaultModel | None = None
+) -> LaunchPrior:
+    """Return what the model expects of a launch's variants.
 
     Args:
         benchmark: the kernel.
-        device: where it runs; of one that the model knows nothing of, it expects the same of all variants.
-        own: the launch's local size.
+        device: where it runs.
+        own: the launch's local size; empty where it is left open.
+        model: the shipped default model if None.
     """
-    prior = model_prior(benchmark, device)
-    known: dict[Variant, float] = {}
-
-    def expected(variant: Variant) -> float:
-        if prior is None:
-            return 0.0
-        at_own = replace(variant, local_size=own)
-        if at_own not in known:
-            known[at_own] = prior(at_own)
-        return known[at_own]
-
-    return expected
+    return LaunchPrior(model_prior(benchmark, device, model), own)

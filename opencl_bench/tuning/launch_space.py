@@ -96,5 +96,5 @@ def _fits(size: LocalSize, limits: DeviceLimits) -> bool:
 
 
 def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
-    """How far apart two local sizes are, in doublings; the sizes themselves make the order certain."""
+    """The distance of two local sizes, in doublings; the sizes themselves make the order certain."""
     return sum(abs(math.log2(a / b)) for a, b in zip(size, own, strict=True)), size

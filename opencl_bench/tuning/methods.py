@@ -1,4 +1,4 @@
-"""How variants of a launch are timed: in few runs in the search, in more when the best are timed again."""
+"""Methods of timing the variants of a launch: in few runs in the search, in more when the best are timed again."""
 
 from __future__ import annotations
 

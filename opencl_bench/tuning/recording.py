@@ -17,9 +17,10 @@ from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.tuning.image_recording import byte_count_of_images, captured_image, captured_sampler
 from coarsen.opencl_bench.tuning.memory_regions import Region, buffer_of, region_of, same_as
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.described.captured import (
+from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedLaunch,
@@ -29,12 +30,13 @@ from coarsen.opencl_bench.workloads.described.captured import (
     CapturedShared,
     CapturedUnread,
 )
+from coarsen.opencl_bench.workloads.described.image_use import is_readable
 from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """What a kernel was built from: OpenCL C and its build options, one by one."""
+    """The text that a kernel was built from: OpenCL C and its build options, one by one."""
 
     source: str
     options: tuple[str, ...] = ()
@@ -67,9 +69,10 @@ def captured_launch(
         most_bytes: how much the buffers may hold in all; any number if None.
 
     Raises:
-        InvalidInputError: an argument that can't be captured (an image, a Python number of no certain type, shared
-            virtual memory of no known size); parts of one buffer that overlap; buffers larger than `most_bytes`;
-            an offset that isn't one number for each dimension; the kernel doesn't compile.
+        InvalidInputError: an argument that can't be captured (an image that is made of a buffer, or whose format
+            no description has; a Python number of no certain type; shared virtual memory of no known size); parts
+            of one buffer that overlap; buffers and images larger than `most_bytes`; an offset that isn't one
+            number for each dimension; the kernel doesn't compile.
         RefusalError: the kernel can't be read.
     """
     offset = tuple(map(int, global_offset or ()))
@@ -77,7 +80,8 @@ def captured_launch(
         raise InvalidInputError(f"the kernel '{kernel}': the global offset must have {len(global_size)} numbers")
     regions = _regions(kernel, arguments)
     same = same_as(kernel, regions)
-    _check_size(kernel, [region for index, region in regions.items() if index not in same], most_bytes)
+    held = [region.byte_count for index, region in regions.items() if index not in same]
+    _check_size(kernel, sum(held) + byte_count_of_images(kernel, arguments), most_bytes)
     macros = describe_device(queue.device).macros
     lowered = lower(program.source, kernel, list(program.options), macros)
     unread = _unread(lowered, arguments, same)
@@ -92,7 +96,7 @@ def captured_launch(
             if index in same
             else CapturedUnread(regions[index].byte_count)
             if index in unread
-            else _captured(queue, kernel, index, argument)
+            else _captured(queue, lowered, index, argument)
             for index, argument in enumerate(arguments)
         ),
         offset if any(offset) else (),
@@ -127,12 +131,11 @@ def _regions(kernel: str, arguments: Sequence[Any]) -> dict[int, Region]:
     return regions
 
 
-def _check_size(kernel: str, regions: Sequence[Region], most_bytes: int | None) -> None:
-    total = sum(region.byte_count for region in regions)
+def _check_size(kernel: str, total: int, most_bytes: int | None) -> None:
     if most_bytes is not None and total > most_bytes:
         raise InvalidInputError(
-            f"the kernel '{kernel}': its buffers have {_mebibytes(total)}, and at most {_mebibytes(most_bytes)} "
-            "may be captured"
+            f"the kernel '{kernel}': its buffers and images have {_mebibytes(total)}, and at most "
+            f"{_mebibytes(most_bytes)} may be captured"
         )
 
 
@@ -142,7 +145,7 @@ def _mebibytes(byte_count: int) -> str:
 
 def _captured(
     queue: pyopencl.CommandQueue,
-    kernel: str,
+    kernel: Kernel,
     index: int,
     argument: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
 ) -> CapturedArgument:
@@ -152,6 +155,12 @@ def _captured(
         return CapturedLocal(int(argument.size))
     if isinstance(argument, pyopencl.SVMPointer):
         return CapturedBuffer(_shared_content(queue, argument))
+    if isinstance(argument, pyopencl.Image):
+        parameters = kernel.arguments
+        is_read = index >= len(parameters) or is_readable(parameters[index])
+        return captured_image(queue, argument, is_read)
+    if isinstance(argument, pyopencl.Sampler):
+        return captured_sampler(argument)
     buffer = buffer_of(argument)
     if buffer is not None:
         return CapturedBuffer(_content(queue, argument, buffer))
@@ -160,7 +169,7 @@ def _captured(
         return CapturedScalar(memoryview(argument).tobytes())
     except TypeError:
         raise InvalidInputError(
-            f"the kernel '{kernel}': argument {index} is of type {type(argument).__name__}, which "
+            f"the kernel '{kernel.name}': argument {index} is of type {type(argument).__name__}, which "
             "can't be captured"
         ) from None
 

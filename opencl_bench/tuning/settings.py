@@ -13,7 +13,7 @@ _LEVELS = (Level.ITEM, Level.GROUP)
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """How a kernel is tuned.
+    """The settings of a kernel's tuning.
 
     Attributes:
         seconds: the most that one kernel's search may take at one class of sizes, with timing the best again in

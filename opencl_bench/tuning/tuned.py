@@ -12,7 +12,7 @@ from coarsen.variant.variant import Variant, shape
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What tuning found for a launch.
+    """The result of tuning for a launch.
 
     Attributes:
         kernel: its name.

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
 
@@ -31,7 +32,7 @@ KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
 
 @dataclass(frozen=True, slots=True)
 class BufferArgument:
-    """A buffer of the workload, by name."""
+    """A buffer or an image of the workload, by name."""
 
     name: str
 
@@ -55,7 +56,7 @@ class LocalArgument:
     byte_count: int
 
 
-Argument = BufferArgument | NullArgument | ScalarArgument | LocalArgument
+Argument = BufferArgument | NullArgument | ScalarArgument | LocalArgument | SamplerArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Workload:
 
     `order_free` names outputs whose elements may come in any order; several of one group have theirs together, as
     a key and its value.
+
+    `images`: those of the buffers that are images, and what they are.
     """
 
     buffers: Mapping[str, Array]
@@ -98,6 +101,7 @@ class Workload:
     integer_tolerance: int = 0
     rounding_steps: int = 0
     order_free: tuple[tuple[str, ...], ...] = ()
+    images: Mapping[str, ImageFormat] = field(default_factory=dict)
 
     def expected(self) -> Mapping[str, Array]:
         """The outputs by the reference. Raises InternalError where there is none."""

@@ -160,11 +160,11 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     ("parameters", "words"),
     [
         (
-            "global int *o, read_only image2d_t picture",
-            "'picture' is of type image2d_t, which a benchmark can't have; time it in a program of your own",
+            "global int *o, read_only image1d_buffer_t picture",
+            "'picture' is of type image1d_buffer_t, which a benchmark can't have; time it in a program of your",
         ),
-        ("global const int *o", "the kernel 'k' has no buffer that it may write"),
-        ("", "the kernel 'k' has no buffer that it may write"),
+        ("global const int *o", "the kernel 'k' has no buffer and no image that it may write"),
+        ("", "the kernel 'k' has no buffer and no image that it may write"),
     ],
 )
 def test_kernels_that_are_no_benchmark(tmp_path: Path, parameters: str, words: str) -> None:
@@ -198,3 +198,22 @@ def test_as_a_command(mixed: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "coarsen bench" in result.output
     assert read_benchmark(mixed.with_name("other.toml")).name == "other"
+
+
+def test_images_and_samplers_are_written_down_as_the_kernel_uses_them(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.cl"
+    kernel.write_text("""\
+kernel void k(read_only image2d_t in, sampler_t edge, write_only image2d_array_t out)
+{
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    write_imageui(out, (int4)(at, 0, 0), (uint4)(read_imagef(in, edge, at).x * 255.0f));
+}
+""")
+    benchmark = initialised(kernel)
+    workload = benchmark.workload("test")
+    assert workload.outputs == ("out",)
+    assert {name: str(image) for name, image in workload.images.items()} == {
+        "in": "image2d of RGBA float",
+        "out": "image2d_array of RGBA unsigned_int32",
+    }
+    assert workload.buffers["in"].shape == (64, 64, 4)

@@ -227,7 +227,7 @@ def test_a_dimension_that_the_kernel_does_not_use(scale: Path, models: Path, run
         (("--store", "rows.sqlite"), "--store is for --measure"),
         (("--models", "nowhere"), "--models nowhere: there is no such folder"),
         (("-m", "cascade", "--models", "nowhere"), "--models nowhere: there is no such folder"),
-        (("--measure",), "option '--measure' requires an argument (try 'coarsen predict --help')"),
+        (("--store",), "option '--store' requires an argument (try 'coarsen predict --help')"),
         (("--model", "cascade", "--local-size", "64"), "the cascade takes no --local-size"),
         (("--model", "cascade", "--measure", "2"), "--measure needs the default model"),
     ],

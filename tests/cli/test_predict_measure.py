@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from coarsen.cli.predict_measured import most_promising
+from coarsen.cli.bare_options import with_numbers
 from coarsen.devices.selection import find_device
 from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
@@ -17,8 +15,14 @@ from coarsen.models.default import load_default
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.measured_factors import MeasuredFactor, MeasuredFactors
+from coarsen.opencl_bench.tuning.expected_improvement import Expected
+from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
+from coarsen.opencl_bench.tuning.promising_variants import DescribedLaunch, plan_of_launch
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import predict_kernel
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import Run
 from tests.cli.small_model import store_small_model
 
@@ -33,6 +37,9 @@ kernel void power(global float *values, uint count)
     values[item] = value;
 }
 """
+
+
+OWN = Variant((64,))
 
 
 @pytest.fixture(scope="module")
@@ -51,70 +58,70 @@ def power(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def best_of(measured: Sequence[Mapping[str, Any]]) -> int:
-    """The smallest factor that the clock can't tell from the fastest: within its interval, and within 5 %.
-
-    Where some were timed again in new processes, only those compete, and factor 1.
-    """
-    most = max(each["processes"] for each in measured)
-    correct = [each for each in measured if each["speedup"] is not None]
-    eligible = [each for each in correct if each["factor"] == 1 or each["processes"] == most]
-    fastest = max(eligible, key=lambda each: each["speedup"])
-    least = min(fastest["speedup"], max(fastest["interval"][0], fastest["speedup"] / 1.05))
-    return min(int(each["factor"]) for each in eligible if each["speedup"] >= least)
-
-
-def test_the_best_of_the_measured_factors(power: Path, models: Path, run: Run) -> None:
+def test_the_best_of_the_measured_variants(power: Path, models: Path, run: Run) -> None:
     words = ("predict", power.name, "-d", "intel", "--measure", 2, "--preset", "test", "--models", models)
     first = run(*words, "--store", "rows.sqlite", "-f", "json")
     assert first.code == 0, first.err
     found = json.loads(first.out)
+    measured = found["measured"]
+    assert [each["invalidity"] for each in measured] == ["correct", "correct"]
+    variants = [variant_from_json(each["variant"]) for each in measured]
+    own = variant_from_json(found["own_launch"])
+    assert own == Variant((64,)) and own not in variants and len(set(variants)) == 2
+    assert variant_from_json(found["choice"]) in (own, *variants)
+    assert all(
+        each["expected"]["low"] <= each["expected"]["ratio"] <= each["expected"]["high"] for each in measured
+    )
     prediction = predict_kernel(lower(power), load_default(models), target_of("intel"), 0, (64,))
-    expected = sorted(most_promising(prediction, 2))
-    assert [each["factor"] for each in found["measured"]] == [1, *expected]
-    assert {each["invalidity"] for each in found["measured"]} == {"correct"}
-    assert found["factor"] == best_of(found["measured"])
-    assert (found["predicted_factor"], found["local_size"]) == (prediction.factor, [64])
+    assert (found["factor"], found["local_size"]) == (prediction.factor, [64])
     assert Path(found["store"]).resolve() == (power.parent / "rows.sqlite").resolve()
     with open_store("rows.sqlite") as store:
         rows = list(store.measurements())
-    compared = [row for row in rows if row.role is Role.COMPARISON]
-    assert sorted(row.candidate.factor for row in compared) == [1, *expected]
-    assert {row.candidate.local_size for row in rows} == {(64,)}
-    assert {coarsening.stride for row in rows for coarsening in row.candidate.coarsenings} == {1}
+    assert [row.candidate for row in rows if row.role is Role.COMPARISON] == variants
+    assert {row.baseline for row in rows if row.role is not Role.SELECTION} == {own}
     assert {row.environment.platform for row in rows} == {find_device("intel").platform_name}
-
     again = run(*words, "--store", "rows.sqlite")
     assert again.code == 0
     lines = again.out.splitlines()
-    assert lines[0].endswith(f": factor {found['factor']}, the best of those measured")
-    chosen = next(each for each in found["measured"] if each["factor"] == found["factor"])
-    # A tie is explained in a line of its own; whether there is one is up to the clock.
-    most = max(each["processes"] for each in found["measured"])
-    is_tie = any(each["speedup"] > chosen["speedup"] and each["processes"] == most for each in found["measured"])
-    assert lines[2].startswith("The clock can't tell") == is_tie
-    heading = 3 + is_tie
-    assert lines[heading].split()[:2] == ["factor", "predicted"]
-    for each in found["measured"]:
-        row = next(line for line in lines[heading + 1 : heading + 7] if line.split()[0] == str(each["factor"]))
-        assert f"{each['speedup']:.2f}" in row
-        assert row.endswith("◀ chosen") == (each["factor"] == found["factor"])
+    assert lines[0].endswith(f": {found['choice_text']}, the best measured")
+    assert any(line.startswith("the launch as it is ") for line in lines)
+    for each in measured:
+        assert any(f"{each['speedup']['ratio']:.2f} ({each['speedup']['low']:.2f} to" in line for line in lines)
+    marked = [line for line in lines if line.endswith("◀ chosen")]
+    assert marked[0].startswith(found["choice_text"])
     assert lines[-1] == f"The rows are in {power.parent / 'rows.sqlite'}"
     with open_store("rows.sqlite") as store:
         assert store.count() == len(rows), "rows that are there are not measured again"
 
 
-def test_another_local_size_and_dimension_of_a_benchmark_of_the_suite(
+def test_another_local_size_of_a_benchmark_of_the_suite_over_all_axes(
     models: Path, tmp_path: Path, run: Run
 ) -> None:
-    words = ("--preset", "test", "--local-size", "8x8", "--dim", 1, "--measure", 1, "--models", models)
+    words = ("--preset", "test", "--local-size", "8x8", "--measure", 1, "--models", models)
     outcome = run("predict", "mt", "-d", "intel", *words, "--store", tmp_path / "rows", "-f", "json", "-q")
     assert (outcome.code, outcome.err) == (0, "")
-    with open_store(str(tmp_path / "rows")) as store:
-        candidates = {row.candidate for row in store.measurements()}
-    assert {candidate.local_size for candidate in candidates} == {(8, 8)}
-    assert {each.dimension for candidate in candidates for each in candidate.coarsenings} == {1}
-    assert len(candidates) == 2
+    assert json.loads(outcome.out)["own_launch"]["local_size"] == [8, 8]
+    plan = plan_of_launch(DescribedLaunch(SUITE["mt"], "mt", "test", find_device("intel"), False, (8, 8)))
+    space = plan.space
+    assert space.local_sizes is not None and space.local_sizes[0] == (8, 8) and len(space.local_sizes) > 1
+    assert (space.dimensions, space.levels, space.at_once) == (None, (Level.ITEM, Level.GROUP), 1)
+    assert space.strides == (1, 32)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["a.cl", "--measure"], ["a.cl", "--measure", "3"]),
+        (["--measure", "a.cl", "-d", "x"], ["--measure", "3", "a.cl", "-d", "x"]),
+        (["--measure", "5", "a.cl"], ["--measure", "5", "a.cl"]),
+        (["--measure", "-1"], ["--measure", "-1"]),
+        (["--", "--measure"], ["--", "--measure"]),
+        (["--measure=2"], ["--measure=2"]),
+    ],
+)
+def test_the_number_may_be_left_out(words: list[str], expected: list[str]) -> None:
+    assert with_numbers("predict", words) == expected
+    assert with_numbers("bench", words) == words
 
 
 @pytest.mark.parametrize(
@@ -137,11 +144,6 @@ def test_another_local_size_and_dimension_of_a_benchmark_of_the_suite(
             2,
             "power: a local size has 1 number, 64 for example",
         ),
-        (
-            ("power.cl", "-d", "intel", "--local-size", "8x8", "--dim", "1"),
-            2,
-            "power: its NDRange has no dimension 1, only 0",
-        ),
         (("power.cl", "-d", "intel", "--store", "no/where"), 2, "there is no folder "),
         (("power.cl", "-d", "intel", "--preset", "huge"), 2, "power: no preset 'huge'"),
     ],
@@ -163,41 +165,47 @@ def test_packages_that_measuring_needs(power: Path, run: Run, monkeypatch: pytes
     assert (outcome.code, outcome.error) == (2, "measuring needs more packages: pip install 'coarsen[bench]'")
 
 
+def answered(monkeypatch: pytest.MonkeyPatch, *variants: MeasuredVariant) -> None:
+    """Let these variants have been measured."""
+    measured = MeasuredVariants(OWN, variants)
+    monkeypatch.setattr("coarsen.cli.predict_measured.measure_promising", lambda *_: measured)
+
+
+def measured(
+    factor: int, speedup: Speedup | None, invalidity: Invalidity = Invalidity.CORRECT, reason: str = ""
+) -> MeasuredVariant:
+    variant = Variant((64,), (Coarsening(factor),))
+    return MeasuredVariant(variant, Expected(-0.1, 0.2), speedup, invalidity, reason)
+
+
 def test_wrong_results_are_shown_and_end_with_their_code(
     power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results = (
-        MeasuredFactor(1, Speedup(1.0, 1.0, 1.0)),
-        MeasuredFactor(2, Speedup(1.5, 1.4, 1.6)),
-        MeasuredFactor(4, None, Invalidity.CORRECTNESS, "values: 3 of 64 elements wrong"),
-    )
-    measured = MeasuredFactors(results, (), 0)
-    monkeypatch.setattr("coarsen.cli.predict_measured.measure_factors", lambda *_: measured)
+    wrong = measured(4, None, Invalidity.CORRECTNESS, "values: 3 of 64 elements wrong")
+    answered(monkeypatch, measured(2, Speedup(1.5, 1.4, 1.6)), wrong)
     outcome = run("predict", power, "-d", "intel", "--measure", 2, "--models", models, "--store", "rows")
     assert outcome.code == 5
-    assert outcome.error == "wrong results of power: factor 4: values: 3 of 64 elements wrong"
+    reason = "factor 4 along dimension 0, local size 64: values: 3 of 64 elements wrong"
+    assert outcome.error == f"wrong results of power: {reason}"
     lines = outcome.out.splitlines()
-    assert lines[0].endswith(": factor 2, the best of those measured")
-    assert lines[1].startswith("Measured speed-up 1.50 (1.40 to 1.60); predicted was factor ")
-    row = next(line for line in lines[4:10] if line.split()[0] == "4")
+    assert lines[0].endswith(": factor 2 along dimension 0, the best measured")
+    assert lines[1] == "Measured speed-up over the launch as it is: 1.50 (1.40 to 1.60), in one process"
+    row = next(line for line in lines if line.startswith("factor 4 along dimension 0"))
     assert row.endswith("correctness: values: 3 of 64 elements wrong")
 
 
-def test_a_smaller_factor_that_wins_with_the_smaller_number_is_explained(
+def test_a_variant_that_wins_with_the_smaller_number_is_explained(
     power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results: tuple[MeasuredFactor, ...] = (
-        MeasuredFactor(1, Speedup(1.0, 1.0, 1.0)),
-        MeasuredFactor(2, Speedup(1.2, 1.1, 1.3)),
-        MeasuredFactor(4, Speedup(1.21, 1.15, 1.25)),
-        MeasuredFactor(8, Speedup(1.22, 1.18, 1.26)),
-    )
-    monkeypatch.setattr("coarsen.cli.predict_measured.measure_factors", lambda *_: MeasuredFactors(results, (), 0))
     words = ("predict", power, "-d", "intel", "--measure", 3, "--models", models, "--store", "rows")
+    answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.21, 1.15, 1.25)))
     lines = run(*words).out.splitlines()
-    assert lines[0].endswith(": factor 2, the best of those measured")
-    assert "The clock can't tell factor 4, factor 8 from factor 2, and the smallest one wins" in lines
-    results = (results[0], MeasuredFactor(2, Speedup(1.02, 0.99, 1.04)))
-    assert "The clock can't tell factor 2 from factor 1, and the smallest one wins" in run(*words).out.splitlines()
-    results = (results[0], MeasuredFactor(2, Speedup(1.2, 1.1, 1.3)), MeasuredFactor(4, Speedup(1.1, 1.0, 1.2)))
+    assert lines[0].endswith(": factor 2 along dimension 0, the best measured")
+    four, two = (f"factor {factor} along dimension 0" for factor in (4, 2))
+    assert f"The clock can't tell {four} from {two}, and what merges less wins" in lines
+    answered(monkeypatch, measured(2, Speedup(1.02, 0.99, 1.04)))
+    lines = run(*words).out.splitlines()
+    assert "None of the measured variants is faster than the launch as it is" in lines
+    assert any(line.startswith("The clock can't tell factor 2") for line in lines)
+    answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.1, 1.0, 1.2)))
     assert "The clock" not in run(*words).out

@@ -307,7 +307,7 @@ def test_what_is_not_recorded_is_said(run_text: Callable[..., RunResult], tmp_pa
     assert [each.path.name for each in result.recorded] == ["number-1024.toml", "scale-1024.toml"]
     start = "a launch is not recorded: the kernel 'scale': "
     small, single = (message.removeprefix(start) for message in result.not_recorded)
-    assert small == "its buffers have 0.0 MiB, and at most 0.0 MiB may be captured"
+    assert small == "its buffers and images have 0.0 MiB, and at most 0.0 MiB may be captured"
     assert single == "it has no more than one work-item"
 
 

@@ -251,7 +251,7 @@ def test_whole_files_without_an_entry_are_none(content: object) -> None:
     text = json.dumps(content).encode()
     checksum = entry_file(Entry("k")).partition(b"\n")[0]
     assert read_entry(b"%s\n%s" % (checksum, text), "k", "opencl_c") is None
-    from coarsen.runtime.text_cache.entry import _checksum
+    from coarsen.runtime.text_cache.checked_file import _checksum
 
     assert read_entry(b"%s\n%s" % (_checksum(text), text), "k", "opencl_c") is None
 

@@ -1,21 +1,16 @@
-"""One entry of the cache, a coarsened kernel or the reason why there is none, and its form in a file.
-
-A file is a line with the SHA-256 of the rest, and the rest is JSON with the entry's key in it: one that was cut
-off, changed or renamed is none.
-"""
+"""One entry of the cache: a coarsened kernel, or the reason why there is none."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import json
 from dataclasses import dataclass
 
-from coarsen.codec import decoded, encoded
-from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
+from coarsen.errors import InternalError, RefusalError, SourcePosition
 from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.toolchain import CoarsenedKernel
+
+# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
+PASSING = frozenset({"too-deep", "spirv-unsupported"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +86,7 @@ def stored_kernel(kernel: CoarsenedKernel, form: str) -> StoredKernel:
 
 def entry_file(entry: Entry) -> bytes:
     """Return what is written to an entry's file."""
-    content = json.dumps(encoded(entry, {bytes: _base64})).encode()
-    return b"%s\n%s" % (_checksum(content), content)
+    return file_of(entry)
 
 
 def read_entry(file: bytes, key: str, form: str) -> Entry | None:
@@ -103,12 +97,8 @@ def read_entry(file: bytes, key: str, form: str) -> Entry | None:
         key: the entry's.
         form: "opencl_c" or "spirv".
     """
-    checksum, _, content = file.partition(b"\n")
-    if checksum != _checksum(content):
-        return None
-    try:
-        entry = decoded(Entry, json.loads(content), "the entry", {bytes: _from_base64})
-    except (ValueError, RecursionError, InvalidInputError):
+    entry = entry_of(file, Entry)
+    if entry is None:
         return None
     return entry if entry.key == key and _is_complete(entry, form) else None
 
@@ -118,18 +108,3 @@ def _is_complete(entry: Entry, form: str) -> bool:
         return entry.refusal is not None
     is_there = (entry.kernel.text is not None, entry.kernel.code is not None)
     return entry.refusal is None and is_there == (form == "opencl_c", form == "spirv")
-
-
-def _checksum(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode()
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _from_base64(text: object) -> bytes:
-    try:
-        return base64.b64decode(str(text), validate=True)
-    except (binascii.Error, ValueError):
-        raise InvalidInputError("it is not written in base 64") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CoarseningRequest
 
 # Of the files themselves: one of another format has another key.
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,49 @@ def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: 
         The key; None for a kernel that can't be cached, since not all that its text depends on is known.
     """
     code = versions()
-    files = _files_of(source, request["options"])
-    if code is None or files is None:
+    if code is None:
+        return None
+    return digest_of(source, request["options"], macros, {"request": request, "form": form, "versions": code})
+
+
+def digest_of(
+    source: str, options: Sequence[str], macros: DeviceMacros, others: Mapping[str, object]
+) -> Key | None:
+    """Return the key of what is made of a source.
+
+    Args:
+        source: OpenCL C.
+        options: the build options.
+        macros: what the source may find out about its device.
+        others: what it depends on besides, as JSON takes it.
+
+    Returns:
+        The key; None where the text of the source and of its headers does not tell all.
+    """
+    files = _files_of(source, options)
+    if files is None:
         return None
     parts = {
         "format": _FORMAT,
         "source": source,
-        "request": request,
+        "options": list(options),
         "extensions": sorted(macros.extensions),
         "opencl_version": macros.opencl_version,
-        "form": form,
         "files": files.hashes,
-        "versions": code,
+        **others,
     }
     return Key(hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), files)
+
+
+def is_certain(key: Key, source: str, options: Sequence[str], macros: DeviceMacros) -> bool:
+    """Return True if the compiler reads only files that are in a key."""
+    if key.files.are_all:
+        return True
+    # Imported late: with a warm cache, nothing has to be compiled.
+    from coarsen.frontend.compile import files_read
+
+    read = files_read(source, parse_options(options), macros)
+    return read is not None and key.files.hold(read)
 
 
 def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:

@@ -1,4 +1,4 @@
-"""The package's toolchain with what it has coarsened kept on disk."""
+"""The package's toolchain with what it has coarsened and predicted kept on disk."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Unpack
 
 from coarsen.errors import RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.entry import Entry, StoredRefusal, entry_file, read_entry, stored_kernel
-from coarsen.runtime.text_cache.key import Key, key_of
+from coarsen.runtime.text_cache.entry import PASSING, Entry, StoredRefusal, entry_file, read_entry, stored_kernel
+from coarsen.runtime.text_cache.key import Key, is_certain, key_of
 from coarsen.runtime.text_cache.location import CacheFolder, text_folder
+from coarsen.runtime.text_cache.prediction import CachedPrediction
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.toolchain import (
     CoarsenedKernel,
@@ -19,9 +19,6 @@ from coarsen.runtime.toolchain import (
     Toolchain,
     package_toolchain,
 )
-
-# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
-_PASSING = frozenset({"too-deep", "spirv-unsupported"})
 
 
 class CachedCoarsening:
@@ -55,7 +52,7 @@ class CachedCoarsening:
         try:
             entry = Entry(key.digest, stored_kernel(self._coarsen(source, **request), self._form))
         except RefusalError as refusal:
-            if refusal.code in _PASSING:
+            if refusal.code in PASSING:
                 raise
             entry = Entry(key.digest, None, StoredRefusal(refusal.code, refusal.reason, refusal.position))
         if self._is_certain(key, source, request):
@@ -64,19 +61,14 @@ class CachedCoarsening:
 
     def _is_certain(self, key: Key, source: str, request: CoarseningRequest) -> bool:
         """Return True if the compiler has read only what is in the key, and as it is there."""
-        if not key.files.are_all:
-            # Imported late: with a warm cache, nothing has to be compiled.
-            from coarsen.frontend.compile import files_read
-
-            read = files_read(source, parse_options(request["options"]), self._macros)
-            if read is None or not key.files.hold(read):
-                return False
+        if not is_certain(key, source, request["options"], self._macros):
+            return False
         # A header may have been changed meanwhile.
         return key_of(source, request, self._macros, self._form) == key
 
 
 def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) -> Toolchain:
-    """Return this package's functions, the texts kept in the folder that `cache_dir` stands for.
+    """Return this package's functions, their results kept in the folder that `cache_dir` stands for.
 
     Args:
         macros: what sources may find out about their device.
@@ -87,4 +79,8 @@ def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) ->
     folder: Path | None = text_folder(cache_dir)
     if folder is None:
         return toolchain
-    return Toolchain(CachedCoarsening(toolchain.coarsen, macros, form, Store(folder)), toolchain.predict)
+    store = Store(folder)
+    return Toolchain(
+        CachedCoarsening(toolchain.coarsen, macros, form, store),
+        CachedPrediction(toolchain.predict, macros, store),
+    )

@@ -6,6 +6,7 @@ import hashlib
 import os
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from coarsen.distribution import __version__
@@ -15,6 +16,9 @@ PACKAGE = Path(__file__).parents[2]
 # The folders whose code takes part in coarsening, besides the package's own modules.
 FOLDERS = ("analysis", "backend", "frontend", "ir", "transform", "variant")
 _DISTRIBUTIONS = ("llvmlite", "networkx", "pocl-binary-distribution", "ziglang")
+# Packages whose code, and whose models' numbers, take part in predicting.
+_PREDICTING = ("coarsen.features", "coarsen.models")
+_PREDICTING_FILES = (".py", ".json", ".safetensors")
 # Variables by which clang reads other files, or takes other options.
 _CLANG_VARIABLES = ("CCC_OVERRIDE_OPTIONS", "CPATH", "C_INCLUDE_PATH", "ZIG_LIB_DIR")
 
@@ -30,6 +34,39 @@ def versions() -> dict[str, str] | None:
     if installed is None:
         return None
     return installed | {name: os.environ.get(name, "") for name in _CLANG_VARIABLES}
+
+
+def prediction_versions() -> dict[str, str] | None:
+    """Return a description of all code that predicts, and of the shipped model; None as `versions`."""
+    code, own = versions(), _hash_of_prediction()
+    return None if code is None or own is None else {**code, "prediction": own}
+
+
+@lru_cache(maxsize=1)
+def _hash_of_prediction() -> str | None:
+    """The SHA-256 of what predicts beside what coarsens: features, models with their numbers, devices."""
+    folders = [PACKAGE / "devices", *(_folder_of(name) for name in _PREDICTING)]
+    if None in folders:
+        return None
+    total = hashlib.sha256()
+    for folder in folders:
+        assert folder is not None
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in _PREDICTING_FILES):
+            total.update(_named(path, folder))
+    return total.hexdigest()
+
+
+def _folder_of(package: str) -> Path | None:
+    """The folder of a package, which is not imported; in a clone it lies elsewhere."""
+    found = find_spec(package)
+    places = [] if found is None else list(found.submodule_search_locations or ())
+    return Path(places[0]) if places and Path(places[0]).is_dir() else None
+
+
+def _named(path: Path, folder: Path) -> bytes:
+    """The content of a file after its name and length."""
+    content = path.read_bytes()
+    return f"{path.relative_to(folder)} {len(content)}\n".encode() + content
 
 
 @lru_cache(maxsize=1)
@@ -61,7 +98,5 @@ def _hash_of_code() -> str | None:
         return None
     total = hashlib.sha256()
     for path in sorted(paths):
-        content = path.read_bytes()
-        total.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode())
-        total.update(content)
+        total.update(_named(path, PACKAGE))
     return total.hexdigest()

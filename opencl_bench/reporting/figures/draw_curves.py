@@ -43,7 +43,7 @@ _LEFT = {"device": ", dimensions and strides", "dimension": " and strides", "str
 def draw_curves(frame: pd.DataFrame, by: By = "device", choice: Choice = "best") -> Figure:
     """A panel per kernel with a curve per device (or dimension, or stride), on logarithmic axes.
 
-    Bars are the bootstrap intervals of the speed-ups. Under a factor stands × where some of its configurations
+    Bars are the 95 % intervals of the speed-ups. Under a factor stands × where some of its configurations
     failed, a filled cross where none of them worked, a dash where the constraints allow none.
 
     Args:

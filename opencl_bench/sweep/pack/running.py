@@ -32,7 +32,7 @@ SECONDS_PER_MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What of a pack is run, and how.
+    """The part of a pack that is run, and the way.
 
     `benchmarks`: the names of those wanted, all if empty. `method` gives the method for the pack's. `minutes`: how
     long the run may take, without a limit if None; a benchmark whose share is used up is left where it is.

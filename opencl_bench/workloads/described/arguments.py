@@ -1,4 +1,4 @@
-"""Reads one entry of a benchmark file's `arguments`: a buffer, a scalar or local memory."""
+"""Reads one entry of a benchmark file's `arguments`: a buffer, a scalar, local memory; an image or a sampler."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from coarsen.opencl_bench.workloads.described.element_types import (
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.file_values import parse_values
+from coarsen.opencl_bench.workloads.described.image_arguments import read_image, read_sampler
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 
-KINDS = ("buffer", "scalar", "local")
+KINDS = ("buffer", "scalar", "local", "image", "sampler")
 _LARGEST_STRUCTURE = 1 << 20
 
 
@@ -30,8 +31,8 @@ def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription
     """The argument that a table describes.
 
     Args:
-        table: has the argument's name, and its type as the value of `buffer`, `scalar` or `local`.
-        outputs: names of the buffers that need no contents before the launch.
+        table: has the argument's name, and its type as the value of one of `KINDS`.
+        outputs: names of the buffers and images that need no contents before the launch.
 
     Raises:
         InvalidInputError: a mistake in it.
@@ -39,7 +40,13 @@ def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription
     kinds = [kind for kind in KINDS if table.has(kind)]
     if len(kinds) != 1:
         raise table.error("", f'it must have one of {", ".join(KINDS)}, with a type: buffer = "float"')
-    readers = {"buffer": _buffer, "scalar": _scalar, "local": _local}
+    readers = {
+        "buffer": _buffer,
+        "scalar": _scalar,
+        "local": _local,
+        "image": read_image,
+        "sampler": read_sampler,
+    }
     return readers[kinds[0]](table, outputs)
 
 

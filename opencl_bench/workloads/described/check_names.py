@@ -15,6 +15,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression
+from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
 
 
 def check_names(description: Description) -> None:
@@ -71,6 +72,9 @@ def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str
 def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[str]]]:
     if isinstance(argument, BufferDescription):
         yield "elements", argument.elements.names
+        yield "values", argument.values.names
+    elif isinstance(argument, ImageDescription):
+        yield "extent", argument.names
         yield "values", argument.values.names
     elif isinstance(argument, LocalDescription):
         yield "bytes" if argument.in_bytes else "elements", argument.count.names

@@ -18,6 +18,8 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type, opaque_type
+from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
+from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_sampler, is_writable
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.opencl_bench.workloads.described.structures import structure_of
 
@@ -51,15 +53,15 @@ def check_signature(description: Description, kernel: Kernel) -> None:
             f"{description.path}: arguments: there are {given}; the kernel '{kernel.name}' has {wanted}: {names}"
         )
     for index, (argument, parameter) in enumerate(zip(description.arguments, kernel.arguments, strict=True)):
-        problem = _difference(kernel, argument, parameter)
+        problem = _difference(kernel, argument, parameter, argument.name in description.outputs)
         if problem is not None:
             raise InvalidInputError(f"{description.path}: arguments[{index}]: {problem}")
 
 
 def kind_of(parameter: Argument) -> str | None:
-    """`buffer`, `scalar` or `local`; None for what a file can't describe, such as an image."""
+    """`buffer`, `scalar`, `local`, `image` or `sampler`; None for what a file can't describe, such as an event."""
     if isinstance(parameter.type, TargetType):
-        return None
+        return "sampler" if is_sampler(parameter) else "image" if image_kind(parameter) else None
     if not isinstance(parameter.type, PointerType):
         return "scalar"
     if parameter.type.address_space == AddressSpace.PRIVATE:
@@ -90,14 +92,18 @@ def parameter_type(kernel: Kernel, parameter: Argument) -> ElementType:
     return opaque_type(1 if isinstance(passed, PointerType) else size_of(passed))
 
 
-def _difference(kernel: Kernel, argument: ArgumentDescription, parameter: Argument) -> str | None:
+def _difference(kernel: Kernel, argument: ArgumentDescription, parameter: Argument, is_output: bool) -> str | None:
     if argument.name != parameter.name:
         return f"the kernel's parameter there is '{parameter.name}', not '{argument.name}'"
     given, wanted = _kind(argument), kind_of(parameter)
     if wanted is None:
         return f"'{parameter.name}' is of type {parameter.type_name}, which a benchmark can't have"
     if given != wanted:
-        return f"'{parameter.name}' is a {wanted} parameter of the kernel, not a {given} one"
+        return f"'{parameter.name}' is a parameter of the kind {wanted} in the kernel, not {given}"
+    if isinstance(argument, ImageDescription):
+        return _difference_of_image(kernel, argument, parameter, is_output)
+    if isinstance(argument, SamplerDescription):
+        return None
     declared = declared_type(parameter)
     if declared is not None and declared != argument.type:
         return f"'{parameter.name}' is of type {declared.name} in the kernel, not {argument.type.name}"
@@ -107,7 +113,25 @@ def _difference(kernel: Kernel, argument: ArgumentDescription, parameter: Argume
     return None
 
 
+def _difference_of_image(
+    kernel: Kernel, argument: ImageDescription, parameter: Argument, is_output: bool
+) -> str | None:
+    kind = image_kind(parameter)
+    if kind != argument.format.kind:
+        return f"'{parameter.name}' is an {kind} in the kernel, not an {argument.format.kind}"
+    if is_output and not is_writable(parameter):
+        return f"'{parameter.name}' is an output, and the kernel only reads it"
+    other = image_use(kernel, parameter).mismatch(argument.format)
+    if other is not None:
+        return f"'{parameter.name}' is accessed by {other}, not for images of {argument.format.channel_type}"
+    return None
+
+
 def _kind(argument: ArgumentDescription) -> str:
+    if isinstance(argument, ImageDescription):
+        return "image"
+    if isinstance(argument, SamplerDescription):
+        return "sampler"
     if isinstance(argument, ScalarDescription):
         return "scalar"
     return "local" if isinstance(argument, LocalDescription) else "buffer"

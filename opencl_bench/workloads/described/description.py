@@ -13,6 +13,7 @@ from coarsen.opencl_bench.workloads.described.conditions import Condition
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.expressions import Expression
 from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
+from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,13 @@ class LocalDescription:
 
 
 ArgumentDescription = (
-    BufferDescription | SharedDescription | NullDescription | ScalarDescription | LocalDescription
+    BufferDescription
+    | SharedDescription
+    | NullDescription
+    | ScalarDescription
+    | LocalDescription
+    | ImageDescription
+    | SamplerDescription
 )
 
 
@@ -125,8 +132,9 @@ class Description:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that buffers are filled from."""
-        values = (argument.values for argument in self.arguments if isinstance(argument, BufferDescription))
+        """The files that buffers and images are filled from."""
+        filled = BufferDescription | ImageDescription
+        values = (argument.values for argument in self.arguments if isinstance(argument, filled))
         return tuple(dict.fromkeys(each.path for each in values if isinstance(each, FileValues)))
 
     @property
@@ -150,6 +158,8 @@ def _content(argument: ArgumentDescription) -> list[object]:
     said: list[object] = [type(argument).__name__, argument.name, argument.type.content]
     if isinstance(argument, BufferDescription):
         return [*said, argument.elements.text, argument.values.content]
+    if isinstance(argument, ImageDescription | SamplerDescription):
+        return [*said[:2], *argument.content]
     if isinstance(argument, SharedDescription):
         return [*said, argument.same_as]
     if isinstance(argument, NullDescription):

@@ -11,6 +11,7 @@ from coarsen.ir.kernel import Argument, Kernel, ValueKind
 from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.image_use import image_kind, is_writable
 from coarsen.opencl_bench.workloads.described.index_use import IndexUse
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse
 from coarsen.opencl_bench.workloads.driver_tools import round_up
@@ -73,18 +74,24 @@ def _dimension(kernel: Kernel, function: str) -> int:
 
 
 def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
-    """The buffers that the kernel writes; those that it may write, where none shows."""
-    open_to_writing = [entry.name for entry in buffers if "const" not in entry.qualifiers]
+    """The buffers and images that the kernel writes; those that it may write, where none shows."""
+    open_to_writing = [entry.name for entry in buffers if _is_open_to_writing(entry)]
     return [name for name in open_to_writing if uses[name].is_written] or open_to_writing
 
 
+def _is_open_to_writing(parameter: Argument) -> bool:
+    return is_writable(parameter) if image_kind(parameter) else "const" not in parameter.qualifiers
+
+
 def possible_outputs(buffers: Sequence[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
-    """The buffers that the kernel may write, also through an address that is not understood."""
-    return [
-        entry.name
-        for entry in buffers
-        if entry.address_space != AddressSpace.CONSTANT and uses[entry.name].may_be_written
-    ]
+    """The buffers and images that the kernel may write, also through an address that is not understood."""
+    return [entry.name for entry in buffers if _may_be_written(entry, uses[entry.name])]
+
+
+def _may_be_written(parameter: Argument, use: PointerUse) -> bool:
+    if image_kind(parameter):
+        return is_writable(parameter)
+    return parameter.address_space != AddressSpace.CONSTANT and use.may_be_written
 
 
 def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:

@@ -22,6 +22,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
+from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_launches, make_workload
 from coarsen.opencl_bench.workloads.included_files import check_included_files
@@ -89,7 +90,7 @@ def read_description(path: Path) -> Description:
         outputs=output_buffers,
         global_size=global_size,
         global_offset=_global_offset(ndrange, len(global_size)),
-        order_free=_order_free(top, output_buffers),
+        order_free=_order_free(top, output_buffers, arguments),
         local_size=local_size,
         local_sizes=_local_sizes(ndrange) or (local_size,),
         conditions=_conditions(ndrange),
@@ -157,12 +158,17 @@ def _outputs(top: Table) -> tuple[str, ...]:
     return outputs
 
 
-def _order_free(top: Table, outputs: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def _order_free(
+    top: Table, outputs: tuple[str, ...], arguments: tuple[ArgumentDescription, ...]
+) -> tuple[tuple[str, ...], ...]:
+    images = [argument.name for argument in arguments if isinstance(argument, ImageDescription)]
     groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
     named = [name for group in groups for name in group]
     for name in named:
         if name not in outputs:
             raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
+        if name in images:
+            raise top.error("order_free", f"'{name}' is an image, whose pixels have their places")
         if named.count(name) > 1:
             raise top.error("order_free", f"'{name}' is named twice")
     return groups
@@ -194,11 +200,13 @@ def _output_buffers(
     top: Table, arguments: tuple[ArgumentDescription, ...], outputs: tuple[str, ...]
 ) -> tuple[str, ...]:
     """The buffers of the outputs: one that is given twice is an output by either name."""
-    buffer_of = {each.name: each.name for each in arguments if isinstance(each, BufferDescription)}
+    buffer_of = {
+        each.name: each.name for each in arguments if isinstance(each, BufferDescription | ImageDescription)
+    }
     buffer_of |= {each.name: each.same_as for each in arguments if isinstance(each, SharedDescription)}
     for name in outputs:
         if name not in buffer_of:
-            raise top.error("outputs", f"there is no buffer '{name}' among the arguments")
+            raise top.error("outputs", f"there is no buffer and no image '{name}' among the arguments")
     return tuple(dict.fromkeys(buffer_of[name] for name in outputs))
 
 

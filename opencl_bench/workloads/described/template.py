@@ -10,7 +10,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of, parameter_type
-from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
 from coarsen.opencl_bench.workloads.described.guess import (
     LaunchGuess,
     guess_launch,
@@ -18,10 +18,12 @@ from coarsen.opencl_bench.workloads.described.guess import (
     guess_scalar,
     guess_values,
 )
+from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_readable
 from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
 from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
 from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
+from coarsen.opencl_bench.workloads.image_format import KINDS
 
 _ROUNDINGS = """\
 # Rounded operations one after the other, on the way to an element: for a sum, how many terms it has. A difference
@@ -41,8 +43,8 @@ file = {file}
 kernel = {name}
 build_options = {options}
 
-# The buffers whose contents count after a run. They are compared with those of the uncoarsened kernel, run with
-# the same local size and macros.
+# The buffers and images whose contents count after a run. They are compared with those of the uncoarsened kernel
+# at the same local size, with the same macros.
 outputs = {outputs}  # CHECK
 {roundings}
 # By how much a whole number may differ:
@@ -84,12 +86,12 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         InvalidInputError: a parameter that no benchmark can have, or no buffer to compare.
     """
     kinds = {parameter.name: _kind(kernel, parameter) for parameter in kernel.arguments}
-    buffers = [parameter for parameter in kernel.arguments if kinds[parameter.name] == "buffer"]
+    buffers = [parameter for parameter in kernel.arguments if kinds[parameter.name] in ("buffer", "image")]
     uses, indices = pointer_uses(kernel), index_uses(kernel)
     outputs = guess_outputs(kernel, buffers, uses)
     if not outputs:
-        raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer that it may write")
-    types = [declared_type(parameter) for parameter in buffers if parameter.name in outputs]
+        raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer and no image that it may write")
+    types = [_content_type(kernel, parameter) for parameter in buffers if parameter.name in outputs]
     steps = rounding_steps(kernel, [element.scalar_name for element in types if element])
     may_tip = any(element and element.is_integer for element in types) and rounds_to_integers(kernel)
     launch = guess_launch(kernel)
@@ -153,10 +155,19 @@ def _argument(
     kernel: Kernel, parameter: Argument, kind: str, launch: LaunchGuess, use: PointerUse, indices: IndexUse
 ) -> str:
     const = "const " if "const" in parameter.qualifiers and parameter.address_space == 1 else ""
-    declaration = f"{_ADDRESS_SPACES[parameter.address_space]}{const}{parameter.type_name} {parameter.name}"
+    space = _ADDRESS_SPACES[parameter.address_space] if kind != "image" else f"{parameter.access} "
+    declaration = f"{space}{const}{parameter.type_name} {parameter.name}"
     declared = declared_type(parameter)
     lines = [f"\n[[arguments]]  # {declaration}", f"name = {quoted(parameter.name)}"]
-    if declared is None:
+    if kind == "image":
+        lines += _image_lines(kernel, parameter, launch)
+    elif kind == "sampler":
+        lines += [
+            'sampler = "clamp_to_edge"  # CHECK',
+            'filter = "nearest"  # CHECK',
+            "normalized = false  # CHECK",
+        ]
+    elif declared is None:
         lines += _structure_lines(parameter_type(kernel, parameter), kind, launch)
     elif kind == "buffer":
         lines += _buffer_lines(declared, launch, use, indices)
@@ -165,6 +176,25 @@ def _argument(
     else:
         lines += _scalar_lines(declared)
     return "\n".join(lines) + "\n"
+
+
+def _image_lines(kernel: Kernel, parameter: Argument, launch: LaunchGuess) -> Iterator[str]:
+    kind = image_kind(parameter) or ""
+    channel_type = image_use(kernel, parameter).usual_type
+    extents = ["n" if dimension < launch.dimensions else "1" for dimension in range(KINDS[kind])]
+    yield f"image = {quoted(kind)}"
+    yield f"extent = {array(extents)}  # CHECK: width, height, depth or the number of layers"
+    yield 'channels = "RGBA"  # CHECK'
+    yield f"format = {quoted(channel_type)}  # CHECK: or half_float, unorm_int8, …"
+    values = "uniform(0, 1)" if channel_type == "float" else "integers(0, 100)"
+    yield f"values = {quoted(values if is_readable(parameter) else 'unwritten')}"
+
+
+def _content_type(kernel: Kernel, parameter: Argument) -> ElementType | None:
+    """The type of a buffer's elements, or of what the kernel writes to an image."""
+    if image_kind(parameter) is None:
+        return declared_type(parameter)
+    return element_type({"float": "float4"}.get(image_use(kernel, parameter).usual_type, "int4"))
 
 
 def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -31,6 +32,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.expressions import Expression
+from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
 
 
 def make_workload(
@@ -45,8 +47,9 @@ def make_workload(
     buffers = {
         argument.name: _contents(description, index, argument, values, generator)
         for index, argument in enumerate(description.arguments)
-        if isinstance(argument, BufferDescription)
+        if isinstance(argument, BufferDescription | ImageDescription)
     }
+    images = (argument for argument in description.arguments if isinstance(argument, ImageDescription))
     return Workload(
         buffers=buffers,
         launches=_launches(description, size, local_size),
@@ -56,6 +59,7 @@ def make_workload(
         absolute_tolerance=description.absolute_tolerance or 0.0,
         integer_tolerance=description.integer_tolerance,
         order_free=description.order_free,
+        images={image.name: image.format for image in images},
         rounding_steps=_rounding_steps(description, values) if description.is_rounding_bounded else 0,
     )
 
@@ -65,11 +69,28 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
     if description.roundings is not None:
         with _at(description, "roundings"):
             return _positive(description.roundings, values)
-    buffers = (argument for argument in description.arguments if isinstance(argument, BufferDescription))
+    filled = (each for each in description.arguments if isinstance(each, BufferDescription | ImageDescription))
     return max(
-        buffer.elements.evaluate(values) * (1 if buffer.type.is_opaque else buffer.type.components)
-        for buffer in buffers
+        math.prod(extent.evaluate(values) for extent in _extents(buffer))
+        * (1 if buffer.type.is_opaque else buffer.type.components)
+        for buffer in filled
     )
+
+
+def _extents(argument: BufferDescription | ImageDescription) -> tuple[Expression, ...]:
+    return (argument.elements,) if isinstance(argument, BufferDescription) else argument.extents
+
+
+def _shape(
+    description: Description,
+    index: int,
+    argument: BufferDescription | ImageDescription,
+    values: Mapping[str, int],
+) -> tuple[int, ...]:
+    """The number of elements of a buffer, the width, height and depth of an image. Raises InvalidInputError."""
+    key = "elements" if isinstance(argument, BufferDescription) else "extent"
+    with _at(description, f"arguments[{index}].{key}"):
+        return tuple(_positive(extent, values) for extent in _extents(argument))
 
 
 def make_launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
@@ -111,9 +132,8 @@ def check_preset(description: Description, preset: str) -> None:
     if description.is_rounding_bounded:
         _rounding_steps(description, values)
     for index, argument in enumerate(description.arguments):
-        if isinstance(argument, BufferDescription):
-            with _at(description, f"arguments[{index}].elements"):
-                elements = _positive(argument.elements, values)
+        if isinstance(argument, BufferDescription | ImageDescription):
+            elements = math.prod(_shape(description, index, argument, values))
             with _at(description, f"arguments[{index}].values"):
                 argument.values.numbers(values, argument.type)
                 argument.values.check_count(argument.type, elements)
@@ -142,15 +162,16 @@ def _values(description: Description, size: Size, local_size: LocalSize) -> Mapp
 def _contents(
     description: Description,
     index: int,
-    buffer: BufferDescription,
+    buffer: BufferDescription | ImageDescription,
     values: Mapping[str, int],
     generator: np.random.Generator,
 ) -> Array:
-    with _at(description, f"arguments[{index}].elements"):
-        elements = _positive(buffer.elements, values)
+    extents = _shape(description, index, buffer, values)
+    elements = math.prod(extents)
     with _at(description, f"arguments[{index}].values"):
         try:
-            return buffer.values.fill(generator, buffer.type, elements, values)
+            filled = buffer.values.fill(generator, buffer.type, elements, values)
+            return filled.reshape(buffer.format.shape(extents)) if isinstance(buffer, ImageDescription) else filled
         except (MemoryError, ValueError):
             raise InvalidInputError(f"{elements} elements of {buffer.type.name} do not fit the memory") from None
 
@@ -158,8 +179,10 @@ def _contents(
 def _argument(
     description: Description, index: int, argument: ArgumentDescription, values: Mapping[str, int]
 ) -> Argument:
-    if isinstance(argument, BufferDescription):
+    if isinstance(argument, BufferDescription | ImageDescription):
         return BufferArgument(argument.name)
+    if isinstance(argument, SamplerDescription):
+        return argument.sampler
     if isinstance(argument, SharedDescription):
         return BufferArgument(argument.same_as)
     if isinstance(argument, NullDescription):

@@ -23,7 +23,8 @@ from coarsen.opencl_bench.tuning.launch_space import other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, CapturedLaunch, write_capture
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT

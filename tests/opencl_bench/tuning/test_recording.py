@@ -26,8 +26,8 @@ from coarsen.opencl_bench.workloads.benchmark import (
     NullArgument,
     ScalarArgument,
 )
-from coarsen.opencl_bench.workloads.described.captured import (
-    UNREAD_BYTE,
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedBuffer,
     CapturedLaunch,
     CapturedLocal,
@@ -35,8 +35,8 @@ from coarsen.opencl_bench.workloads.described.captured import (
     CapturedScalar,
     CapturedShared,
     CapturedUnread,
-    write_capture,
 )
+from coarsen.opencl_bench.workloads.described.captured_text import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.opencl_bench.sweep.small_sweep import METHOD
@@ -215,7 +215,7 @@ def test_how_much_may_be_captured(queue: pyopencl.CommandQueue) -> None:
     one, other = part(whole, 0, 1), part(whole, 1, 1)
     copied(queue, one, one, most_bytes=4096)
     with pytest.raises(
-        InvalidInputError, match=r"its buffers have 0\.0 MiB, and at most 0\.0 MiB may be captured"
+        InvalidInputError, match=r"its buffers and images have 0\.0 MiB, and at most 0\.0 MiB may be captured"
     ):
         copied(queue, one, other, most_bytes=8191)
     with pytest.raises(InvalidInputError, match="the global offset must have 1 numbers"):
@@ -294,14 +294,14 @@ def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
 
 
 def test_what_no_workload_has(tmp_path: Path) -> None:
-    source = "kernel void f(global int *out, read_only image2d_t in) { out[0] = get_image_width(in); }"
+    source = "kernel void f(global int *out, read_only image1d_buffer_t in) { out[0] = get_image_width(in); }"
     arguments = (CapturedBuffer(np.zeros(64, np.uint8)), CapturedNull())
-    with pytest.raises(InvalidInputError, match="its parameter 'in' is of type image2d_t"):
+    with pytest.raises(InvalidInputError, match="its parameter 'in' is of type image1d_buffer_t"):
         write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
     launch = CapturedLaunch(
         "kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (CapturedLocal(64),)
     )
-    with pytest.raises(InvalidInputError, match="has no buffer that it may write"):
+    with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
         write_capture(launch, tmp_path, "g")
     assert list(tmp_path.iterdir()) == []
 
@@ -371,3 +371,34 @@ def test_a_small_mistake_in_a_large_captured_buffer_is_found(tmp_path: Path) -> 
     wrong[777_777] *= np.float32(1.001)
     assert compare({"a": wanted}, {"a": wanted}, workload) == []
     assert "1 of 1048576 elements wrong" in compare({"a": wrong}, {"a": wanted}, workload)[0]
+
+
+HALVES = """\
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void halves(global half *out, global const half *in, int count)
+{
+    half sum = 0;
+    LOOP
+        sum = sum * in[i] + (half)1;
+    out[get_global_id(0)] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "out", "roundings"),
+    [
+        ("for (int i = 0; i < 3; ++i)", "half", 6),
+        ("for (int i = 0; i < 3000; ++i)", "half", 256),
+        ("for (int i = 0; i < count; ++i)", "half", 64),
+        ("for (int i = 0; i < 3; ++i)", "float", 256),
+    ],
+)
+def test_halves_are_compared_by_what_their_code_rounds(
+    loop: str, out: str, roundings: int, tmp_path: Path
+) -> None:
+    source = HALVES.replace("LOOP", loop).replace("global half *out", f"global {out} *out")
+    numbers = CapturedBuffer(np.zeros(64, np.uint8))
+    launch = CapturedLaunch(source, (), "halves", (16,), (16,), (numbers, numbers, CapturedScalar(bytes(4))))
+    workload = find_benchmark(write_capture(launch, tmp_path, "halves")).workload("test")
+    assert workload.rounding_steps == roundings

@@ -29,7 +29,7 @@ LAST = '\n[[arguments]]\nname = "offset"\nscalar = "int2"\nvalue = [7, "n % 3"]\
         (
             'scalar = "uint"\nvalue = "n"',
             'buffer = "uint"\nelements = 1\nvalues = "zeros"',
-            r"arguments\[5\]: 'count' is a scalar parameter of the kernel, not a buffer one",
+            r"arguments\[5\]: 'count' is a parameter of the kind scalar in the kernel, not buffer",
         ),
         ('kernel = "blend"', 'kernel = "blur"', "blur"),
     ],
@@ -50,7 +50,12 @@ def test_differences(write: Write, old: str, new: str, words: str) -> None:
         ("Pair v", 'scalar = "bytes"\nvalue = "0100000002000000"', None),
         ("Pair v", 'scalar = "bytes"\nvalue = "01"', "'v' has 8 bytes in the kernel, not 1"),
         ("Pair v", 'scalar = "int"\nvalue = 1', "'v' has 8 bytes in the kernel, not 4"),
-        ("read_only image2d_t v", 'buffer = "int"\nelements = 1', "'v' is of type image2d_t, which a benchmark"),
+        (
+            "read_only image1d_buffer_t v",
+            'buffer = "int"\nelements = 1',
+            "'v' is of type image1d_buffer_t, which a",
+        ),
+        ("read_only image2d_t v", 'buffer = "int"\nelements = 1', "'v' is a parameter of the kind image in"),
     ],
 )
 def test_named_types(tmp_path: Path, declaration: str, argument: str, words: str | None) -> None:

@@ -107,7 +107,11 @@ def test_each_of_them_is_part_of_what_is_measured(tmp_path: Path) -> None:
         ('same_as = "now"', 'same_as = "now"\nelements = 4', "arguments[1].elements: an argument with same_as"),
         ("null = true", "null = false", "arguments[2].null: it must be true"),
         ("null = true", 'null = true\nvalues = "zeros"', "arguments[2].values: an argument with same_as or null"),
-        ('outputs = ["before"]', 'outputs = ["bias"]', "outputs: there is no buffer 'bias' among the arguments"),
+        (
+            'outputs = ["before"]',
+            'outputs = ["bias"]',
+            "outputs: there is no buffer and no image 'bias' among the arguments",
+        ),
         ('"n // 2"', '"n // 2", 0', "ndrange.global_offset: it must have an entry for each of the 1 dimensions"),
         ('"n // 2"', '"n - 65"', "ndrange.global_offset: 'n - 65' must be at least 0; it is -1 for n = 64"),
         ('"n // 2"', '"m"', "ndrange.global_offset: there is no 'm'"),

@@ -145,7 +145,11 @@ MISTAKES = [
     ('kernel = "blend"', 'kernel = "a b"', "kernel: 'a b' is no name"),
     ('kernel = "blend"', "kernel = ", "Invalid value"),
     ('outputs = ["output"]', "outputs = []", "outputs: name at least one buffer"),
-    ('outputs = ["output"]', 'outputs = ["output", "factor"]', "outputs: there is no buffer 'factor'"),
+    (
+        'outputs = ["output"]',
+        'outputs = ["output", "factor"]',
+        "outputs: there is no buffer and no image 'factor'",
+    ),
     ('outputs = ["output"]', 'outputs = "output"', "outputs: it must be an array"),
     ("= 1e-6", "= -1", "relative_tolerance: it must be a number of at least 0"),
     ("= 1e-6", "= nan", "relative_tolerance: it must be a number"),

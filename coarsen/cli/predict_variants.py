@@ -1,0 +1,161 @@
+"""Output of `coarsen predict --measure`: the measured variants beside what was expected of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from coarsen.cli.output import print_line, print_table
+from coarsen.cli.predict_curve import (
+    CHOSEN,
+    curve_as_data,
+    print_expected_curve,
+    print_grounds,
+    ratio_text,
+    what_is_predicted,
+)
+from coarsen.devices.targets import Target
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.results.paste import paste_of_variant
+from coarsen.opencl_bench.sweep.model_prior import HALF_OF_80_PERCENT
+from coarsen.opencl_bench.tuning.expected_improvement import Expected
+from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
+from coarsen.prediction import KernelPrediction
+from coarsen.variant.variant import Variant, shape
+from coarsen.variant.variant_json import variant_to_json
+
+_AS_IT_IS = "the launch as it is"
+
+
+def print_measured(
+    prediction: KernelPrediction, target: Target, measured: MeasuredVariants, file: str, store: str
+) -> None:
+    """Print what was measured, what is chosen, and what was predicted.
+
+    Args:
+        prediction: the curve along one dimension.
+        target: the device.
+        measured: the variants.
+        file: the kernel's source.
+        store: where the rows are.
+    """
+    best = measured.best
+    print_line(f"kernel {prediction.kernel} on {target}: {_name(best.variant, measured.own)}, the best measured")
+    for sentence in _verdict(prediction, measured):
+        print_line(sentence)
+    print_line()
+    headings = ["variant", "expected", "80 % interval", "measured (95 % interval)", ""]
+    print_table(headings, _rows(measured), numbers=["expected"])
+    print_line()
+    for line in paste_of_variant(best.variant, prediction.kernel, file).lines:
+        print_line(line)
+    print_line()
+    print_line(f"Predicted: {what_is_predicted(prediction, target)}: factor {prediction.factor}")
+    print_line()
+    print_expected_curve(prediction)
+    print_grounds(prediction)
+    print_line(f"The rows are in {store}")
+
+
+def measured_as_data(
+    prediction: KernelPrediction, target: Target, measured: MeasuredVariants, store: str
+) -> dict[str, object]:
+    """Return the same for JSON; speed-ups are ratios over the launch as it is. Arguments as above."""
+    return {
+        **curve_as_data(prediction, target),
+        "own_launch": variant_to_json(measured.own),
+        "measured": [_variant_as_data(each) for each in measured.variants],
+        "choice": variant_to_json(measured.best.variant),
+        "choice_text": _name(measured.best.variant, measured.own),
+        "speedup": _speedup_as_data(measured.best.speedup),
+        "speedup_over_uncoarsened": _speedup_as_data(measured.over_uncoarsened),
+        "store": store,
+    }
+
+
+def _verdict(prediction: KernelPrediction, measured: MeasuredVariants) -> Iterator[str]:
+    best = measured.best
+    if best.variant == measured.own:
+        yield "None of the measured variants is faster than the launch as it is"
+    elif best.speedup is not None:
+        times = "in one process" if not best.processes else f"in {best.processes} new processes"
+        yield f"Measured speed-up over the launch as it is: {_interval(best.speedup)}, {times}"
+    over = measured.over_uncoarsened
+    if over is not None:
+        yield f"Over the fastest local size measured uncoarsened: {_interval(over)}"
+    yield from _equals(measured)
+    if prediction.device_note:
+        yield f"Caution: {prediction.device_note}"
+
+
+def _equals(measured: MeasuredVariants) -> Iterator[str]:
+    """Say why a variant with the larger number is not the best one."""
+    best = measured.best
+    above = [
+        each
+        for each in measured.eligible
+        if each.speedup and best.speedup and each.speedup.ratio > best.speedup.ratio
+    ]
+    if above:
+        listed = ", ".join(_name(each.variant, measured.own) for each in above)
+        chosen = _name(best.variant, measured.own)
+        yield f"The clock can't tell {listed} from {chosen}, and what merges less wins"
+
+
+def _rows(measured: MeasuredVariants) -> Iterator[Sequence[str]]:
+    best = measured.best.variant
+    for each in measured.all:
+        mark = CHOSEN if each.variant == best else ""
+        is_own = each.variant == measured.own
+        mean, interval = ("1.00", "") if is_own else _expectation(each.expected)
+        yield _name(each.variant, measured.own), mean, interval, "1.00" if is_own else _result(each), mark
+
+
+def _name(variant: Variant, own: Variant) -> str:
+    """A variant in words: its coarsening, and its local size where that is another than the launch's own."""
+    if variant == own:
+        return _AS_IT_IS
+    coarsened = " and ".join(map(str, variant.coarsenings)) or "uncoarsened"
+    return coarsened if variant.local_size == own.local_size else f"{coarsened}, local size {_size(variant)}"
+
+
+def _size(variant: Variant) -> str:
+    return shape(variant.local_size) if variant.local_size else "left open"
+
+
+def _expectation(expected: Expected) -> tuple[str, str]:
+    mean, low, high = (math.exp(value) for value in _bounds(expected))
+    return ratio_text(mean), f"{ratio_text(low)} to {ratio_text(high)}"
+
+
+def _bounds(expected: Expected) -> tuple[float, float, float]:
+    """The expected logarithm of the speed-up, and its 80 % interval."""
+    half = HALF_OF_80_PERCENT * expected.deviation
+    return -expected.mean, -expected.mean - half, -expected.mean + half
+
+
+def _result(measured: MeasuredVariant) -> str:
+    if measured.speedup is None:
+        return f"{measured.invalidity.value}: {measured.reason}"
+    return _interval(measured.speedup)
+
+
+def _interval(gain: Speedup) -> str:
+    return f"{ratio_text(gain.ratio)} ({ratio_text(gain.low)} to {ratio_text(gain.high)})"
+
+
+def _variant_as_data(measured: MeasuredVariant) -> dict[str, object]:
+    mean, low, high = (math.exp(value) for value in _bounds(measured.expected))
+    return {
+        "variant": variant_to_json(measured.variant),
+        "expected": {"ratio": mean, "low": low, "high": high},
+        "speedup": _speedup_as_data(measured.speedup),
+        "invalidity": measured.invalidity.value,
+        "reason": measured.reason,
+        "processes": measured.processes,
+    }
+
+
+def _speedup_as_data(gain: Speedup | None) -> dict[str, float] | None:
+    return None if gain is None else asdict(gain)

@@ -1,0 +1,108 @@
+"""A launch of a real program with all that it was given: what is written as a workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
+from coarsen.opencl_bench.workloads.benchmark import Array, LocalSize
+from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedBuffer:
+    """The bytes of a buffer before the launch, as an array of bytes."""
+
+    content: Array
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedUnread:
+    """A buffer of so many bytes that the kernel does not read."""
+
+    byte_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedImage:
+    """An image; `content` has the shape that its format gives it, None where the kernel does not read it."""
+
+    format: ImageFormat
+    extents: tuple[int, ...]
+    content: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedSampler:
+    """A sampler."""
+
+    sampler: SamplerArgument
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedShared:
+    """The buffer that an argument before this one was given, too, by that argument's index."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedNull:
+    """A pointer that leads nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedScalar:
+    """A value in the bytes that the device was given."""
+
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedLocal:
+    """Local memory of a work-group, in bytes."""
+
+    byte_count: int
+
+
+CapturedArgument = (
+    CapturedBuffer
+    | CapturedUnread
+    | CapturedShared
+    | CapturedNull
+    | CapturedScalar
+    | CapturedLocal
+    | CapturedImage
+    | CapturedSampler
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedLaunch:
+    """A launch with all that it was given.
+
+    Args:
+        source: the program's OpenCL C.
+        options: its build options, one by one.
+        kernel: the kernel's name.
+        global_size: in work-items.
+        local_size: in work-items; empty where it was left to the implementation.
+        arguments: one for each of the kernel's parameters.
+        global_offset: of the first work-item, an entry per dimension; empty where it is 0.
+        macros: what the source may find out about its device.
+    """
+
+    source: str
+    options: tuple[str, ...]
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: LocalSize
+    arguments: tuple[CapturedArgument, ...]
+    global_offset: tuple[int, ...] = ()
+    macros: DeviceMacros = PORTABLE
+
+    @property
+    def byte_count(self) -> int:
+        """The bytes that were copied from the device."""
+        held = (each.content for each in self.arguments if isinstance(each, CapturedBuffer | CapturedImage))
+        return sum(content.nbytes for content in held if content is not None)
