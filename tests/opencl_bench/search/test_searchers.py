@@ -149,7 +149,7 @@ def test_guided_search_says_whether_options_add_up() -> None:
 
 
 def test_guided_search_finds_a_value_that_was_never_tried_beside_the_others() -> None:
-    # One value of an axis is far better, but only beside the best of another: the models alone expect nothing of it.
+    # One choice is far better than its neighbours: the models expect nothing of it.
     space = space_of((), (24, 2, 12))
 
     def time(choice: Choice) -> float:
