@@ -46,7 +46,7 @@ class Encoding:
 class ProductEncoding(Encoding):
     """Logarithms of numbers, of the products and quotients of any two, and their largest powers of two.
 
-    Trees split one column at a time: the size of a work-group, or of what it reads, is then one split and not many.
+    Trees split one column at a time: the size of a work-group, or of what it reads, is then one split, not many.
     """
 
     def __init__(self, space: SearchSpace) -> None:

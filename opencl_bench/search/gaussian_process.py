@@ -26,6 +26,7 @@ from coarsen.opencl_bench.search.surrogate import (
 
 if TYPE_CHECKING:
     from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import Kernel
 
 # The length scales are chosen anew whenever a quarter more was tried, from so many trials and in so many steps:
 # that costs the cube of the number.
@@ -52,7 +53,7 @@ class GaussianProcess:
         self._encoding = UnitEncoding(space)
         self._regressor = _regressor_class()
         self._prior = prior
-        self._kernel: Any = None
+        self._kernel: Kernel | None = None
         self._chosen_from = 0
 
     def fit(self, trials: Sequence[Trial], seed: int) -> FittedProcess:
@@ -75,7 +76,7 @@ class GaussianProcess:
         process = self._regressor(self._kernel, optimizer=None).fit(rows, targets)
         return FittedProcess(process, self._encoding, center, spread, self._prior, weight)
 
-    def _chosen_kernel(self, rows: Floats, targets: Floats, seed: int) -> Any:
+    def _chosen_kernel(self, rows: Floats, targets: Floats, seed: int) -> Kernel:
         kernel = _first_kernel(rows.shape[1]) if self._kernel is None else self._kernel
         some = _some(targets, seed)
         with warnings.catch_warnings():
@@ -117,7 +118,7 @@ class FittedProcess:
         return predicted.plus(self.weight * expected_log_times(self.prior, choices))
 
 
-def _first_kernel(columns: int) -> Any:
+def _first_kernel(columns: int) -> Kernel:
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
     scales = Matern(np.full(columns, 0.5), (0.05, 20.0), nu=2.5)
