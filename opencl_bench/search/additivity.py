@@ -23,7 +23,7 @@ NOT_ADDITIVE = "these options are not additive"
 
 @dataclass(frozen=True, slots=True)
 class Additivity:
-    """How well predictions held on points that were measured after they were made.
+    """Errors of predictions on points that were measured after they were made.
 
     Attributes:
         points: how many were predicted and then measured.
@@ -102,7 +102,6 @@ def _indicators(space: SearchSpace, choices: Sequence[Choice]) -> NDArray[np.flo
 
 
 def _contributions(columns: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each column adds, by least squares."""
+    """The contribution of each column, by least squares."""
     normal = columns.T @ columns + _SHRINKAGE * np.eye(columns.shape[1])
-    solved: NDArray[np.float64] = np.linalg.solve(normal, columns.T @ times)
-    return solved
+    return np.asarray(np.linalg.solve(normal, columns.T @ times), dtype=np.float64)

@@ -108,4 +108,5 @@ def _powers(axis: Axis) -> Table | None:
 
 def _in_unit(columns: Table) -> Table:
     low, spread = columns.min(axis=0), np.ptp(columns, axis=0)
-    return (columns - low) / np.where(spread == 0, 1.0, spread)
+    scaled: Table = (columns - low) / np.where(spread == 0, 1.0, spread)
+    return scaled

@@ -11,7 +11,7 @@ from coarsen.opencl_bench.search.evaluator import Trial
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         best: the fastest of everything tried; None if nothing could run.

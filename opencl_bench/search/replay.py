@@ -62,7 +62,7 @@ Note = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is replayed on each table.
+    """Searchers, runs and budget to be replayed on each table.
 
     Attributes:
         searchers: by name. Random search is computed and not run.
@@ -91,7 +91,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of a replay.
+    """Rows and notes of a replay.
 
     Attributes:
         rows: one for each trial; see above.

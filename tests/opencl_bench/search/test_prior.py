@@ -1,4 +1,4 @@
-"""What is expected of choices orders the first ones of a guided search, and what is measured corrects it."""
+"""Expected times order the first choices of a guided search, and measured ones correct them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all searchers keep to: one count, the budget, the seed, and no look at what they have not tried."""
+"""Rules for all searchers: one count, the budget, the seed, and no look at what they have not tried."""
 
 from __future__ import annotations
 
