@@ -48,7 +48,15 @@ BenchmarkNames = Annotated[
     list[str] | None,
     typer.Option("-b", "--benchmark", metavar="NAME", help="Only this kernel of the sweeps. May be repeated."),
 ]
-SearcherNames = Annotated[str, typer.Option("--searchers", metavar="NAME,...", help="What is compared.")]
+SearcherNames = Annotated[
+    str,
+    typer.Option(
+        "--searchers",
+        metavar="NAME,...",
+        help="What is compared: searchers of `bench --search`, and with the extra `compare` optuna:tpe, "
+        "kernel-tuner:genetic-algorithm and others.",
+    ),
+]
 SeedCount = Annotated[
     int, typer.Option("--seeds", metavar="NUMBER", min=1, help="How many runs of each searcher on each space.")
 ]
@@ -91,7 +99,7 @@ def parsed_budget(text: str, *, in_seconds: bool = False) -> Budget:
 
     Args:
         text: of `--budget`.
-        in_seconds: whether a search takes time at all.
+        in_seconds: a search takes time at all.
 
     Raises:
         InvalidInputError: the text is none, or out of range.

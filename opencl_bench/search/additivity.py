@@ -1,4 +1,4 @@
-"""Whether the contributions of options add up, judged on points that a prediction was not made from."""
+"""Verdict whether the contributions of options add up, on points that a prediction was not made from."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from coarsen.opencl_bench.search.evaluator import Trial
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
 
 # At least this share of the variance must be predicted, or the error be at most this share of the time.
 LEAST_R_SQUARED = 0.75
 MOST_ERROR = 0.05
 _LEAST_POINTS = 3
+_FOLDS = 5
+# Of the squares of contributions, so that values that were never tried contribute nothing.
+_SHRINKAGE = 1e-3
 NOT_ADDITIVE = "these options are not additive"
 
 
 @dataclass(frozen=True, slots=True)
 class Additivity:
-    """How well predictions held on points that were measured after they were made.
+    """Errors of predictions on points that were measured after they were made.
 
     Attributes:
         points: how many were predicted and then measured.
@@ -63,3 +69,39 @@ def _r_squared(predicted: ArrayLike, measured: ArrayLike) -> float | None:
     if len(values) < _LEAST_POINTS or spread == 0:
         return None
     return 1 - float(((np.asarray(predicted) - values) ** 2).sum()) / spread
+
+
+def cross_validated(space: SearchSpace, trials: Sequence[Trial]) -> Additivity | None:
+    """Judge by predicting each fifth of what was tried from the others: a sum of one logarithm for each value.
+
+    Args:
+        space: has the axes.
+        trials: of any search; those without a time are left out. A search tries fast choices more than others, so
+            that the verdict is about these.
+
+    Returns:
+        None where fewer trials have a time than the axes have values.
+    """
+    ran = [(trial.choice, trial.time) for trial in trials if trial.time is not None]
+    if len(ran) <= max(_FOLDS, sum(len(axis.values) for axis in space.axes)):
+        return None
+    columns = _indicators(space, [choice for choice, _ in ran])
+    times = np.log([time for _, time in ran])
+    predicted = np.empty(len(ran))
+    for fold in range(_FOLDS):
+        held_out = np.arange(len(ran)) % _FOLDS == fold
+        predicted[held_out] = columns[held_out] @ _contributions(columns[~held_out], times[~held_out])
+    return judged(np.exp(predicted).tolist(), [time for _, time in ran], is_log=True)
+
+
+def _indicators(space: SearchSpace, choices: Sequence[Choice]) -> NDArray[np.float64]:
+    """A column of ones, and one for each value of each axis: 1 where a choice has it."""
+    indices = np.array(choices)
+    values = [np.eye(len(axis.values))[indices[:, place]] for place, axis in enumerate(space.axes)]
+    return np.hstack([np.ones((len(choices), 1)), *values])
+
+
+def _contributions(columns: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The contribution of each column, by least squares."""
+    normal = columns.T @ columns + _SHRINKAGE * np.eye(columns.shape[1])
+    return np.asarray(np.linalg.solve(normal, columns.T @ times), dtype=np.float64)

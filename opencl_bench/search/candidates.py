@@ -11,9 +11,9 @@ from coarsen.opencl_bench.search.sampling import random_order
 from coarsen.opencl_bench.search.spaces import Choice, is_enumerable, neighbours, valid_choices
 
 # A space of more choices is not ranked whole: drawn choices are, and the neighbours of the fastest ones.
-_RANKED_WHOLE = 30_000
+_RANKED_WHOLE = 5_000
 _TESTED = 100_000
-_DRAWN = 5_000
+_DRAWN = 2_500
 _FASTEST = 10
 
 

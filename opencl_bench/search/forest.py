@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.encoding import Encoding
 from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.prior import Prior
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
+from coarsen.opencl_bench.search.surrogate import (
+    NEEDED,
+    Floats,
+    Predicted,
+    expected_log_times,
+    log_times,
+    weight_of,
+)
 
 if TYPE_CHECKING:
     from sklearn.ensemble import ExtraTreesRegressor
-
-# What was expected hardly differs: nothing measured tells against it.
-_NO_SPREAD = 1e-12
-_NEEDED = "a guided search needs scikit-learn: pip install 'coarsen[tune]'"
 
 
 class Forest:
@@ -31,23 +34,39 @@ class Forest:
         trees: how many are grown.
         prior: the expected log time of a choice, from which the trees learn how it differs, as far as what was
             measured confirms it; none where None.
+        encoding: makes rows of choices; that of the values as they are where None.
 
     Raises:
         InvalidInputError: scikit-learn is not installed.
     """
 
-    def __init__(self, space: SearchSpace, trees: int, prior: Prior | None = None) -> None:
+    def __init__(
+        self, space: SearchSpace, trees: int, prior: Prior | None = None, encoding: Encoding | None = None
+    ) -> None:
         self._regressor = _regressor_class()
-        self._encoding = Encoding(space)
+        self._encoding = encoding or Encoding(space)
         self._trees = trees
         self._prior = prior
 
+    def fit(self, trials: Sequence[Trial], seed: int) -> FittedForest:
+        """Fit everything tried. What failed or was killed counts as slow as the slowest that ran.
+
+        Args:
+            trials: at least one with a time.
+            seed: of the trees.
+        """
+        times, tried = log_times(trials), [trial.choice for trial in trials]
+        expected = expected_log_times(self._prior, tried)
+        ran = [trial.time is not None for trial in trials]
+        weight = weight_of(expected[ran], times[ran])
+        forest = self._regressor(n_estimators=self._trees, random_state=seed)
+        forest.fit(self._encoding.rows(tried), times - weight * expected)
+        return FittedForest(forest, self._encoding, self._prior, weight)
+
     def lower_bounds(
         self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float, seed: int
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Fit everything tried, and return mean − `deviations` · σ of the trees' log times for other choices.
-
-        What failed or was killed counts as slow as the slowest that ran, so that the search keeps away from it.
 
         Args:
             trials: at least one with a time.
@@ -55,35 +74,33 @@ class Forest:
             deviations: of how many standard deviations the bound is below the mean.
             seed: of the trees.
         """
-        slowest = max(trial.time for trial in trials if trial.time is not None)
-        times = np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
-        tried = [trial.choice for trial in trials]
-        forest = self._regressor(n_estimators=self._trees, random_state=seed)
-        expected, ran = self._expected(tried), [trial.time is not None for trial in trials]
-        weight = weight_of(expected[ran], times[ran])
-        forest.fit(self._encoding.rows(tried), times - weight * expected)
-        rows = self._encoding.rows(choices)
-        predicted = np.stack([tree.predict(rows) for tree in forest.estimators_])
-        bounds: NDArray[np.float64] = predicted.mean(axis=0) - deviations * predicted.std(axis=0)
-        return bounds + weight * self._expected(choices)
-
-    def _expected(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
-        """What the prior expects, 0 without one."""
-        if self._prior is None:
-            return np.zeros(len(choices))
-        return np.array([self._prior(choice) for choice in choices], dtype=np.float64)
+        predicted = self.fit(trials, seed).predict(choices)
+        return predicted.mean - deviations * predicted.deviation
 
 
-def weight_of(expected: NDArray[np.float64], measured: NDArray[np.float64]) -> float:
-    """Return how far what was expected is to be believed, from 0 to 1: the slope of what was measured over it.
+@dataclass(frozen=True, slots=True)
+class FittedForest:
+    """A forest that was fitted.
 
-    Args:
-        expected: log times.
-        measured: log times of the same choices.
+    Attributes:
+        forest: predicts how log times differ from what was expected.
+        encoding: makes its rows.
+        prior: see `Forest`.
+        weight: of what the prior expects.
     """
-    deviation = expected - expected.mean()
-    spread = float(deviation @ deviation)
-    return 1.0 if spread <= _NO_SPREAD else float(np.clip(deviation @ (measured - measured.mean()) / spread, 0, 1))
+
+    forest: ExtraTreesRegressor
+    encoding: Encoding
+    prior: Prior | None
+    weight: float
+
+    def predict(self, choices: Sequence[Choice]) -> Predicted:
+        """Return mean and standard deviation over the trees."""
+        # As the trees store them: each would convert the rows once more.
+        rows = self.encoding.rows(choices).astype(np.float32)
+        each = np.stack([tree.tree_.predict(rows)[:, 0] for tree in self.forest.estimators_])
+        predicted = Predicted(each.mean(axis=0), each.std(axis=0))
+        return predicted.plus(self.weight * expected_log_times(self.prior, choices))
 
 
 def _regressor_class() -> type[ExtraTreesRegressor]:
@@ -91,6 +108,6 @@ def _regressor_class() -> type[ExtraTreesRegressor]:
         # Imported late: only this search needs it.
         from sklearn.ensemble import ExtraTreesRegressor
     except ImportError as error:
-        raise InvalidInputError(_NEEDED) from error
+        raise InvalidInputError(NEEDED) from error
     found: type[ExtraTreesRegressor] = ExtraTreesRegressor
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.opencl_bench.search.additivity import Additivity
 from coarsen.opencl_bench.search.evaluator import Trial
@@ -11,7 +11,7 @@ from coarsen.opencl_bench.search.evaluator import Trial
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         best: the fastest of everything tried; None if nothing could run.
@@ -26,6 +26,10 @@ class Found:
     ending: str
     notes: tuple[str, ...] = ()
     additivity: Additivity | None = None
+
+    def with_trials(self, trace: tuple[Trial, ...]) -> Found:
+        """Return the same with everything that was tried, and the fastest of it."""
+        return replace(self, best=fastest(trace), trace=trace)
 
 
 def fastest(trials: Iterable[Trial]) -> Trial | None:

@@ -1,11 +1,11 @@
-"""Guided search: additive prediction as the initial design, then rounds of five that a forest proposes.
+"""Guided search: a few random choices, then rounds that models of what was measured propose.
 
-    bases, supports, five checks ──▶ forest on log times ──▶ five least lower bounds, measured ──┐
-                                          ▲──────────────── refitted on everything measured ─────┘
+    base and random choices ──▶ two models of log times ──▶ a round of choices, measured ──┐
+                                       ▲──────────── fitted again on everything measured ──┘
 
-Where options do not add up (tile and block sizes), additive prediction measures the wrong five; the forest learns
-what they do together, and its uncertainty says where to look. The search ends when the budget is spent; without
-one, after three rounds without gain.
+Where options do not add up (tile and block sizes), additive prediction measures the wrong five; these models learn
+what the options do together, and their uncertainty says where to look (`proposals.py`). The search ends when the
+budget is spent; without one, after some rounds without gain. It also says whether the options would have added up.
 """
 
 from __future__ import annotations
@@ -13,132 +13,129 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from coarsen.opencl_bench.search.additive import AdditiveSearcher
 from coarsen.opencl_bench.search.additive_design import origin_of
+from coarsen.opencl_bench.search.additivity import cross_validated
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
 from coarsen.opencl_bench.search.candidates import Candidates
+from coarsen.opencl_bench.search.encoding import ProductEncoding
 from coarsen.opencl_bench.search.evaluator import Evaluator
 from coarsen.opencl_bench.search.exhaustive import COMPLETE, SPENT, try_all
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.found import Found, fastest
+from coarsen.opencl_bench.search.gaussian_process import GaussianProcess
 from coarsen.opencl_bench.search.prior import Prior, promising_first
-from coarsen.opencl_bench.search.random_sample import RandomSearcher
+from coarsen.opencl_bench.search.proposals import Proposals
 from coarsen.opencl_bench.search.rounds import in_rounds
 from coarsen.opencl_bench.search.spaces import Choice, has_at_most
 
 
 @dataclass(frozen=True, slots=True)
 class GuidedSearcher:
-    """Searches by an additive design and a forest.
+    """Searches by two models of what was measured.
 
     Attributes:
-        initial: the additive search that comes first.
-        design_share: where that needs more than this share of the budget, random choices come first instead.
-        round_size: how many choices are measured before the forest is fitted again.
+        first_choices: how many come before the models are fitted: the default, then random ones. A smaller budget
+            has half of it random.
+        round_size: how many choices are measured before the models are fitted again.
+        growth: the share of what was tried that a round has, where that is more.
         patience: how many rounds without gain end a search that has no budget.
-        stops_early: whether they also end one that has a budget left; three rounds are a short time to wait.
+        stops_early: whether they also end one that has a budget left; a few rounds are a short time to wait.
         trees: of the forest.
-        deviations: how many standard deviations of the trees below their mean a choice is ranked by.
-        prior: what is expected of a choice before anything is measured. With one, the choices of which it expects
-            most come first where the budget is in seconds or too small for the design, and the forest learns how
-            times differ from what is expected. None: nothing is expected.
-        first_choices: how many of those come first, at most.
+        centers: from how many of the fastest choices single values are changed.
+        prior: what is expected of a choice before anything is measured. With one, every other of the first choices
+            is one of which it expects most, and the models learn how times differ from what is expected. None:
+            nothing is expected.
     """
 
-    initial: AdditiveSearcher = field(default_factory=AdditiveSearcher)
-    design_share: float = 0.5
-    round_size: int = 5
-    patience: int = 3
-    stops_early: bool = False
-    trees: int = 100
-    deviations: float = 1.0
-    prior: Prior | None = None
     first_choices: int = 10
+    round_size: int = 6
+    growth: float = 0.06
+    patience: int = 5
+    stops_early: bool = False
+    trees: int = 50
+    centers: int = 3
+    prior: Prior | None = None
 
     name: ClassVar[str] = "guided"
 
     def search(self, evaluator: Evaluator, budget: Budget, seed: int) -> Found:
-        """Search by prediction, or exhaustively where that would measure everything.
+        """Search by prediction, or exhaustively where the shortest such search would measure everything.
 
         Raises:
             InvalidInputError: scikit-learn is missing, or the budget a share of a space too large to be counted.
         """
-        forest = Forest(evaluator.space, self.trees, self.prior)
+        space = evaluator.space
+        forest = Forest(space, self.trees, self.prior, ProductEncoding(space))
+        proposals = Proposals(forest, GaussianProcess(space, self.prior), self.centers)
         budgeted = BudgetedEvaluator(evaluator, budget)
-        runs = self.initial.planned_runs(evaluator.space, seed)
-        shortest = runs + self.round_size * self.patience
-        if has_at_most(evaluator.space, shortest):
+        shortest = self.first_choices + self.round_size * self.patience
+        if has_at_most(space, shortest):
             note = f"the space has no more than {shortest} valid choices: exhaustive search"
-            return _found(evaluator, Found(None, (), try_all(budgeted), (note,)))
-        started = self._start(budgeted, budget, runs, seed)
-        if started.ending == SPENT:
-            return _found(evaluator, started)
-        patience = self.patience if self.stops_early or not budget.is_limited else math.inf
-        return _found(
-            evaluator, replace(started, ending=self._rounds(budgeted, forest, patience, random.Random(seed)))
-        )
+            return Found(None, (), try_all(budgeted), (note,)).with_trials(evaluator.trace)
+        draw = random.Random(seed)
+        notes = self._start_notes(budgeted)
+        try:
+            self._start(budgeted, draw)
+            ending = self._rounds(budgeted, proposals, self._most_vain(budget), draw)
+        except BudgetSpentError:
+            ending = SPENT
+        additivity = cross_validated(space, evaluator.trace)
+        said = (*notes, *((str(additivity),) if additivity is not None else ()))
+        return Found(None, (), ending, said, additivity).with_trials(evaluator.trace)
 
-    def _start(self, evaluator: BudgetedEvaluator, budget: Budget, runs: int, seed: int) -> Found:
-        """Measure the initial design, or what is expected to be fast, or at random, as the budget allows."""
-        if evaluator.left is None and budget.seconds is not None and self.prior is not None:
-            return self._start_from(self.prior, evaluator, self.first_choices, seed)
-        if evaluator.left is None or runs <= self.design_share * evaluator.left:
-            return self.initial.search(evaluator, Budget(), seed)
-        trials = max(1, int(self.design_share * evaluator.left))
-        if self.prior is not None:
-            return self._start_from(self.prior, evaluator, min(trials, self.first_choices), seed)
-        note = f"the budget is too small for the {runs} trials of the initial design: {trials} random ones instead"
-        started = RandomSearcher().search(evaluator, Budget(trials=evaluator.tried + trials), seed)
-        return replace(started, ending=COMPLETE, notes=(note,))
+    def _most_vain(self, budget: Budget) -> float:
+        return self.patience if self.stops_early or not budget.is_limited else math.inf
 
-    def _start_from(self, prior: Prior, evaluator: BudgetedEvaluator, trials: int, seed: int) -> Found:
-        """Measure the default choice, then by turns what is expected to be fast and any."""
+    def _start_trials(self, evaluator: BudgetedEvaluator) -> int:
+        if evaluator.left is None:
+            return self.first_choices
+        return min(self.first_choices, max(1, evaluator.left // 2))
+
+    def _start_notes(self, evaluator: BudgetedEvaluator) -> tuple[str, ...]:
+        if self.prior is None:
+            return ()
+        trials = self._start_trials(evaluator)
+        return (f"of the first {trials} trials half are what was expected to be fastest, the others random",)
+
+    def _start(self, evaluator: BudgetedEvaluator, draw: random.Random) -> None:
+        """Measure the default choice, then random ones; with a prior by turns what is expected to be fast."""
         space = evaluator.space
         default = origin_of(space, (0,) * len(space.axes))
-        fresh = Candidates(evaluator).fresh(random.Random(seed))
-        # By turns with random ones, which tell whether what is expected can be believed.
-        turns = itertools.chain.from_iterable(zip(promising_first(fresh, prior), fresh, strict=True))
+        fresh = Candidates(evaluator).fresh(draw)
+        turns = fresh
+        if self.prior is not None:
+            # By turns with random ones, which tell whether what is expected can be believed.
+            promising = promising_first(fresh, self.prior)
+            turns = list(itertools.chain.from_iterable(zip(promising, fresh, strict=True)))
         ordered = dict.fromkeys((*([default] if default is not None else []), *turns))
-        note = f"of the first {trials} trials half are what was expected to be fastest, the others random"
-        try:
-            for choice in in_rounds(evaluator, itertools.islice(ordered, trials), self.round_size):
-                evaluator.evaluate(choice)
-        except BudgetSpentError:
-            return Found(None, (), SPENT, (note,))
-        return Found(None, (), COMPLETE, (note,))
+        trials = self._start_trials(evaluator)
+        for choice in in_rounds(evaluator, itertools.islice(ordered, trials), self.round_size):
+            evaluator.evaluate(choice)
 
-    def _rounds(self, evaluator: BudgetedEvaluator, forest: Forest, patience: float, draw: random.Random) -> str:
+    def _rounds(
+        self, evaluator: BudgetedEvaluator, proposals: Proposals, most_vain: float, draw: random.Random
+    ) -> str:
         candidates = Candidates(evaluator)
         vain = 0
-        while vain < patience:
+        while vain < most_vain:
             before = fastest(evaluator.trace)
-            proposed = self._proposed(evaluator, forest, candidates.fresh(draw), draw)
+            proposed = self._proposed(evaluator, proposals, candidates.fresh(draw), draw)
             if not proposed:
                 return COMPLETE
             evaluator.prepare(proposed)
-            try:
-                for choice in proposed:
-                    evaluator.evaluate(choice)
-            except BudgetSpentError:
-                return SPENT
+            for choice in proposed:
+                evaluator.evaluate(choice)
             vain = vain + 1 if fastest(evaluator.trace) == before else 0
         return f"{self.patience} rounds brought no gain"
 
     def _proposed(
-        self, evaluator: BudgetedEvaluator, forest: Forest, fresh: Sequence[Choice], draw: random.Random
+        self, evaluator: BudgetedEvaluator, proposals: Proposals, fresh: list[Choice], draw: random.Random
     ) -> list[Choice]:
-        """Return the choices of the next round; where nothing could run yet, any."""
+        """The choices of the next round; where nothing could run yet, any."""
+        count = max(self.round_size, int(self.growth * evaluator.tried))
         if not fresh or fastest(evaluator.trace) is None:
-            return list(fresh[: self.round_size])
-        bounds = forest.lower_bounds(evaluator.trace, fresh, self.deviations, draw.randrange(2**31))
-        return [fresh[number] for number in np.argsort(bounds, kind="stable")[: self.round_size]]
-
-
-def _found(evaluator: Evaluator, found: Found) -> Found:
-    return replace(found, best=fastest(evaluator.trace), trace=evaluator.trace)
+            return fresh[:count]
+        return proposals.next(evaluator, fresh, count, draw)

@@ -35,9 +35,9 @@ from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.search.additive import AdditiveSearcher
 from coarsen.opencl_bench.search.additive_design import planned_choices
 from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.compared import REPLAYED
 from coarsen.opencl_bench.search.notes import merged
 from coarsen.opencl_bench.search.quality import qualities, random_quality
-from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.search.spaces import SearchSpace
 from coarsen.opencl_bench.search.tables import ReplayEvaluator, Table, with_base
 
@@ -62,7 +62,7 @@ Note = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is replayed on each table.
+    """Searchers, runs and budget to be replayed on each table.
 
     Attributes:
         searchers: by name. Random search is computed and not run.
@@ -78,10 +78,10 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in self.searchers:
-            if name not in SEARCHERS:
-                known = ", ".join(SEARCHERS)
+            if name not in REPLAYED:
+                known = ", ".join(REPLAYED)
                 raise InvalidInputError(
-                    f"there is no searcher '{name}'{did_you_mean(name, SEARCHERS)}; known: {known}"
+                    f"there is no searcher '{name}'{did_you_mean(name, REPLAYED)}; known: {known}"
                 )
         if not self.searchers or len(set(self.searchers)) < len(self.searchers):
             raise InvalidInputError("name at least one searcher, and each of them once")
@@ -91,7 +91,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of a replay.
+    """Rows and notes of a replay.
 
     Attributes:
         rows: one for each trial; see above.
@@ -176,7 +176,7 @@ def _run(plan: Plan, table: Table, searcher: str, seed: int) -> _Runs:
         # Not the searcher's own stream of random numbers.
         table = with_base(table, random.Random(f"base {seed}").choice(table.space.ordered))
     evaluator = ReplayEvaluator(table)
-    way = SEARCHERS[searcher]
+    way = REPLAYED[searcher]
     found = way.search(evaluator, plan.budget, seed)
     trace = evaluator.trace
     most = plan.budget.most_trials(table.space)

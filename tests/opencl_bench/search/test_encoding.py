@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.search.encoding import Encoding
+from coarsen.opencl_bench.search.encoding import Encoding, ProductEncoding, UnitEncoding
 from coarsen.opencl_bench.search.spaces import Axis, ConstrainedSpace
 from coarsen.variant.transforms import Use
 
@@ -26,3 +26,16 @@ def test_numbers_shapes_and_names() -> None:
 
 def test_no_choices_have_no_rows() -> None:
     assert Encoding(ConstrainedSpace((Axis("factor", (1, 2)),))).rows([]).shape == (0, 1)
+
+
+def test_products_and_powers_of_two_are_columns_of_their_own() -> None:
+    space = ConstrainedSpace((Axis("width", (16, 24, 32, 40, 48)), Axis("height", (1, 2)), Axis("padded", (0, 1))))
+    rows = ProductEncoding(space).rows([(0, 1, 1), (1, 0, 0)])
+    # Logarithms, the flag as it is, the power of two of the width, width × height, width / height.
+    assert rows.round(3).tolist() == [[4, 1, 1, 4, 5, 3], [4.585, 0, 0, 3, 4.585, 4.585]]
+
+
+def test_columns_for_distances_are_from_0_to_1() -> None:
+    space = ConstrainedSpace((Axis("width", (16, 24, 32, 40, 64)), Axis("way", ("rows", "columns"))))
+    rows = UnitEncoding(space).rows([(0, 0), (4, 1), (1, 0)])
+    assert rows.round(3).tolist() == [[0, 0.167, 1, 0], [1, 0.5, 0, 1], [0.292, 0, 1, 0]]

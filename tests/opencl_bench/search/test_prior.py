@@ -1,4 +1,4 @@
-"""What is expected of choices orders the first ones of a guided search, and what is measured corrects it."""
+"""Expected times order the first choices of a guided search, and measured ones correct them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.evaluator import FunctionEvaluator, Trial
-from coarsen.opencl_bench.search.forest import Forest, weight_of
+from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.prior import promising_first
 from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.opencl_bench.search.surrogate import weight_of
 from tests.opencl_bench.search.tables import space_of
 
 SPACE = space_of((8, 4), (5, 3))

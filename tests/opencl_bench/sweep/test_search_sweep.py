@@ -16,7 +16,6 @@ from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.search.additive import AdditiveSearcher
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.searchers import SEARCHERS
@@ -118,7 +117,7 @@ def test_a_guided_search_asks_what_is_expected_first(store: Store) -> None:
     def prior(variant: Variant) -> float:
         return abs(variant.factor - 8.0)
 
-    searcher = GuidedSearcher(AdditiveSearcher(checks=0, held_out=0), trees=5, round_size=1)
+    searcher = GuidedSearcher(first_choices=2, trees=5, round_size=1, patience=1)
     summary = search_sweep(plan(), SearchRequest(searcher, Budget(trials=4), prior=prior), store)
     assert summary.searched is not None
     space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
