@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coarsen.models.judge import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads.benchmark import (
     KERNEL_FOLDER,
     Array,
@@ -17,8 +18,6 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Workload,
 )
 from coarsen.opencl_bench.workloads.driver_tools import round_up
-
-JUDGE_PREFIX = "judge-"
 
 
 def judge_benchmark(

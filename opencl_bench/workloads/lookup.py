@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.models.judge import is_judge
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.judge_driver import JUDGE_PREFIX
 
 
 def _drivers(package: ModuleType) -> Iterator[Benchmark]:
@@ -69,7 +69,7 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
             from coarsen.opencl_bench.workloads.synthetic.benchmark import benchmark_of_name
 
             return benchmark_of_name(name_or_path)
-        if name_or_path.startswith(JUDGE_PREFIX):
+        if is_judge(name_or_path):
             return _named(name_or_path, judge())
         return benchmark(name_or_path)
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
