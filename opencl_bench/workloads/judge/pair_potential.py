@@ -57,7 +57,7 @@ BENCHMARK = judge_benchmark(
     {
         "test": Preset({"charges": 301}, (64,)),
         "cpu": Preset({"charges": 5001}, (64,)),
-        "gpu": Preset({"charges": 60001}, (128,)),
+        "gpu": Preset({"charges": 60001}, (128,), feasible=False),
     },
     ((32,), (64,), (128,), (256,)),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyopencl as cl
 import pytest
@@ -36,8 +37,19 @@ def coarsenings() -> Iterator[tuple[str, Coarsening]]:
         yield from ((name, Coarsening(factor, dimension, 1, level)) for factor, level in shown)
 
 
+COARSENINGS = tuple(coarsenings())
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True but for coarsened kernels on half of the compiled devices, by turns, and on an interpreter."""
+    if "chosen" not in parameters or everything_is_asked_for():
+        return True
+    index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
+    return bool(parameters["device"].is_called("pocl")) == (index % 2 == 1)
+
+
 @pytest.mark.compiled_devices
-@pytest.mark.parametrize(("name", "chosen"), coarsenings(), ids=str)
+@pytest.mark.parametrize(("name", "chosen"), COARSENINGS, ids=str)
 def test_coarsened_it_gives_the_reference_results(queue: cl.CommandQueue, name: str, chosen: Coarsening) -> None:
     workload = judge()[name].workload("test", seed=1)
     result = run_coarsened(queue, name, chosen, workload)
