@@ -28,8 +28,8 @@ def test_a_kernel_of_the_judge_is_measured_like_any(tmp_path: Path, run: Run) ->
     done = run("bench", *words, "-f", "json", "-q")
     assert (done.code, done.err) == (0, "")
     (sweep,) = json.loads(done.out)["sweeps"]
-    # Four local sizes uncoarsened, each coarsened by two, and the baseline against itself.
-    assert (sweep["benchmark"], sweep["rows"]) == ("judge-gemv_transposed", 9)
+    # Four local sizes: each in the selection of the baseline, then against it, uncoarsened and by two.
+    assert (sweep["benchmark"], sweep["rows"]) == ("judge-gemv_transposed", 12)
 
 
 def test_a_pack_of_a_kernel_of_the_judge(tmp_path: Path, run: Run) -> None:
