@@ -9,6 +9,7 @@ from coarsen.opencl_bench.workloads.driver_tools import buffers, float32, uint32
 from coarsen.opencl_bench.workloads.judge_driver import covering, judge_benchmark
 
 FACTOR = 0.4
+FOLLOWING = {"x": ("y", "z"), "y": ("z", "x"), "z": ("x", "y")}
 ELECTRIC, MAGNETIC = ("ex", "ey", "ez"), ("hx", "hy", "hz")
 
 
@@ -33,7 +34,7 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
 def _stepped(fields: dict[str, Array], axis: str) -> Array:
     """A component of the magnetic field minus the electric field's curl; the axes follow each other in a ring."""
-    first, second = {"x": "yz", "y": "zx", "z": "xy"}[axis]
+    first, second = FOLLOWING[axis]
     inner = (slice(0, -1),) * 3
     stepped = fields[f"h{axis}"].copy()
     curl = _difference(fields[f"e{second}"], first) - _difference(fields[f"e{first}"], second)

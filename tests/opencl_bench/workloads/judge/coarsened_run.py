@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -53,7 +54,8 @@ def _sizes(launch: Launch) -> launches.Launch:
     return launches.Launch(launch.global_size, launch.local_size, None)
 
 
-def _value(argument: AddedArgument, launch: Launch) -> np.uint64 | cl.LocalMemory:
+# PyOpenCL's annotation of a kernel's arguments leaves out local memory.
+def _value(argument: AddedArgument, launch: Launch) -> Any:  # noqa: ANN401
     if argument.meaning == "global-size":
         return np.uint64(launch.global_size[argument.dimension])
     like = launch.arguments[argument.like]
