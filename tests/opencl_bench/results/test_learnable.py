@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.results.curves import Curve
+from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.learnable import check_learnable, judge_hashes, normal_form_hash
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
@@ -58,6 +60,12 @@ def test_no_kernel_of_the_suite_is_one_of_the_judge() -> None:
     hashes = judge_hashes()
     assert sorted(hashes.values()) == sorted(judge())
     assert not hashes.keys() & {normal_form_hash(benchmark) for benchmark in SUITE.values()}
+
+
+def test_an_evaluation_finds_the_judge_by_its_names() -> None:
+    curve = Curve("judge-heat_plate", "pocl", 1, (16, 16), {2: 1.5}, 2)
+    (example,) = examples_of([curve]).examples
+    assert (example.kernel, example.family, example.dimension) == ("judge-heat_plate", "judge-heat_plate", 1)
 
 
 # `bench_inputs` chooses what is measured, `learnable` refuses what may not be learned from.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,25 @@ def test_reference_leaves_the_buffers_alone_and_fits_the_outputs(name: str) -> N
 def test_unusable_local_size_is_refused(name: str, local_size: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInputError, match=name):
         judge()[name].workload("test", local_size=local_size)
+
+
+# Extents that the drivers round up to whole work-groups, with the dimension that each is along.
+ROUNDED = {
+    "judge-asian_option": {"paths": 0},
+    "judge-bitonic_step": {"keys": 0},
+    "judge-byte_histogram": {"items": 0},
+    "judge-lattice_fluid": {"width": 0, "height": 1},
+    "judge-private_histogram": {"items": 0},
+}
+
+
+@pytest.mark.parametrize("preset", ["cpu", "gpu"])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_every_local_size_solves_the_same_problem(name: str, preset: str) -> None:
+    local_sizes = judge()[name].local_sizes_of(preset)
+    for extent, dimension in ROUNDED[name].items():
+        multiple = math.lcm(*(local_size[dimension] for local_size in local_sizes))
+        assert judge()[name].presets[preset].size[extent] % multiple == 0
 
 
 def test_no_two_files_are_alike() -> None:
