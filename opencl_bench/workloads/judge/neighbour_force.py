@@ -88,7 +88,7 @@ BENCHMARK = judge_benchmark(
     {
         "test": Preset({"side": 6}, (64,)),
         "cpu": Preset({"side": 36}, (64,)),
-        "gpu": Preset({"side": 80}, (128,)),
+        "gpu": Preset({"side": 64}, (128,)),
     },
     ((32,), (64,), (128,), (256,)),
 )

@@ -40,7 +40,7 @@ BENCHMARK = judge_benchmark(
     make_workload,
     {
         "test": Preset({"order": 24, "sides": 37}, (16, 8)),
-        "cpu": Preset({"order": 200, "sides": 1001}, (32, 8)),
+        "cpu": Preset({"order": 400, "sides": 2001}, (32, 8)),
         "gpu": Preset({"order": 512, "sides": 8001}, (32, 8)),
     },
     ((8, 8), (16, 16), (32, 8), (64, 4), (128, 1)),
