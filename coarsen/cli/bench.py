@@ -27,6 +27,7 @@ from coarsen.cli.bench_options import (
     Repetitions,
     Scheduler,
     Seed,
+    Suite,
     Synthetic,
     SyntheticSeed,
     TimeoutMultiple,
@@ -107,6 +108,7 @@ class Job:
 
 def bench(
     kernels: Kernels = None,
+    suite: Suite = None,
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
     device: Devices = None,
@@ -189,7 +191,7 @@ def bench(
         all_single,
     )
     refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite)
     places = places_of(device, form.value, scheduler is not None)
 
     def plan_of(benchmark: Benchmark, name: str | Path, place: str) -> SweepPlan:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.cli.bench_options import SuiteName
 from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
@@ -16,7 +17,7 @@ from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 
 # Limits of a device on a worker, which are not known here: everything is taken to fit.
@@ -32,14 +33,18 @@ class PlannedDevice:
 
 
 def benchmarks_of(
-    words: Sequence[str] | None, synthetic: int | None = None, synthetic_seed: int | None = None
+    words: Sequence[str] | None,
+    synthetic: int | None = None,
+    synthetic_seed: int | None = None,
+    suite: SuiteName | None = None,
 ) -> list[tuple[Benchmark, str | Path]]:
-    """The benchmarks that are asked for, each with what a plan calls it; the whole suite where none are.
+    """The benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
 
     Args:
         words: names and files.
         synthetic: the number of synthetic kernels beside them, from the first on.
         synthetic_seed: what these are drawn from; 0 if None.
+        suite: all of whose kernels are asked for; None for none.
 
     Raises:
         InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's;
@@ -48,8 +53,17 @@ def benchmarks_of(
     if synthetic is None and synthetic_seed is not None:
         raise InvalidInputError("--synthetic-seed needs --synthetic: how many kernels to draw")
     drawn = synthetic_names(synthetic_seed or 0, synthetic or 0)
-    names = dict.fromkeys((*map(_name, words or ()), *drawn)) or SUITE
+    whole = _kernels_of(suite) if suite is not None else ()
+    names = dict.fromkeys((*map(_name, words or ()), *whole, *drawn)) or SUITE
     return [(_checked(name), name) for name in names]
+
+
+def _kernels_of(suite: SuiteName) -> Iterable[str]:
+    match suite:
+        case SuiteName.SEVENTEEN:
+            return SUITE
+        case SuiteName.JUDGE:
+            return judge()
 
 
 def refuse_misspelt_subcommand(words: Sequence[str] | None, subcommands: Iterable[str]) -> None:

@@ -30,12 +30,28 @@ class AgainChoice(enum.StrEnum):
     EVERYTHING = "everything"
 
 
+class SuiteName(enum.StrEnum):
+    """A set of kernels that belong together."""
+
+    SEVENTEEN = "seventeen"
+    JUDGE = "judge"
+
+
 Kernels = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KERNEL",
-        help="Names of the suite, synthetic-SEED-NUMBER, or files: KERNEL.toml, or KERNEL.cl beside it.  "
-        "[default: the whole suite]",
+        help="Names of the suite, synthetic-SEED-NUMBER, judge-NAME, or files: KERNEL.toml, or KERNEL.cl beside "
+        "it.  [default: the seventeen of the paper]",
+        show_default=False,
+    ),
+]
+Suite = Annotated[
+    SuiteName | None,
+    typer.Option(
+        "--suite",
+        help="All kernels of a suite: the seventeen of the paper, or the second judge's thirty, which nothing "
+        "may learn from.  [default: the seventeen, without any KERNEL]",
         show_default=False,
     ),
 ]

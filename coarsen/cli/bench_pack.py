@@ -16,6 +16,7 @@ from coarsen.cli.bench_options import (
     Quick,
     Repetitions,
     Seed,
+    Suite,
     Synthetic,
     SyntheticSeed,
     TimeoutMultiple,
@@ -81,6 +82,7 @@ LocalMemory = Annotated[
 def pack(
     output: Folder,
     kernels: Kernels = None,
+    suite: Suite = None,
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
     preset: PresetName = "gpu",
@@ -135,7 +137,7 @@ def pack(
         sample_seed,
         all_single,
     )
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite)
     request = PackRequest(
         benchmarks={name: wanted.of(benchmark, preset) for benchmark, name in benchmarks},
         preset=preset,

@@ -18,6 +18,7 @@ from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curve_tables import read_table
 from coarsen.opencl_bench.results.curves import Curve, CurveData, merged
 from coarsen.opencl_bench.results.examples import examples_of
+from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.shipped import shipped_files
 from coarsen.processes import processors
 
@@ -102,7 +103,9 @@ def _training(wanted: DataRequest) -> CurveData:
             note("there are no measurements of synthetic kernels to learn from besides")
     elif len(sources) not in (0, len(wanted.training)):
         raise InvalidInputError(f"--training {NOTHING} and --training FILE exclude each other")
-    return merged([read_curves(source, None, wanted.kernels) for source in sources])
+    found = merged([read_curves(source, None, wanted.kernels) for source in sources])
+    check_learnable((curve.kernel for curve in found.curves), wanted.kernels)
+    return found
 
 
 def synthetic_files() -> list[Path]:

@@ -106,6 +106,7 @@ def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example,
     from coarsen.opencl_bench.results.curve_files import read_curves
     from coarsen.opencl_bench.results.curves import merged
     from coarsen.opencl_bench.results.examples import examples_of
+    from coarsen.opencl_bench.results.learnable import check_learnable
     from coarsen.processes import processors
 
     data = merged([read_curves(source, None, wanted.kernels) for source in sources])
@@ -117,6 +118,7 @@ def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example,
             f"{table}: --best-factors takes a table of kernel,device,best_factor; this has curves"
         )
     curves = (*data.curves, *(curve for curve in known if curve.device not in measured))
+    check_learnable((curve.kernel for curve in curves), wanted.kernels)
     note(f"computing the features of {counted(len({curve.kernel for curve in curves}), 'kernel')}")
     found = examples_of(curves, wanted.kernels, processors())
     _say((*data.notes, *found.notes))

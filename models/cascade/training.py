@@ -23,6 +23,7 @@ from coarsen.models.cascade.step_samples import StepSamples, all_inputs, step_sa
 from coarsen.models.cascade.varimax_components import VarimaxComponents
 from coarsen.models.evaluation.method import Fit
 from coarsen.models.examples import Example
+from coarsen.models.judge import refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
 FEWEST_EXAMPLES = 4
@@ -50,8 +51,9 @@ def fit_cascades(fits: Sequence[Fit]) -> list[CascadeModel]:
             first weights.
 
     Raises:
-        InvalidInputError: examples of several devices or dimensions, or fewer than two.
+        InvalidInputError: examples of several devices or dimensions, fewer than two, or one of the second judge.
     """
+    refuse_judge(example.kernel for fit in fits for example in fit.training)
     known = _known(fits)
     steps = [
         [_step_fit(samples, each.components, fit.seed) for samples in each.steps]

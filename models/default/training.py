@@ -21,6 +21,7 @@ from coarsen.models.default.novelty import Neighbourhood, fit_neighbourhood
 from coarsen.models.default.step_errors import fit_step_errors
 from coarsen.models.default.training_rows import Curve, TrainingRows, curve_of, descriptor_of, training_rows
 from coarsen.models.examples import Example
+from coarsen.models.judge import refuse_judge
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def train(
 
     Raises:
         InvalidInputError: fewer than two families with curves, none with two neighbouring factors, an unknown
-            device, or features that are missing.
+            device, features that are missing, or a kernel of the second judge.
     """
     curves = [curve_of(example) for example in examples]
     return with_adjustments(fit_forest(curves, seed, settings, threads), curves)
@@ -71,6 +72,7 @@ def train(
 
 def fit_forest(curves: Sequence[Curve], seed: int, settings: ForestSettings, threads: int) -> Fitted:
     """Fit all but the adjustments, for which only measured curves count. Arguments and errors as for `train`."""
+    refuse_judge(curve.example.kernel for curve in curves)
     rows = training_rows(curves)
     forest = CurveForest(
         settings.trees, settings.max_features, settings.min_samples_leaf, random_state=seed, n_jobs=threads

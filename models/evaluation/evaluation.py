@@ -23,6 +23,7 @@ from coarsen.models.evaluation.outcome import Outcome
 from coarsen.models.evaluation.runner import run_method
 from coarsen.models.evaluation.scores import HitScore, SpeedupScore, case_of, hit_score, speedup_score
 from coarsen.models.examples import Example
+from coarsen.models.judge import is_judge, refuse_judge
 
 # A kernel on a device along a dimension.
 Key = tuple[str, str, int]
@@ -102,7 +103,8 @@ def evaluate(
     """Evaluate methods on data.
 
     Args:
-        data: to be evaluated on, each kernel held out in its turn, and to be learned from unless `plan.unseen`.
+        data: to be evaluated on, each kernel held out in its turn, and to be learned from unless `plan.unseen`;
+            from the second judge's kernels nothing is learned.
         further: to be learned from only: by methods that pool devices, and by all with `plan.unseen`.
         plan: what to do.
         progress: told after each fit the method's name, how many fits are done, and of how many.
@@ -112,8 +114,9 @@ def evaluate(
 
     Raises:
         InvalidInputError: nothing to evaluate along the dimension or on a device; an example is there twice; no
-            such method.
+            such method; one of the second judge's kernels is in `further`.
     """
+    refuse_judge(example.kernel for example in further)
     entrants = [entrant(name) for name in dict.fromkeys(plan.methods)]
     evaluated = _evaluated(data, plan)
     answers = _answers(evaluated)
@@ -167,7 +170,8 @@ def _training(chosen: Entrant, data: Sequence[Example], further: Sequence[Exampl
     if plan.unseen:
         return list(further)
     known = set(map(key_of, data))
-    return [*data, *(example for example in further if chosen.pools and key_of(example) not in known)]
+    learned = (example for example in data if not is_judge(example.kernel))
+    return [*learned, *(example for example in further if chosen.pools and key_of(example) not in known)]
 
 
 def _looked_up(

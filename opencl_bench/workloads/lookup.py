@@ -1,29 +1,40 @@
-"""Benchmarks by name or path: the suite's (drivers in the folder `suite`), synthetic ones, described ones."""
+"""Benchmarks by name or path: the suite (drivers in the folder `suite`), synthetic, judging and described ones."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 from coarsen.errors import InternalError, InvalidInputError
+from coarsen.models.judge import is_judge
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 
-def _drivers() -> Iterator[Benchmark]:
-    for module in pkgutil.iter_modules(suite.__path__):
-        found = getattr(importlib.import_module(f"{suite.__name__}.{module.name}"), "BENCHMARK", None)
+def _drivers(package: ModuleType) -> Iterator[Benchmark]:
+    for module in pkgutil.iter_modules(package.__path__):
+        found = getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "BENCHMARK", None)
         if not isinstance(found, Benchmark):
             raise InternalError(f"the driver {module.name} defines no BENCHMARK")
         yield found
 
 
-SUITE: Mapping[str, Benchmark] = MappingProxyType({driver.name: driver for driver in _drivers()})
+SUITE: Mapping[str, Benchmark] = MappingProxyType({driver.name: driver for driver in _drivers(suite)})
 """The seventeen benchmarks, by name."""
+
+
+@cache
+def judge() -> Mapping[str, Benchmark]:
+    """The thirty benchmarks of the second judge, by name: for a sweep and for the last step of an evaluation."""
+    # Imported late: whoever measures or trains on other kernels doesn't see these.
+    from coarsen.opencl_bench.workloads import judge as drivers
+
+    return MappingProxyType({driver.name: driver for driver in _drivers(drivers)})
 
 
 def benchmark(name: str) -> Benchmark:
@@ -32,19 +43,23 @@ def benchmark(name: str) -> Benchmark:
     Raises:
         InvalidInputError: there is none; the message lists the names.
     """
-    if name not in SUITE:
+    return _named(name, SUITE)
+
+
+def _named(name: str, known: Mapping[str, Benchmark]) -> Benchmark:
+    if name not in known:
         raise InvalidInputError(
-            f"no benchmark {name!r}{did_you_mean(name, SUITE)}; there are {', '.join(sorted(SUITE))}"
+            f"no benchmark {name!r}{did_you_mean(name, known)}; there are {', '.join(sorted(known))}"
         )
-    return SUITE[name]
+    return known[name]
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """The suite's benchmark of this name, a synthetic one, or the one that a TOML file describes.
+    """The suite's benchmark of this name, a synthetic one, one of the judge's, or one that a TOML file describes.
 
     Args:
-        name_or_path: a name of the suite, or `synthetic-<seed>-<index>`; a path, or a text that ends with `.toml`,
-            is that of a file.
+        name_or_path: a name of the suite, `synthetic-<seed>-<index>` or `judge-<kernel>`; a path, or a text that
+            ends with `.toml`, is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
@@ -54,6 +69,8 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
             from coarsen.opencl_bench.workloads.synthetic.benchmark import benchmark_of_name
 
             return benchmark_of_name(name_or_path)
+        if is_judge(name_or_path):
+            return _named(name_or_path, judge())
         return benchmark(name_or_path)
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
 

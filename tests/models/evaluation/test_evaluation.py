@@ -172,3 +172,15 @@ def test_the_same_case_twice() -> None:
 def test_no_such_method() -> None:
     with pytest.raises(InvalidInputError, match="no method 'best'; there are never, unique, published"):
         evaluated("best")
+
+
+def test_nothing_is_learned_from_the_second_judge(spy: Spy) -> None:
+    judged = [
+        replace(each, kernel=f"judge-{each.kernel}", family=f"judge-{each.family}") for each in small_table()
+    ]
+    found = evaluated("spy", data=[*small_table(), *judged])
+    assert {outcome.example.kernel for outcome in found.outcomes["spy"]} >= {each.kernel for each in judged}
+    assert spy.fitted
+    assert not any(example.kernel.startswith("judge-") for training, _ in spy.fitted for example in training)
+    with pytest.raises(InvalidInputError, match="judge-sgemm is a kernel of the second judge"):
+        evaluate(small_table(), judged, Plan(("spy",)))

@@ -1,0 +1,63 @@
+"""Running a kernel of the second judge, coarsened, on a device."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.opencl_bench.measure.run import LaunchableKernel, RunResult, run_workload
+from coarsen.opencl_bench.workloads.benchmark import Launch, LocalArgument, Workload
+from coarsen.opencl_bench.workloads.lookup import judge
+from coarsen.pipeline import coarsen_kernel
+from coarsen.variant.coarsening import Coarsening
+from tests.fuzz import launches
+
+
+@functools.lru_cache(maxsize=32)
+def lowered(name: str) -> Kernel:
+    """The kernel's IR."""
+    chosen = judge()[name]
+    return lower(chosen.code, chosen.kernel, chosen.build_options)
+
+
+@functools.lru_cache(maxsize=8)
+def coarsened(name: str, chosen: Coarsening, any_size: bool) -> CoarsenedKernel:
+    """The kernel coarsened. Raises RefusalError where it can't be."""
+    return CoarsenedKernel(coarsen_kernel(lowered(name), (chosen,), any_size=any_size), (chosen,), ())
+
+
+def run_coarsened(queue: cl.CommandQueue, name: str, chosen: Coarsening, workload: Workload) -> RunResult:
+    """Run the coarsened kernel with the workload's launches, for any size where one of them doesn't divide."""
+    any_size = not all(launches.divides(_sizes(launch), (chosen,)) for launch in workload.launches)
+    kernel = coarsened(name, chosen, any_size)
+    program = build_uncached(queue.context, kernel.opencl_c, [kernel.opencl_c_standard])
+    built = cl.Kernel(program, judge()[name].kernel)
+
+    def choose(launch: Launch) -> LaunchableKernel:
+        sizes = launches.sizes_of(_sizes(launch), (chosen,), any_size, free_local_size=1)
+        added = [_value(argument, launch) for argument in kernel.added_arguments]
+        return lambda queue, _global, _local, *arguments, global_offset=None: built(
+            queue, *sizes, *arguments, *added, global_offset=global_offset
+        )
+
+    return run_workload(queue, workload, choose)
+
+
+def _sizes(launch: Launch) -> launches.Launch:
+    return launches.Launch(launch.global_size, launch.local_size, None)
+
+
+# PyOpenCL's annotation of a kernel's arguments leaves out local memory.
+def _value(argument: AddedArgument, launch: Launch) -> Any:  # noqa: ANN401
+    if argument.meaning == "global-size":
+        return np.uint64(launch.global_size[argument.dimension])
+    like = launch.arguments[argument.like]
+    assert isinstance(like, LocalArgument)
+    return cl.LocalMemory(like.byte_count)
