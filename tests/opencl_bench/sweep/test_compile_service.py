@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ values = "integers(0, 9)"
 """
 
 
-def answer(folder: Path, factor: int, platform_version: str | None) -> dict[str, Any]:
+def answer(folder: Path, factor: int, platform_version: str | None) -> Mapping[str, Any]:
     (folder / "pick.cl").write_text(SOURCE)
     (folder / "pick.toml").write_text(FILE)
     machine = (
