@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
 
+from coarsen.analysis.ways_by_barriers import ways_by_barriers
 from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
@@ -67,6 +68,11 @@ class CoarsenedKernel:
     def objects_below(self) -> int | None:
         """The size in bytes that every memory object of a launch must stay below; None if any will do."""
         return None if self.wide_accesses is None else self.wide_accesses.objects_below
+
+    @cached_property
+    def ways_by_barriers(self) -> int:
+        """The number of ways through the kernel that differ in the barriers on them."""
+        return ways_by_barriers(self.kernel)
 
     @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:

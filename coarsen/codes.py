@@ -22,6 +22,7 @@ _KERNEL: Mapping[str, str] = {
     "pipe": "The kernel reads or writes a pipe.",
     "program-scope-variable": "A variable of the program keeps its value between kernels, or can't be declared.",
     "recursion": "A function calls itself.",
+    "slow-to-compile": "The device's compiler would take minutes: too many ways that differ in barriers.",
     "sub-group": "The kernel uses operations of sub-groups, which coarsening would make smaller.",
     "too-deep": "Statements or expressions are nested too deeply.",
     "too-long": "The kernel with its helpers inlined has too many instructions.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from coarsen.devices.slow_compilers import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.build_options import options_of_coarsened
@@ -41,13 +42,23 @@ class Codes:
         options: the build options, one by one.
         form: that of the code.
         toolchain: what it is made with.
+        most_ways_by_barriers: where work-groups are merged, the ways through a kernel that may differ in their
+            barriers; None for any number.
     """
 
-    def __init__(self, source: str, options: Sequence[str], form: Form, toolchain: Toolchain) -> None:
+    def __init__(
+        self,
+        source: str,
+        options: Sequence[str],
+        form: Form,
+        toolchain: Toolchain,
+        most_ways_by_barriers: int | None = None,
+    ) -> None:
         self._source = source
         self._options = tuple(options)
         self._form = form
         self._toolchain = toolchain
+        self._most_ways_by_barriers = most_ways_by_barriers
         self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
 
     def coarsen(self, kernel: str, wanted: Variant) -> Code:
@@ -55,7 +66,10 @@ class Codes:
         key = (kernel, wanted)
         if key not in self._codes:
             try:
-                self._codes[key] = self._code_of(self._coarsened(kernel, wanted))
+                coarsened = self._coarsened(kernel, wanted)
+                if wanted.merges_groups:
+                    check_ways_by_barriers(coarsened.ways_by_barriers, self._most_ways_by_barriers)
+                self._codes[key] = self._code_of(coarsened)
             except (RefusalError, InvalidInputError) as error:
                 self._codes[key] = error
         code = self._codes[key]

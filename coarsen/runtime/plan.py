@@ -17,6 +17,7 @@ from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import describe_device, device_types_of
+from coarsen.devices.slow_compilers import most_ways_by_barriers
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.file_directives import file_directives
 from coarsen.runtime.advice import Advice, AdviceRequest, Advisor, AtHand, LaunchObserver
@@ -73,7 +74,8 @@ class CoarseningPlan:
         self._requested = requested
         self._kernels = frozenset(kernels)
         self._toolchain = toolchain
-        self._codes = Codes(source, options, form, toolchain)
+        limit = most_ways_by_barriers(device.platform.version for device in devices or context.devices)
+        self._codes = Codes(source, options, form, toolchain, limit)
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
         self._refused: dict[str, str] = {}
         self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}

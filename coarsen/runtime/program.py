@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self, cast
 
 import pyopencl
@@ -157,6 +158,9 @@ class Program(pyopencl.Program):
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         macros = common_macros_of(devices or self._opencl_context.devices)
         kernels = self._kernels_to_coarsen()
+        # Not this object: it would refer to itself, and stay until Python looks for such circles.
+        untyped: Any = self
+        raw_program: RawProgram = untyped._get_prg()
         self._plan = CoarseningPlan(
             self._opencl_context,
             self._text,
@@ -166,7 +170,7 @@ class Program(pyopencl.Program):
             kernels,
             self._form_for_devices(),
             self._toolchain or cached_toolchain(macros, self._form, cache_dir),
-            lambda name: PlainKernel(self, name),
+            partial(PlainKernel, raw_program),
             self._transforms,
             cache_dir,
             self._advisor,

@@ -61,6 +61,11 @@ class CoarsenedKernel(Protocol):
         """The size in bytes that every memory object of a launch must stay below; None if any will do."""
         ...
 
+    @property
+    def ways_by_barriers(self) -> int:
+        """The number of ways through the kernel that differ in the barriers on them."""
+        ...
+
 
 class CoarseningRequest(TypedDict):
     """The arguments of a `CoarsenFunction` besides the source."""

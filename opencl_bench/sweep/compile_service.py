@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from coarsen.api import CoarsenedKernel
+from coarsen.devices.slow_compilers import check_ways_by_barriers, most_ways_by_barriers
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.file_directives import file_directives
@@ -77,7 +78,7 @@ class CompileService:
         try:
             if request["ir_hash"] not in (None, self._hash(name, dict(candidate.definitions))):
                 return {"changed": True}
-            code = self._code(name, candidate, request["form"])
+            code = self._code(name, candidate, request)
             binary = self._binary(code, request)
         except (CoarsenError, BuildError) as error:
             if isinstance(error, InternalError):
@@ -98,13 +99,17 @@ class CompileService:
         self._source(name)
         return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions), self._macros)
 
-    def _code(self, name: str, candidate: Variant, form: Form) -> Code:
+    def _code(self, name: str, candidate: Variant, request: Message) -> Code:
+        form: Form = request["form"]
         benchmark = self._benchmark(name)
         if form == "opencl_c" and not candidate.coarsenings:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions)
         coarsened = CoarsenedKernel(carry_out(lowered, candidate).kernel, candidate.coarsenings, ())
+        if candidate.merges_groups:
+            most = most_ways_by_barriers([_platform_version(request["machine"])])
+            check_ways_by_barriers(coarsened.ways_by_barriers, most)
         return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:
@@ -130,6 +135,10 @@ def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
     device = machine["device"] if machine and "device" in machine else {}
     extensions = device.get("extensions", "")
     return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
+
+
+def _platform_version(machine: Mapping[str, Any] | None) -> str:
+    return str(machine["device"].get("platform_version", "")) if machine and "device" in machine else ""
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ class HandCoarsened:
     needs_whole_groups: bool = True
     groups_matter: bool = True
     objects_below: int | None = None
+    ways_by_barriers: int = 1
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 from typing import Any
 
 import numpy as np
@@ -123,6 +125,19 @@ def test_unknown_uses_are_refused(name: str, context: cl.Context) -> None:
     chosen: dict[str, Any] = {name: "often"}
     with pytest.raises(InvalidInputError, match=f"{name} is 'auto', 'always' or 'never', not 'often'"):
         Program(context, GUARDED, **chosen)
+
+
+def test_a_program_is_released_with_its_last_reference(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = Program(context, SOURCE, factor=2).build()
+    _, source, target = buffers(context)
+    program.scale(queue, (ITEMS,), (8,), source, target, np.int32(3)).wait()
+    there = weakref.ref(program)
+    gc.disable()
+    try:
+        del program
+        assert there() is None
+    finally:
+        gc.enable()
 
 
 def test_arguments_set_beforehand(context: cl.Context, queue: cl.CommandQueue) -> None:

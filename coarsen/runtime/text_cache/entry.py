@@ -24,6 +24,7 @@ class StoredKernel:
     needs_whole_groups: bool
     groups_matter: bool
     objects_below: int | None
+    ways_by_barriers: int
 
     @property
     def opencl_c(self) -> str:
@@ -78,7 +79,10 @@ class Entry:
 
 def stored_kernel(kernel: CoarsenedKernel, form: str) -> StoredKernel:
     """Return a kernel in one form. Raises RefusalError where it has no such form."""
-    facts = kernel.added_arguments, kernel.needs_whole_groups, kernel.groups_matter, kernel.objects_below
+    facts = (
+        *(kernel.added_arguments, kernel.needs_whole_groups, kernel.groups_matter),
+        *(kernel.objects_below, kernel.ways_by_barriers),
+    )
     if form == "spirv":
         return StoredKernel(None, kernel.spirv, kernel.spirv_standard, *facts)
     return StoredKernel(kernel.opencl_c, None, kernel.opencl_c_standard, *facts)

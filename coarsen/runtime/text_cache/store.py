@@ -85,7 +85,7 @@ class Store:
 
 
 def _content(folder: int, name: str) -> bytes | None:
-    with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
+    with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
         if not is_own or status.st_size > LARGEST_FILE:
@@ -94,7 +94,8 @@ def _content(folder: int, name: str) -> bytes | None:
             # The time says when it was last used. On a disk that can't be written to, nothing is removed either.
             with suppress(OSError):
                 os.utime(file.fileno())
-        return file.read(LARGEST_FILE)
+        # Python takes all the memory that it may read into at once: for the largest file, longer than all else.
+        return file.read(status.st_size)
 
 
 def _replace(folder: int, name: str, content: bytes) -> None:
