@@ -3,15 +3,15 @@
 PoCL (3.1) writes what comes after a barrier once for each way by which it is reached. One to three barriers under
 each condition, in plain OpenCL C, took its compiler these seconds of processor time:
 
-    `if`s in a row           1      2      3      4      5      6      7
-    ways                     2      4      8     16     32     64    128
+    `if`s in a row           1      2      3      4      5      6      8
+    ways                     2      4      8     16     32     64    256
     seconds               0.06   0.12   0.24    0.5    1.4    4.5   > 20
     loops, each in an `if`   1      2      3      4
     ways                     3      9     27     81
     seconds               0.13    0.3    0.7    2.1
 
-More barriers on each way take longer in proportion. PyOpenCL's scans have 25 ways with two work-groups merged and
-guarded, 625 with four: minutes.
+More barriers on each way take longer in proportion. PyOpenCL's scan with four work-groups merged and
+guarded has 625 ways: minutes.
 """
 
 from __future__ import annotations
