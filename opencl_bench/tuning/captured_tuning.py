@@ -57,7 +57,8 @@ def tune_captured(
     with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
         description = write_capture(launch, Path(folder), "launch")
         size = sum(each.content.nbytes for each in launch.arguments if isinstance(each, CapturedBuffer))
-        described = LaunchToTune(str(description), _PRESET, device, transforms, size)
+        # Other local sizes are only tried where results can't depend on them.
+        described = LaunchToTune(str(description), _PRESET, device, transforms, size, launch.local_size)
         return tune_launch(described, space, settings, deadline)
 
 
