@@ -21,6 +21,7 @@ from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, CapturedLaunch, write_capture
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
 
 # A captured launch has one size, whatever the preset.
 _PRESET = "test"
@@ -33,6 +34,7 @@ def tune_captured(
     groups_matter: bool,
     settings: Tune,
     deadline: Deadline,
+    first: Variant | None = None,
 ) -> Tuned:
     """Find the fastest variant of a captured launch.
 
@@ -43,6 +45,7 @@ def tune_captured(
         groups_matter: whether it matters to the kernel how its work-items are grouped.
         settings: how to tune.
         deadline: when it has to be over.
+        first: a variant to begin with; an empty local size is the launch's own.
 
     Raises:
         DeviceError: the device can't be opened a second time; the time was over before anything was found out.
@@ -59,7 +62,7 @@ def tune_captured(
         size = sum(each.content.nbytes for each in launch.arguments if isinstance(each, CapturedBuffer))
         # Other local sizes are only tried where results can't depend on them.
         described = LaunchToTune(str(description), _PRESET, device, transforms, size, launch.local_size)
-        return tune_launch(described, space, settings, deadline)
+        return tune_launch(described, space, settings, deadline, first)
 
 
 @contextmanager

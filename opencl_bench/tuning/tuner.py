@@ -56,7 +56,7 @@ def tune_launch(
         space: what to choose from; its first local size is the launch's own, and macros have their first values.
         settings: the seed, and how many trials at most.
         deadline: when it has to be over.
-        first: a variant to begin with, where the space has it.
+        first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
     Raises:
         DeviceError: the device can't be opened a second time; the launch as it is does not run there; the time was
@@ -146,8 +146,9 @@ def _search(
     ]
     # Of uncoarsened launches nothing is expected.
     starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
-    if first is not None and variants.violation(first) is None:
-        starts.insert(1, first)
+    if first is not None:
+        first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
+        starts[1:1] = [first] if _is_in(searchable, first) else []
     evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left)
     search = LaunchSearch(
         evaluator,
@@ -172,6 +173,14 @@ def _search(
         evaluator.tried / valid if valid else None,
         ending,
     )
+
+
+def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
+    """Return True if a space has a variant, which may run."""
+    try:
+        return space.is_valid(space.choice_of(variant))
+    except InvalidInputError:
+        return False
 
 
 def _measured_own(processes: TuningProcesses, context: SweepContext, own: Variant) -> tuple[Measurement, float]:

@@ -438,6 +438,25 @@ def remember(store: str, choice: RememberedChoice) -> None:
         opened.remembered.put(choice)
 
 
+def test_other_sizes_begin_with_what_was_found_and_take_less_time(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def tune_request(request: AdviceRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
+        asked.append(rest)
+        return found(request, 4)
+
+    monkeypatch.setattr(measured_launch, "tune_request", tune_request)
+    program, _ = program_of(context, Tune(seconds=SECONDS, store=store))
+    for local_size in ((64,), (32,), (64,)):
+        buffers.launch(queue, program, local_size)
+    seconds, first = zip(*((settings.seconds, first) for _, _, settings, first in asked), strict=True)
+    assert seconds == (SECONDS, SECONDS / 2)
+    assert first == (None, Variant((), (Coarsening(4),)))
+    buffers.check(queue)
+
+
 def test_two_threads_tune_once(
     context: cl.Context, store: str, searched: list[AdviceRequest], device: DeviceDescription
 ) -> None:
