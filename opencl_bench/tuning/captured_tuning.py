@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_s
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
+from coarsen.opencl_bench.tuning.tuning_folder import tuning_folder
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import CapturedBuffer, CapturedLaunch, write_capture
@@ -57,8 +57,8 @@ def tune_captured(
     check_python()
     others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
     space = launch_space(launch.local_size, others, transforms, settings)
-    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
-        description = write_capture(launch, Path(folder), "launch")
+    with tuning_folder() as folder:
+        description = write_capture(launch, folder, "launch")
         size = sum(each.content.nbytes for each in launch.arguments if isinstance(each, CapturedBuffer))
         # Other local sizes are only tried where results can't depend on them.
         described = LaunchToTune(str(description), _PRESET, device, transforms, size, launch.local_size)

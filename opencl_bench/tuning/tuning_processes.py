@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -20,6 +19,7 @@ from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.methods import first_method
+from coarsen.opencl_bench.tuning.tuning_folder import tuning_folder
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.variant.transforms import Transforms
 
@@ -112,8 +112,8 @@ class TuningProcesses:
 def tuning_processes(launch: LaunchToTune, deadline: Deadline) -> Iterator[TuningProcesses]:
     """Work with processes that end afterwards."""
     # PoCL keeps what it compiles for ever: variants that lost are not worth it.
-    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
-        variables = {"POCL_CACHE_DIR": folder}
+    with tuning_folder() as folder:
+        variables = {"POCL_CACHE_DIR": str(folder)}
         with CompilePool(variables=variables) as pool:
             processes = TuningProcesses(launch, pool, variables, deadline)
             try:

@@ -376,7 +376,7 @@ def test_a_folder_that_can_not_be_written_is_said_once(
     def full(*_arguments: Any, **_options: Any) -> None:  # noqa: ANN401 (as they are)
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("coarsen.opencl_bench.tuning.captured_tuning.tempfile.TemporaryDirectory", full)
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
     program, _ = program_of(context, Tune(seconds=SECONDS, store=store))
     buffers.launch(queue, program, times=2)
     (message,) = said()
