@@ -44,6 +44,8 @@ from coarsen.variant.variant import Variant
 _COUNTED = 100_000
 # Processes that confirm are started at once where their copies of the buffers are no larger than this.
 _SMALL_BYTES = 64 << 20
+# And where there is time for as many starts; with less, one process alone is started first.
+_OPENINGS = 5
 
 
 def tune_launch(
@@ -102,6 +104,7 @@ def real_launches(benchmark: Benchmark, preset: str, local_size: LocalSize) -> t
 class _Searched:
     own: Variant
     own_seconds: float  # of a run
+    opening_seconds: float  # of a process
     gains: Mapping[Variant, float]
     trials: int
     failed: int
@@ -167,6 +170,7 @@ def _search(
     return _Searched(
         own,
         median(own_row.nanoseconds) / 1e9,
+        opening_seconds,
         evaluator.gains,
         evaluator.tried,
         failed,
@@ -218,7 +222,8 @@ def _decided(
     method = confirming_method(searched.own_seconds, len(variants), deadline)
     fresh = [processes.process(method) for _ in range(PROCESSES)]
     size = processes.launch.byte_count
-    if size is not None and size <= _SMALL_BYTES:
+    has_time = deadline.left > _OPENINGS * searched.opening_seconds
+    if size is not None and size <= _SMALL_BYTES and has_time:
         # All of them at once, before any measures: starting takes longer than timing. What went wrong shows when
         # it is measured.
         wait([processes.opened(process) for process in fresh])
