@@ -27,7 +27,7 @@ from coarsen.opencl_bench.search.spaces import Choice, neighbours
 # So many are compiled and measured before the model is fitted again: twice the cores of a small machine.
 ROUND_SIZE = 4
 # Rounds without gain that end a search.
-PATIENCE = 4
+PATIENCE = 6
 # A gain that counts as one: less is what a clock finds in the same code.
 _LEAST_GAIN = 0.99
 _DEVIATIONS = 0.7

@@ -139,15 +139,12 @@ def test_a_single_process_says_little() -> None:
 
 
 def test_what_was_clearly_faster_in_each_process_is_chosen_however_much_they_differ() -> None:
-    decision = decide({FOUR: [row(FOUR, ratio) for ratio in (1.2, 2.0, 3.5)]}, OWN)
-    assert decision.choice == FOUR
-    assert (decision.speedup.low, decision.speedup.high) == pytest.approx((1.2, 3.5), rel=1e-3)
+    three = decide({FOUR: [row(FOUR, ratio) for ratio in (1.2, 2.0, 3.5)]}, OWN)
+    assert three.choice == FOUR
+    assert (three.speedup.low, three.speedup.high) == pytest.approx((1.2, 3.5), rel=1e-3)
     two = decide({FOUR: [row(FOUR, ratio) for ratio in (1.3, 1.5)]}, OWN)
-    assert (two.choice, two.speedup.low, two.speedup.high) == (
-        FOUR,
-        pytest.approx(1.3, rel=1e-3),
-        pytest.approx(1.5, rel=1e-3),
-    )
+    assert two.choice == FOUR
+    assert (two.speedup.low, two.speedup.high) == pytest.approx((1.3, 1.5), rel=1e-3)
     assert decide({FOUR: [row(FOUR, ratio) for ratio in (1.03, 1.5)]}, OWN).choice == OWN
 
 
