@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 SERVICE = "coarsen.opencl_bench.sweep.compile_service"
 # A process that isn't there yet loads clang and LLVM first, on a busy machine in seconds.
-STARTING_SECONDS = 10.0
+STARTING_SECONDS = 5.0
 # However little time is left, an answer that is there may be read.
 _LEAST_SECONDS = 0.05
 

@@ -89,6 +89,8 @@ def test_it_begins_with_each_way_to_coarsen() -> None:
         for level, stride in ((Level.ITEM, 1), (Level.ITEM, 32), (Level.GROUP, 1))
     }
     assert len(found) == len(set(found))
+    assert Variant(OWN, (Coarsening(4, 0), Coarsening(4, 1))) in found
+    assert found[-1] == Variant((32, 8)), "what is tried first is coarsened"
 
 
 def test_factors_that_do_not_divide_give_way_to_others() -> None:
