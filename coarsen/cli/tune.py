@@ -14,11 +14,12 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format
 from coarsen.cli.stores import check_packages
-from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.errors import VerificationError
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.drop_in.kernel_facts import KernelFacts
+    from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -87,14 +88,6 @@ class Subject:
         from coarsen.variant.transforms import Transforms, device_kind_of
 
         return Transforms(device_kind=device_kind_of(self.device.device_types))
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Where a choice is remembered; or, if `location` is empty, why it is not."""
-
-    location: str
-    reason: str = ""
 
 
 def tune(
@@ -167,23 +160,16 @@ def _file(benchmark: Benchmark) -> Path:
 
 def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune) -> Kept:
     """Remember a choice for programs that launch the kernel at these sizes."""
-    from coarsen.drop_in.advisor import choice_of
     from coarsen.drop_in.keys import key_of
+    from coarsen.drop_in.remembering import Kept, choice_of, remember
     from coarsen.opencl_bench.results.remembered.size_class import SizeClass
-    from coarsen.opencl_bench.results.store.database import open_store
 
     reason = _reason_against(tuned, subject, facts)
     if reason:
         return Kept("", reason)
     size_class = SizeClass.of(tuned.global_size, tuned.local_size)
     key = key_of(facts.ir_hash, tuned.kernel, subject.device, subject.options, subject.transforms, size_class)
-    try:
-        with open_store(settings.store) as store:
-            store.remembered.put(choice_of(tuned, key, subject.device))
-            return Kept(store.location)
-    except InvalidInputError as error:
-        # What was found is shown all the same.
-        return Kept("", str(error))
+    return remember(choice_of(tuned, key, subject.device), settings.store)
 
 
 def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:

@@ -12,7 +12,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pyopencl
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from coarsen.drop_in.kernel_facts import KernelFacts
 
 _log = logging.getLogger("coarsen")
+
+# Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
+_OTHER_SIZES_SHARE = 0.5
 
 # The advice of the mode that neither predicts nor searches.
 AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
@@ -181,9 +183,13 @@ class TuningAdvisor:
         """Search now; the answer has no choice where that can't be done."""
         # Imported late: a program that remembers measures nothing.
         from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
+        from coarsen.drop_in.remembering import choice_of, remember
         from coarsen.opencl_bench.tuning.captured_tuning import alone_on
 
         settings = self._mode.settings
+        before = self._found_at_other_sizes(key)
+        if before is not None:
+            settings = replace(settings, seconds=_OTHER_SIZES_SHARE * settings.seconds)
         try:
             check_sizes_are_known(request)
             with alone_on(device, settings.seconds):
@@ -191,67 +197,36 @@ class TuningAdvisor:
                 found = self._looked_up(key, device)
                 if found is not None:
                     return found
-                tuned = tune_request(request, device, facts.groups_matter, settings)
+                tuned = tune_request(request, device, facts.groups_matter, settings, before)
         except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
             return self._not_tuned(key.kernel, str(error))
         except Exception as error:
             # The program must not end of it.
             return self._not_tuned(key.kernel, f"this is a bug in coarsen: {type(error).__name__}: {error}")
         choice = choice_of(tuned, key, device)
-        return Known(choice, "tuned just now", tuned, self._remember(choice))
+        kept = remember(choice, settings.store)
+        if kept.reason:
+            self._say(f"what was found can't be remembered: {kept.reason}")
+        return Known(choice, "tuned just now", tuned, not kept.reason)
+
+    def _found_at_other_sizes(self, key: RememberedKey) -> Variant | None:
+        """The latest variant that this program chose for the same kernel at other sizes; None if there is none."""
+        alike = [
+            known.choice.variant
+            for other, known in list(self._known.items())
+            if known.choice is not None and replace(other, size_class=key.size_class) == key
+        ]
+        return alike[-1] if alike else None
 
     def _not_tuned(self, kernel: str, reason: str) -> Known:
         self._say(f"kernel {kernel} is not tuned: {reason}")
         return Known(None, f"not tuned: {reason}")
-
-    def _remember(self, choice: RememberedChoice) -> bool:
-        """Put a choice into the store; False if that can't be done."""
-        from coarsen.opencl_bench.results.store.database import open_store
-
-        try:
-            with open_store(self._mode.settings.store) as store:
-                store.remembered.put(choice)
-        except InvalidInputError as error:
-            self._say(f"what was found can't be remembered: {error}")
-            return False
-        return True
 
     def _say(self, message: str) -> None:
         """Log a warning, once."""
         if message not in self._said:
             self._said.add(message)
             _log.warning(message)
-
-
-def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> RememberedChoice:
-    """Return what is remembered of a tuning.
-
-    Args:
-        tuned: what was found.
-        key: of the launch.
-        device: where it was found.
-    """
-    from coarsen.opencl_bench.measure.environment import PACKAGES, installed_versions
-
-    # Macros are the program's own.
-    variant = replace(tuned.choice, definitions=())
-    if variant.local_size == (tuned.local_size or ()):
-        variant = replace(variant, local_size=())
-    return RememberedChoice(
-        key=key,
-        variant=variant,
-        speedup=tuned.speedup,
-        speedup_over_uncoarsened=tuned.decision.over_uncoarsened,
-        global_size=tuned.global_size,
-        local_size=tuned.local_size,
-        driver_version=device.driver_version,
-        platform_version=device.platform_version,
-        versions=installed_versions(PACKAGES),
-        trials=tuned.trials,
-        seconds=tuned.seconds,
-        processes=tuned.decision.processes,
-        found_at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
 
 
 def is_allowed(variant: Variant, settings: Tune) -> bool:

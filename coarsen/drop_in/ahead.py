@@ -12,13 +12,12 @@ from typing import Any, cast
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
-from coarsen.drop_in.advisor import choice_of
 from coarsen.drop_in.kernel_facts import kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.measured_launch import tune_request
+from coarsen.drop_in.remembering import choice_of, remember
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
-from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.captured_tuning import alone_on
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
@@ -96,12 +95,9 @@ def _remember(
 ) -> None:
     size_class = SizeClass.of(request.launch.global_size, request.launch.local_size)
     key = key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
-    try:
-        with open_store(settings.store) as store:
-            store.remembered.put(choice_of(tuned, key, device))
-    except InvalidInputError as error:
-        # What was found is worth having all the same.
-        _log.warning("what was found can't be remembered: %s", error)
+    kept = remember(choice_of(tuned, key, device), settings.store)
+    if kept.reason:
+        _log.warning("what was found can't be remembered: %s", kept.reason)
 
 
 def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopencl.Kernel:

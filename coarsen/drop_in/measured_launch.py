@@ -12,6 +12,7 @@ from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.variant.variant import Variant
 
 
 def check_sizes_are_known(request: AdviceRequest) -> None:
@@ -23,7 +24,13 @@ def check_sizes_are_known(request: AdviceRequest) -> None:
             )
 
 
-def tune_request(request: AdviceRequest, device: DeviceDescription, groups_matter: bool, settings: Tune) -> Tuned:
+def tune_request(
+    request: AdviceRequest,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+    first: Variant | None = None,
+) -> Tuned:
     """Copy what a launch's buffers hold, and find the fastest variant of it; the buffers are only read.
 
     Args:
@@ -31,6 +38,8 @@ def tune_request(request: AdviceRequest, device: DeviceDescription, groups_matte
         device: where it runs.
         groups_matter: whether it matters to the kernel how its work-items are grouped.
         settings: how to tune.
+        first: a variant to begin with, such as what was found for launches of other sizes; its local size is that
+            of the launch before coarsening, empty for the launch's own.
 
     Raises:
         CoarsenError: it can't be captured, or not be measured apart.
@@ -51,4 +60,4 @@ def tune_request(request: AdviceRequest, device: DeviceDescription, groups_matte
         global_offset=request.offset,
         most_bytes=settings.most_bytes,
     )
-    return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline)
+    return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline, first)

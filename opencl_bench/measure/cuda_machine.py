@@ -10,6 +10,7 @@ here, 15 µs there, on an H200).
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +22,7 @@ from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.variant.variant import Variant
 
 GUARD_BYTES = 4096
@@ -86,19 +87,26 @@ class CudaExecutor:
         }
         call(driver.cuCtxSynchronize)
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         """See `Executor.load`. Raises BuildError; LaunchError where the device can't take the launches."""
         try:
             module = Module(str(code.content))
             function = module.function(code.kernel)
         except CudaError as error:
             raise BuildError(" ".join(str(error).split())) from error
-        launches = [
+        originals = self._workload.launches if launches is None else launches
+        divided = [
             cuda_launch(variant_launch(launch, variant, code.added_arguments), self._address_of)
-            for launch in self._workload.launches
+            for launch in originals
         ]
         try:
-            recorded = RecordedJob(self._machine.stream, module, function, launches)
+            recorded = RecordedJob(self._machine.stream, module, function, divided)
         except CudaError as error:
             raise LaunchError(str(error)) from error
         return recorded.run

@@ -5,11 +5,11 @@ OpenCL devices (`opencl_machine.py`) and NVIDIA's driver without OpenCL (`cuda_m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.variant.variant import Variant
 
 # Runs all launches of the workload once, in order, and waits; returns the device's nanoseconds.
@@ -31,10 +31,17 @@ class UndividedError(Exception):
 class Executor(Protocol):
     """A workload on a device."""
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         """Build a variant's code for this workload's launches (see `variant_launch`).
 
-        `binary` is what `Machine.compile` gave for the same code. Raises BuildError, UndividedError.
+        `binary` is what `Machine.compile` gave for the same code; `launches` take the place of the workload's own,
+        on the same buffers. Raises BuildError, UndividedError.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, Laun
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.variant.variant import Variant
 
 # Devices report one level of cache, not always the last: several times its size clears all levels.
@@ -86,9 +87,16 @@ class OpenClExecutor:
         self._workload = workload
         self._buffers = DeviceWorkload(machine.queue, workload)
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         """See `Executor.load`."""
-        launches = [variant_launch(launch, variant, code.added_arguments) for launch in self._workload.launches]
+        originals = self._workload.launches if launches is None else launches
+        divided = [variant_launch(launch, variant, code.added_arguments) for launch in originals]
         program = self._machine.build(code, binary)
         try:
             # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
@@ -98,7 +106,7 @@ class OpenClExecutor:
 
         def job() -> int:
             try:
-                return self._buffers.execute(lambda _launch: kernel, launches)
+                return self._buffers.execute(lambda _launch: kernel, divided)
             except (cl.Error, MemoryError) as error:
                 raise LaunchError(in_one_line(error)) from error
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, Laun
 from coarsen.opencl_bench.measure.timing import Timed, interleaved, timed_run
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
 
 # The message about a changed guard zone.
@@ -117,16 +117,26 @@ class Session:
         preset: names the sizes.
         seed: of the inputs.
         kept_bytes: how large the workloads may be in all, those that are needed apart.
+        shared_local_size: where neither the inputs nor the results depend on the local size, the one at which the
+            workload is made for all: they share its buffers, and the outputs of its launch are what all of them
+            should give. None: each local size has a workload of its own.
     """
 
     def __init__(
-        self, machine: Machine, benchmark: Benchmark, preset: str, seed: int, kept_bytes: int = KEPT_BYTES
+        self,
+        machine: Machine,
+        benchmark: Benchmark,
+        preset: str,
+        seed: int,
+        kept_bytes: int = KEPT_BYTES,
+        shared_local_size: LocalSize | None = None,
     ) -> None:
         self._machine = machine
         self._benchmark = benchmark
         self._preset = preset
         self._seed = seed
         self._kept_bytes = kept_bytes
+        self._shared_local_size = shared_local_size
         self._placements: dict[tuple[LocalSize, Definitions], _Placement] = {}
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
@@ -149,7 +159,7 @@ class Session:
         """
         self._loaded.pop(slot, None)
         placement = self._placement(candidate)
-        job = placement.executor.load(code, candidate, binary)
+        job = placement.executor.load(code, candidate, binary, self._launches(placement, candidate))
         self._loaded[slot] = _Loaded(candidate, placement, job)
 
     def expect(self, slot: Slot, original: Code) -> None:
@@ -209,14 +219,12 @@ class Session:
             raise LaunchError(f"the uncoarsened kernel is wrong at preset {CHECKED_PRESET}: {'; '.join(wrong)}")
 
     def _placement(self, candidate: Variant) -> _Placement:
-        key = _workload_key(candidate)
+        key = self._workload_key(candidate)
         if key in self._placements:
             self._placements[key] = self._placements.pop(key)  # the latest used is the last
         else:
             self._forget_some(self._kept_bytes)
-            workload = self._benchmark.workload(
-                self._preset, self._seed, candidate.local_size, candidate.definitions
-            )
+            workload = self._benchmark.workload(self._preset, self._seed, *key)
             self._placements[key] = _Placement(workload, self._placed(workload))
         return self._placements[key]
 
@@ -229,7 +237,7 @@ class Session:
 
     def _forget_some(self, kept_bytes: int) -> None:
         """Free the workloads that neither slot holds, but for the latest: they may fill the device's memory."""
-        needed = {_workload_key(loaded.candidate) for loaded in self._loaded.values()}
+        needed = {self._workload_key(loaded.candidate) for loaded in self._loaded.values()}
         kept = {}
         left = kept_bytes
         for key, placement in reversed(self._placements.items()):
@@ -241,11 +249,21 @@ class Session:
     def _oracle(self, loaded: _Loaded) -> CheckedAgainst:
         if loaded.placement.workload.reference is not None:
             return CheckedAgainst.REFERENCE
-        return CheckedAgainst.UNCOARSENED if loaded.candidate.coarsenings else CheckedAgainst.NOTHING
+        is_oracle = not loaded.candidate.coarsenings and not self._is_launched_otherwise(loaded.candidate)
+        return CheckedAgainst.NOTHING if is_oracle else CheckedAgainst.UNCOARSENED
 
+    def _launches(self, placement: _Placement, candidate: Variant) -> tuple[Launch, ...] | None:
+        """The launches at a candidate's local size; None where the workload has them."""
+        if not self._is_launched_otherwise(candidate):
+            return None
+        return tuple(replace(launch, local_size=candidate.local_size) for launch in placement.workload.launches)
 
-def _workload_key(candidate: Variant) -> tuple[LocalSize, Definitions]:
-    return candidate.local_size, candidate.definitions
+    def _is_launched_otherwise(self, candidate: Variant) -> bool:
+        return self._shared_local_size not in (None, candidate.local_size)
+
+    def _workload_key(self, candidate: Variant) -> tuple[LocalSize, Definitions]:
+        shared = self._shared_local_size
+        return candidate.local_size if shared is None else shared, candidate.definitions
 
 
 def _is_same(now: Array, before: Array) -> bool:

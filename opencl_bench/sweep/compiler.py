@@ -20,6 +20,8 @@ from coarsen.variant.variant_json import variant_to_json
 T = TypeVar("T")
 
 SERVICE = "coarsen.opencl_bench.sweep.compile_service"
+# A process that isn't there yet loads clang and LLVM first, on a busy machine in seconds.
+STARTING_SECONDS = 5.0
 # However little time is left, an answer that is there may be read.
 _LEAST_SECONDS = 0.05
 
@@ -75,13 +77,23 @@ class CompilePool:
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer of this thread's process. Raises as `ChildProcess.ask` does."""
+        child = self._child
+        if self._is_over:
+            child.end()
+        return child.ask(request, seconds)
+
+    @property
+    def starting_seconds(self) -> float:
+        """The seconds that this thread's process may take beside its work: it may have to be started."""
+        return 0.0 if self._child.is_running else STARTING_SECONDS
+
+    @property
+    def _child(self) -> ChildProcess:
         if not hasattr(self._here, "child"):
             self._here.child = ChildProcess(SERVICE, variables=self._variables)
             self._children.append(self._here.child)
         child: ChildProcess = self._here.child
-        if self._is_over:
-            child.end()
-        return child.ask(request, seconds)
+        return child
 
 
 class Compiler:
@@ -172,7 +184,7 @@ class Compiler:
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        seconds = self._seconds
+        seconds = self._seconds + self._shared.starting_seconds
         if self._time_left is not None:
             seconds = min(seconds, max(self._time_left(), _LEAST_SECONDS))
         return self._shared.ask({**request, "number": self._number}, seconds)

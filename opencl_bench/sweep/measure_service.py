@@ -34,6 +34,7 @@ class MeasureService:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
 
         `content_hash` is the benchmark's, or null; `changed` is the answer where it is another now.
+        `shared_local_size` is null where each local size has a workload of its own (see `Session`).
         """
         try:
             machine = open_machine(request["machine"])
@@ -43,7 +44,15 @@ class MeasureService:
         except CoarsenError as error:
             return {"failed": str(error)}
         kept = request["machine"].get("kept_bytes", KEPT_BYTES)
-        self._opened = Session(machine, benchmark, request["preset"], request["seed"], kept)
+        shared = request["shared_local_size"]
+        self._opened = Session(
+            machine,
+            benchmark,
+            request["preset"],
+            request["seed"],
+            kept,
+            None if shared is None else tuple(shared),
+        )
         return {"ok": True}
 
     def place(self, request: Message) -> Message:

@@ -15,7 +15,7 @@ from coarsen.opencl_bench.measure.session import Slot
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import LocalSize, Variant
 from coarsen.variant.variant_json import variant_to_json
 
 SERVICE = "coarsen.opencl_bench.sweep.measure_service"
@@ -93,6 +93,7 @@ class MeasuringProcess:
         content_hash: that of the benchmark at this preset; None: whatever the process finds is measured.
         time_left: the seconds that are left for everything; None where there is no such limit.
         variables: of its environment, besides those of this process.
+        shared_local_size: as `Session` takes it.
     """
 
     def __init__(
@@ -105,10 +106,17 @@ class MeasuringProcess:
         content_hash: str | None = None,
         time_left: Callable[[], float] | None = None,
         variables: Mapping[str, str] | None = None,
+        shared_local_size: LocalSize | None = None,
     ) -> None:
         self._time_left = time_left
-        opening = {"benchmark": benchmark, "preset": preset, "seed": seed, "machine": machine}
-        self._opening: Mapping[str, Any] = {**opening, "content_hash": content_hash}
+        self._opening: Mapping[str, Any] = {
+            "benchmark": benchmark,
+            "preset": preset,
+            "seed": seed,
+            "machine": machine,
+            "content_hash": content_hash,
+            "shared_local_size": shared_local_size,
+        }
         self._method = method
         self._child = ChildProcess(SERVICE, variables=variables)
         self._baseline: Variant | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +16,13 @@ from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_s
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
+from coarsen.opencl_bench.tuning.tuning_folder import tuning_folder
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedLaunch
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
 
 # A captured launch has one size, whatever the preset.
 _PRESET = "test"
@@ -34,6 +35,7 @@ def tune_captured(
     groups_matter: bool,
     settings: Tune,
     deadline: Deadline,
+    first: Variant | None = None,
 ) -> Tuned:
     """Find the fastest variant of a captured launch.
 
@@ -44,6 +46,7 @@ def tune_captured(
         groups_matter: whether it matters to the kernel how its work-items are grouped.
         settings: how to tune.
         deadline: when it has to be over.
+        first: a variant to begin with; an empty local size is the launch's own.
 
     Raises:
         DeviceError: the device can't be opened a second time; the time was over before anything was found out.
@@ -55,10 +58,13 @@ def tune_captured(
     check_python()
     others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
     space = launch_space(launch.local_size, others, transforms, settings)
-    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
-        description = write_capture(launch, Path(folder), "launch")
-        described = LaunchToTune(str(description), _PRESET, device, transforms, launch.byte_count)
-        return tune_launch(described, space, settings, deadline)
+    with tuning_folder() as folder:
+        description = write_capture(launch, folder, "launch")
+        # Other local sizes are only tried where results can't depend on them.
+        described = LaunchToTune(
+            str(description), _PRESET, device, transforms, launch.byte_count, launch.local_size
+        )
+        return tune_launch(described, space, settings, deadline, first)
 
 
 @contextmanager

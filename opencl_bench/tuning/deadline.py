@@ -28,6 +28,6 @@ class Deadline:
         """Return True once no time is left."""
         return self.left <= 0
 
-    def earlier(self, share: float) -> Deadline:
-        """Return the moment when a share of the seconds has passed."""
-        return Deadline(self.seconds * share, self.begun)
+    def earlier(self, seconds: float) -> Deadline:
+        """Return the moment that is so many seconds before."""
+        return Deadline(self.seconds - seconds, self.begun)

@@ -3,12 +3,13 @@
 trials ─▶ the two fastest, and the fastest uncoarsened launch beside the own ─▶ up to 3 new processes ─▶ Decision
 
 The largest of many noisy numbers is too large, and how fast code runs changes from process to process. So a
-variant is chosen only if it is faster than the launch as it was in these processes, with its whole interval.
+variant is chosen only if it is faster than the launch as it was in these processes, with its whole interval; and
+clearly so where the time sufficed for fewer than three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import DeviceError
@@ -16,7 +17,7 @@ from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN
 from coarsen.opencl_bench.results.speedups import across_processes, quotient, speedup_of
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn, speedup
+from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.variant.variant import Variant
@@ -25,6 +26,8 @@ from coarsen.variant.variant import Variant
 FINALISTS = 2
 # Nothing that gains less is worth another process.
 _LEAST_GAIN = 1.01
+# Nor is another uncoarsened launch that gains less, beside a choice that gains more.
+_LEAST_GAIN_OF_LAUNCH = 1.05
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
@@ -50,23 +53,15 @@ class Decision:
     nanoseconds: tuple[float, float]
 
 
-def finalists(rows: Iterable[Measurement], own: Variant) -> tuple[Variant, ...]:
+def finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:
     """Return the variants that are timed again, the fastest first; none where nothing looks faster.
 
     Args:
-        rows: comparisons with the launch as it is.
-        own: that launch.
+        gains: how many times as fast as the launch as it is each variant was that ran correctly.
     """
-    faster = sorted(
-        (row for row in rows if row.invalidity is Invalidity.CORRECT and row.candidate != own),
-        key=speedup,
-        reverse=True,
-    )
-    chosen = [row.candidate for row in faster if speedup(row) > _LEAST_GAIN][:FINALISTS]
-    if not chosen:
-        return ()
-    launches = [row.candidate for row in faster if not row.candidate.coarsenings and speedup(row) > 1]
-    return tuple(dict.fromkeys((*chosen, *launches[:1])))
+    faster = sorted((each for each in gains if gains[each] > _LEAST_GAIN), key=lambda each: -gains[each])
+    launches = [each for each in faster if not each.coarsenings and gains[each] > _LEAST_GAIN_OF_LAUNCH]
+    return tuple(dict.fromkeys((*faster[:FINALISTS], *launches[:1])))
 
 
 def confirm(
@@ -74,7 +69,8 @@ def confirm(
 ) -> Mapping[Variant, tuple[Measurement, ...]] | None:
     """Time variants again, in each process another one first; what fails in one is left out.
 
-    A process that the time does not suffice for counts for nothing, and each is ended once it was used.
+    A process that the time does not suffice for counts for nothing, unless it is the first: of that, the variants
+    count that were timed. Each process is ended once it was used.
 
     Args:
         variants: from `finalists`.
@@ -83,40 +79,41 @@ def confirm(
         deadline: when it has to be over.
 
     Returns:
-        The rows of each variant that failed nowhere; None where the time did not suffice for one process.
+        The rows of each variant that failed nowhere; None where the time did not suffice for one of them.
     """
     rows: dict[Variant, tuple[Measurement, ...]] = dict.fromkeys(variants, ())
     for invocation, measurer in enumerate(measurers[:PROCESSES]):
-        found = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
+        found, is_whole = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
         measurer.close()
-        if found is None:
-            return rows if invocation else None
         correct = {row.candidate: row for row in found if row.invalidity is Invalidity.CORRECT}
+        if not is_whole and (invocation or not correct):
+            return rows if invocation else None
         rows = {variant: (*known, correct[variant]) for variant, known in rows.items() if variant in correct}
     return rows
 
 
 def _confirmed(
     variants: Sequence[Variant], own: Variant, measurer: RowMeasurer, invocation: int, deadline: Deadline
-) -> list[Measurement] | None:
-    """The rows of one process; None where the time was over before all were timed."""
+) -> tuple[list[Measurement], bool]:
+    """The rows of one process, and whether there was time for all of them."""
     rows: list[Measurement] = []
     try:
         for variant in variants:
             if deadline.is_over:
-                return None
+                return rows, False
             rows.append(measurer.confirmed(variant, own, invocation))
     except DeviceError:
         if deadline.is_over:
-            return None
+            return rows, False
         raise
-    return None if deadline.is_over else rows
+    # One that ran correctly was timed to its end, however late it is.
+    return rows, not deadline.is_over or all(row.invalidity is Invalidity.CORRECT for row in rows)
 
 
 def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> Decision:
     """Return what is chosen: the fastest whose interval lies above 1, or the launch as it was."""
     gains = {
-        variant: across_processes(known)
+        variant: _gain(known)
         for variant, rows in confirmed.items()
         if (known := [gain for gain in map(speedup_of, rows) if gain is not None])
     }
@@ -135,9 +132,20 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
     )
 
 
+def _gain(known: Sequence[Speedup]) -> Speedup:
+    """The speed-up over some processes; its interval is Student's of their means, or that of all their intervals.
+
+    The latter of fewer than three processes, whose scatter says nothing; and where each of many was clearly faster
+    by itself, however much they differ.
+    """
+    mean = across_processes(known)
+    hull = Speedup(mean.ratio, min(gain.low for gain in known), max(gain.high for gain in known))
+    return hull if len(known) < PROCESSES or hull.low > max(mean.low, CLEAR_GAIN) else mean
+
+
 def _is_faster(gain: Speedup, processes: int) -> bool:
-    """Return True if a gain is certain; of a single process, which says nothing of others, if it is large, too."""
-    return gain.low > (1.0 if processes > 1 else CLEAR_GAIN)
+    """Return True if a gain is certain; of few processes, which say little of others, if it is large, too."""
+    return gain.low > (1.0 if processes >= PROCESSES else CLEAR_GAIN)
 
 
 def over_uncoarsened(

@@ -1,10 +1,10 @@
 """The search of one launch's variants in little time.
 
-    starting points ─▶ forest on log times ─▶ those that it expects most of, and their neighbours, measured ──┐
-                             ▲──────────────────────── fitted again on everything measured ───────────────────┘
+    starting points ─▶ model of log times ─▶ of the fastest ones' neighbours, those that it expects most of ──┐
+                             ▲────────────────────── fitted again on everything measured ─────────────────────┘
 
-As guided search (`search/guided.py`), with a start that knows what the axes of such a space mean, and with an end
-in seconds. What is measured next is compiled together, on all cores.
+As guided search (`search/guided.py`), with a start and a model that know what the axes of such a space mean, and
+with an end in seconds. What is measured next is compiled together, on all cores.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
 from coarsen.opencl_bench.search.candidates import Candidates
-from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.evaluator import Evaluator, Trial
 from coarsen.opencl_bench.search.exhaustive import SPENT
-from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.found import fastest, time_of
 from coarsen.opencl_bench.search.spaces import Choice, neighbours
 
-# So many are compiled and measured before the forest is fitted again: twice the cores of a small machine.
+# So many are compiled and measured before the model is fitted again: twice the cores of a small machine.
 ROUND_SIZE = 4
 # Rounds without gain that end a search.
-PATIENCE = 4
+PATIENCE = 6
 # A gain that counts as one: less is what a clock finds in the same code.
 _LEAST_GAIN = 0.99
-TREES = 60
-_DEVIATIONS = 1.0
-# The forest ranks the neighbours of so many, and of so many others: a whole space would take it seconds.
+_DEVIATIONS = 0.7
+# The model ranks the neighbours of so many, and of so many others: a whole space would take it seconds.
 _FASTEST = 5
 _OTHERS = 3
 TIME_OVER = "the time was over"
@@ -41,13 +41,23 @@ NOTHING_LEFT = "nothing was left to try"
 Prepare = Callable[[Sequence[Choice]], None]
 
 
+class Model(Protocol):
+    """Learns what was measured."""
+
+    def lower_bounds(
+        self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float
+    ) -> NDArray[np.float64]:
+        """Return, of the log times of choices, what they hardly are below, given what was tried."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchSearch:
     """The search of one launch.
 
     Attributes:
         evaluator: the only way to a time.
-        forest: learns what was measured.
+        model: learns what was measured.
         prepare: compiles choices that will be tried next.
         is_over: tells that no time is left.
         seed: of the draws.
@@ -55,7 +65,7 @@ class LaunchSearch:
     """
 
     evaluator: Evaluator
-    forest: Forest
+    model: Model
     prepare: Prepare
     is_over: Callable[[], bool]
     seed: int = 0
@@ -91,7 +101,7 @@ class LaunchSearch:
     ) -> list[Choice]:
         if not fresh or fastest(evaluator.trace) is None:
             return list(fresh[:ROUND_SIZE])
-        bounds = self.forest.lower_bounds(evaluator.trace, fresh, _DEVIATIONS, draw.randrange(2**31))
+        bounds = self.model.lower_bounds(evaluator.trace, fresh, _DEVIATIONS)
         return [fresh[number] for number in np.argsort(bounds, kind="stable")[:ROUND_SIZE]]
 
     def _try(self, evaluator: BudgetedEvaluator, choices: Sequence[Choice]) -> str:

@@ -17,6 +17,23 @@ _HUNG_SHARE = 0.25
 _RUNS = ((0.1, 2, 2, 0), (0.02, 4, 2, 0), (0.0, 9, 3, 1))
 _MOST_REPETITIONS = 40
 _LEAST_REPETITIONS = 5
+# Of runs that take so many seconds, fewer are enough.
+_LONG_RUN = 0.05
+_LEAST_LONG_REPETITIONS = 3
+# Of all the time, what timing the best again may be given, least and most.
+_LEAST_CONFIRMING_SHARE = 0.12
+_MOST_CONFIRMING_SHARE = 0.3
+# How many times as long as the launch as it is took in the search the finalists take in one process.
+_FINALISTS_TIMES = 1.5
+
+
+def first_method(seconds: float) -> Method:
+    """Return how a launch is timed whose duration nobody knows yet: in few runs, since they may be long.
+
+    Args:
+        seconds: that all may take.
+    """
+    return replace(search_method(seconds), repetitions=2, minimum_repetitions=2, warm_up=0)
 
 
 def search_method(seconds: float, run_seconds: float = 0.0) -> Method:
@@ -32,7 +49,7 @@ def search_method(seconds: float, run_seconds: float = 0.0) -> Method:
         minimum_repetitions=least,
         warm_up=warm_up,
         interval_width=0.05,
-        timeout_multiple=3,
+        timeout_multiple=2,
         grace_seconds=min(_GRACE_SECONDS, _HUNG_SHARE * seconds),
         compile_seconds=min(_COMPILE_SECONDS, max(_LEAST_COMPILE_SECONDS, _HUNG_SHARE * seconds)),
     )
@@ -47,10 +64,23 @@ def confirming_method(seconds: float, variants: int, deadline: Deadline) -> Meth
         deadline: when all has to be over.
     """
     runs = deadline.left / 2 / PROCESSES / variants / (2 * max(seconds, 1e-6))
-    repetitions = min(_MOST_REPETITIONS, max(_LEAST_REPETITIONS, int(runs)))
+    least = _LEAST_LONG_REPETITIONS if seconds >= _LONG_RUN else _LEAST_REPETITIONS
+    repetitions = min(_MOST_REPETITIONS, max(least, int(runs)))
     return replace(
         search_method(deadline.seconds, seconds),
         repetitions=repetitions,
-        minimum_repetitions=min(_LEAST_REPETITIONS, repetitions),
+        minimum_repetitions=min(least, repetitions),
         interval_width=0.01,
     )
+
+
+def confirming_seconds(seconds: float, opening_seconds: float, own_seconds: float) -> float:
+    """Return how long before the end a search is over, so that the best can be timed again in new processes.
+
+    Args:
+        seconds: that all may take.
+        opening_seconds: that it took to start a process.
+        own_seconds: that it took to verify and time the launch as it is.
+    """
+    needed = 2 * opening_seconds + PROCESSES * _FINALISTS_TIMES * own_seconds
+    return min(max(needed, _LEAST_CONFIRMING_SHARE * seconds), _MOST_CONFIRMING_SHARE * seconds)

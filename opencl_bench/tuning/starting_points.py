@@ -1,6 +1,6 @@
 """The first variants that tuning tries: each way to coarsen once, and the launch as it is at other local sizes.
 
-the launch as it is, at other local sizes │ one coarsening of each kind │ two along different dimensions
+the launch as it is │ one coarsening of each kind │ items along two dimensions │ other local sizes
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from coarsen.variant.variant import LocalSize, Variant
 
 # The first of these that the launch's sizes allow: from 4, both 2 and 8 are a step away.
 _FACTORS = (4, 2, 8)
+# So many other local sizes: what is found of coarsened variants tells where others are worth a trial.
+MOST_LOCAL_SIZES = 1
 
 
 def starting_points(
@@ -25,7 +27,7 @@ def starting_points(
     transforms: Transforms,
     is_valid: Callable[[Variant], bool],
 ) -> Iterator[Variant]:
-    """Enumerate the variants to begin with, in no particular order.
+    """Enumerate the variants to begin with: the launch as it is, coarsened ones, then other local sizes.
 
     Args:
         local_sizes: of the launch before coarsening, its own first; that is empty where it is left open, and then
@@ -48,11 +50,10 @@ def starting_points(
     single = [variant for variant in first if variant is not None]
     yield Variant(local_sizes[0])
     yield from single
-    yield from filter(is_valid, (Variant(local_size) for local_size in local_sizes[1:]))
-    near = [variant.coarsenings[0] for variant in single if variant.coarsenings[0].stride == 1]
-    for one, other in itertools.combinations(near, 2):
-        if one.dimension != other.dimension and is_valid(coarsened(one, other)):
-            yield coarsened(one, other)
+    near = [c for c in (each.coarsenings[0] for each in single) if c.stride == 1 and c.level is Level.ITEM]
+    yield from filter(is_valid, itertools.starmap(coarsened, itertools.combinations(near, 2)))
+    others = filter(is_valid, (Variant(local_size) for local_size in local_sizes[1:]))
+    yield from itertools.islice(others, MOST_LOCAL_SIZES)
 
 
 def _kinds(dimensions: Iterable[int], levels: Sequence[Level], strides: Sequence[int]) -> Iterator[Coarsening]:

@@ -9,27 +9,28 @@ should not does so in a process of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES
-from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.finalists import Decision, confirm, decide, finalists
+from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
-from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, TREES, LaunchSearch
+from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
-from coarsen.opencl_bench.tuning.methods import confirming_method, search_method
+from coarsen.opencl_bench.tuning.methods import confirming_method, confirming_seconds, search_method
+from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
@@ -39,15 +40,17 @@ from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
 
-# Of the time, what the search may take; the rest is for timing the best again.
-_SEARCH_SHARE = 0.7
 # A larger space is not counted: that takes longer than it is worth.
 _COUNTED = 100_000
 # Processes that confirm are started at once where their copies of the buffers are no larger than this.
 _SMALL_BYTES = 64 << 20
+# And where there is time for as many starts; with less, one process alone is started first.
+_OPENINGS = 5
 
 
-def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline) -> Tuned:
+def tune_launch(
+    launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline, first: Variant | None = None
+) -> Tuned:
     """Find the fastest variant of a launch.
 
     Args:
@@ -55,6 +58,7 @@ def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: De
         space: what to choose from; its first local size is the launch's own, and macros have their first values.
         settings: the seed, and how many trials at most.
         deadline: when it has to be over.
+        first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
     Raises:
         DeviceError: the device can't be opened a second time; the launch as it is does not run there; the time was
@@ -67,8 +71,8 @@ def tune_launch(launch: LaunchToTune, space: Space, settings: Tune, deadline: De
     rows = MemoryRows()
     with tuning_processes(launch, deadline) as processes:
         context = processes.context(rows, benchmark)
-        searched = _search(processes, benchmark, space, context, settings, deadline.earlier(_SEARCH_SHARE))
-        decision = _decided(processes, context, rows.rows, searched.own, deadline)
+        searched = _search(processes, benchmark, space, context, settings, deadline, first)
+        decision = _decided(processes, context, searched, deadline)
     own = searched.own.local_size
     return Tuned(
         kernel=benchmark.kernel,
@@ -99,6 +103,9 @@ def real_launches(benchmark: Benchmark, preset: str, local_size: LocalSize) -> t
 @dataclass(frozen=True, slots=True)
 class _Searched:
     own: Variant
+    own_seconds: float  # of a run
+    opening_seconds: float  # of a process
+    gains: Mapping[Variant, float]
     trials: int
     failed: int
     share: float | None
@@ -112,6 +119,7 @@ def _search(
     context: SweepContext,
     settings: Tune,
     deadline: Deadline,
+    first: Variant | None,
 ) -> _Searched:
     launch = processes.launch
     kind = device_kind_of(launch.device.device_types)
@@ -121,10 +129,12 @@ def _search(
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
     expected = launch_prior(benchmark, launch.device, own.local_size)
-    forest = processes.threads.submit(
-        Forest, searchable, TREES, lambda choice: expected(searchable.variant(choice))
-    )
-    measurer = _measurer_of(processes, context, own, deadline)
+    own_row, opening_seconds = _measured_own(processes, context, own)
+    method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
+    context.process.use(method)
+    confirming = confirming_seconds(deadline.seconds, opening_seconds, own_row.measure_seconds)
+    ending_time = deadline.earlier(confirming)
+    measurer = RowMeasurer(replace(context, method=method))
     transforms = replace(launch.transforms, wide_accesses=settings.wide_accesses, device_kind=kind)
     starts = [
         replace(start, definitions=macros)
@@ -137,32 +147,57 @@ def _search(
             lambda variant: variants.violation(replace(variant, definitions=macros)) is None,
         )
     ]
-    # Of uncoarsened launches nothing is expected. They come first: what is claimed of a choice is over them, too.
-    starts.sort(key=lambda start: (start != own, start.is_coarsened, expected(start)))
-    evaluator = LiveEvaluator(measurer, own, searchable)
+    # Of uncoarsened launches nothing is expected.
+    starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
+    if first is not None:
+        first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
+        starts[1:1] = [first] if _is_in(searchable, first) else []
+    evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left)
     search = LaunchSearch(
-        evaluator, forest.result(), evaluator.prepare, lambda: deadline.is_over, settings.seed, settings.trials
+        evaluator,
+        LaunchModel(searchable.variant, own.local_size, expected),
+        evaluator.prepare,
+        lambda: ending_time.is_over,
+        settings.seed,
+        settings.trials,
     )
-    ending = search.run(map(searchable.choice_of, starts))
+    ending = search.run(dict.fromkeys(map(searchable.choice_of, starts)))
     if ending == TIME_OVER and evaluator.tried <= 1:
         # That nothing is faster would be no finding.
         raise DeviceError(_too_short(deadline, "before any variant was tried"))
     failed = sum(trial.time is None for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
-    return _Searched(own, evaluator.tried, failed, evaluator.tried / valid if valid else None, ending)
+    return _Searched(
+        own,
+        median(own_row.nanoseconds) / 1e9,
+        opening_seconds,
+        evaluator.gains,
+        evaluator.tried,
+        failed,
+        evaluator.tried / valid if valid else None,
+        ending,
+    )
 
 
-def _measurer_of(
-    processes: TuningProcesses, context: SweepContext, own: Variant, deadline: Deadline
-) -> RowMeasurer:
-    """Time the launch as it is; return what times variants of a launch that takes so long.
+def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
+    """Return True if a space has a variant, which may run."""
+    try:
+        return space.is_valid(space.choice_of(variant))
+    except InvalidInputError:
+        return False
+
+
+def _measured_own(processes: TuningProcesses, context: SweepContext, own: Variant) -> tuple[Measurement, float]:
+    """Time the launch as it is; return its row, and the seconds that it took to open the process.
 
     Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others.
     """
+    begun = time.monotonic()
     opened = processes.opened(context.process)
     # Meanwhile it is compiled.
     context.codes.ahead(own)
     opened.result()
+    opening_seconds = time.monotonic() - begun
     row = RowMeasurer(context).compared(own, own)
     if row.invalidity is Invalidity.CORRECTNESS:
         raise VerificationError(f"the kernel as it is does not give the same results twice: {row.reason}")
@@ -170,27 +205,25 @@ def _measurer_of(
         raise InvalidInputError(f"the kernel as it is: {row.reason}")
     if row.invalidity is not Invalidity.CORRECT:
         raise DeviceError(f"the kernel as it is: {row.reason}")
-    method = search_method(deadline.seconds, median(row.nanoseconds) / 1e9)
-    context.process.use(method)
-    return RowMeasurer(replace(context, method=method))
+    return row, opening_seconds
 
 
 def _decided(
     processes: TuningProcesses,
     context: SweepContext,
-    rows: Sequence[Measurement],
-    own: Variant,
+    searched: _Searched,
     deadline: Deadline,
 ) -> Decision:
-    variants = finalists(rows, own)
+    own = searched.own
+    variants = finalists(searched.gains)
     if not variants:
         return decide({}, own)
     context.process.close()
-    seconds = max(median(row.baseline_nanoseconds) for row in rows if row.baseline_nanoseconds) / 1e9
-    method = confirming_method(seconds, len(variants), deadline)
+    method = confirming_method(searched.own_seconds, len(variants), deadline)
     fresh = [processes.process(method) for _ in range(PROCESSES)]
     size = processes.launch.byte_count
-    if size is not None and size <= _SMALL_BYTES:
+    has_time = deadline.left > _OPENINGS * searched.opening_seconds
+    if size is not None and size <= _SMALL_BYTES and has_time:
         # All of them at once, before any measures: starting takes longer than timing. What went wrong shows when
         # it is measured.
         wait([processes.opened(process) for process in fresh])

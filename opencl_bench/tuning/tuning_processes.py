@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -19,8 +18,9 @@ from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
-from coarsen.opencl_bench.tuning.methods import search_method
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.tuning.methods import first_method
+from coarsen.opencl_bench.tuning.tuning_folder import tuning_folder
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.variant.transforms import Transforms
 
 
@@ -34,6 +34,8 @@ class LaunchToTune:
         device: where it runs.
         transforms: of its coarsened variants, wide accesses and the kind of device apart.
         byte_count: of its buffers; None where that isn't known.
+        shared_local_size: its own, where its inputs and results are the same at every local size that it is tried
+            at; None where that isn't known.
     """
 
     description: str
@@ -41,6 +43,7 @@ class LaunchToTune:
     device: DeviceDescription
     transforms: Transforms
     byte_count: int | None = None
+    shared_local_size: LocalSize | None = None
 
 
 class TuningProcesses:
@@ -57,7 +60,7 @@ class TuningProcesses:
         self._machine = machine_to_json(launch.device)
         self._deadline = deadline
         self._processes: list[MeasuringProcess] = []
-        self._method = search_method(deadline.seconds)
+        self._method = first_method(deadline.seconds)
         self.threads = ThreadPoolExecutor(PROCESSES + 2, thread_name_prefix="tune")
         self.compiler = Compiler(
             launch.description, "opencl_c", self._machine, self._method, pool, time_left=lambda: deadline.left
@@ -89,6 +92,7 @@ class TuningProcesses:
             method,
             time_left=lambda: self._deadline.left,
             variables=self._variables,
+            shared_local_size=launch.shared_local_size,
         )
         self._processes.append(made)
         return made
@@ -108,8 +112,8 @@ class TuningProcesses:
 def tuning_processes(launch: LaunchToTune, deadline: Deadline) -> Iterator[TuningProcesses]:
     """Work with processes that end afterwards."""
     # PoCL keeps what it compiles for ever: variants that lost are not worth it.
-    with tempfile.TemporaryDirectory(prefix="coarsen-", ignore_cleanup_errors=True) as folder:
-        variables = {"POCL_CACHE_DIR": folder}
+    with tuning_folder() as folder:
+        variables = {"POCL_CACHE_DIR": str(folder)}
         with CompilePool(variables=variables) as pool:
             processes = TuningProcesses(launch, pool, variables, deadline)
             try:

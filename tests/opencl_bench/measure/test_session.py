@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, Laun
 from coarsen.opencl_bench.measure.session import Session, Slot, Trial
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Workload
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -39,7 +39,13 @@ class PretendedExecutor:
         self._workload = workload
         self._results: Mapping[str, Array] = {}
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         text = str(code.content)
         if "does not build" in text:
             raise BuildError("no")
@@ -130,7 +136,13 @@ class RememberingExecutor(PretendedExecutor):
         self._original = dict(workload.buffers)
         self._now = dict(workload.buffers)
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         def job() -> int:
             if "lazy" not in str(code.content):
                 self._now["between"] = np.arange(4)
@@ -180,3 +192,51 @@ def test_an_oracle_that_writes_nothing_is_none() -> None:
     session.load(Slot.CANDIDATE, COARSENED, ORIGINAL)
     with pytest.raises(LaunchError, match="leaves all outputs as they were"):
         session.expect(Slot.CANDIDATE, replace(ORIGINAL, content="idle"))
+
+
+class LaunchingExecutor(PretendedExecutor):
+    """Gives the first extent of its local size where the code says so, as a kernel that cares for its groups."""
+
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
+        (launch,) = self._workload.launches if launches is None else launches
+        result = launch.local_size[0] if "groups matter" in str(code.content) else 1
+
+        def job() -> int:
+            self._results = {"result": np.full(4, result)}
+            return 7
+
+        return job
+
+
+class LaunchingMachine(PretendedMachine):
+    def place(self, workload: Workload) -> Executor:
+        self.placed.append(workload)
+        return LaunchingExecutor(workload)
+
+
+@pytest.mark.parametrize("text", ["groups matter", "groups don't"])
+def test_other_local_sizes_are_compared_with_the_launch_as_it_is(text: str) -> None:
+    def make_workload(_size: object, local_size: LocalSize, _generator: object) -> Workload:
+        return Workload({"result": np.full(4, -1)}, (Launch("mt", (64,), local_size, ()),), ("result",), None)
+
+    made = replace(small_benchmark(feasible=False), make_workload=make_workload)
+    machine = LaunchingMachine()
+    session = Session(machine, made, "large", 0, shared_local_size=(32, 32))
+    code = replace(ORIGINAL, content=text)
+    wrong = {}
+    for local_size in ((16, 64), (32, 32)):
+        session.load(Slot.CANDIDATE, Variant(local_size), code)
+        session.expect(Slot.CANDIDATE, code)
+        trial = session.try_out(Slot.CANDIDATE)
+        wrong[local_size] = len(trial.wrong), trial.oracle
+    assert wrong == {
+        (16, 64): (int(text == "groups matter"), CheckedAgainst.UNCOARSENED),
+        (32, 32): (0, CheckedAgainst.NOTHING),
+    }
+    assert len(machine.placed) == 1

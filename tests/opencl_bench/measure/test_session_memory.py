@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.variant import Variant
 
@@ -18,7 +20,13 @@ SMALL, MIDDLE, LARGE = (Variant((extent,)) for extent in (32, 64, 128))
 class CountingExecutor:
     """Loads whatever it is given; the rest isn't asked for here."""
 
-    def load(self, _code: Code, _variant: Variant, _binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        _code: Code,
+        _variant: Variant,
+        _binary: bytes | None = None,
+        _launches: Sequence[Launch] | None = None,
+    ) -> Job:
         return lambda: 1
 
     def restore(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from coarsen.opencl_bench.measure.machine import Job
 from coarsen.opencl_bench.measure.timing import in_turns, interleaved, timed_run
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch
 from coarsen.variant.variant import Variant
 
 METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)
@@ -93,7 +93,13 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         raise NotImplementedError
 
     def restore(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from coarsen.opencl_bench.studies import agreement_table
 from coarsen.opencl_bench.studies.agreement import Asked, TransformComparison, measured_rows
 from coarsen.opencl_bench.studies.agreement_targets import best_rows, targets
 from coarsen.opencl_bench.studies.static_effects import StaticEffect, mean_shares, static_effects
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
@@ -58,7 +59,13 @@ class WrongMachine:
         self.workload = workload
         return self
 
-    def load(self, code: Code, variant: Variant, binary: bytes | None = None) -> Job:
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
         def job() -> int:
             self.coarsened = variant.is_coarsened
             return 1

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
@@ -51,16 +54,16 @@ class Measurer:
 
 
 def test_the_fastest_two_and_the_fastest_other_launch_are_timed_again() -> None:
-    rows = row(OWN, 1.0), row(TWO, 1.3), row(EIGHT, 1.5), row(FOUR, 2.0), row(OTHER, 1.2), failed(OTHER)
-    assert finalists(rows, OWN) == (FOUR, EIGHT, OTHER)
+    assert finalists({OWN: 1.0, TWO: 1.3, EIGHT: 1.5, FOUR: 2.0, OTHER: 1.2}) == (FOUR, EIGHT, OTHER)
+    assert finalists({OWN: 1.0, EIGHT: 1.5, FOUR: 2.0, OTHER: 1.04}) == (FOUR, EIGHT)
 
 
 def test_nothing_that_hardly_looks_faster_is_timed_again() -> None:
-    assert finalists((row(OWN, 1.0), row(TWO, 1.005), row(FOUR, 0.5)), OWN) == ()
+    assert finalists({OWN: 1.0, TWO: 1.005, FOUR: 0.5}) == ()
 
 
 def test_another_launch_is_among_the_finalists_once() -> None:
-    assert finalists((row(OTHER, 1.4), row(TWO, 1.3), row(FOUR, 1.2)), OWN) == (OTHER, TWO)
+    assert finalists({OTHER: 1.4, TWO: 1.3, FOUR: 1.2}) == (OTHER, TWO)
 
 
 def test_each_process_begins_with_another_one_and_what_fails_is_not_timed_again() -> None:
@@ -77,6 +80,36 @@ def test_each_process_begins_with_another_one_and_what_fails_is_not_timed_again(
 def test_a_process_that_the_time_does_not_suffice_for_counts_for_nothing() -> None:
     measurer = Measurer({FOUR: (2.0, 2.0, 2.0)})
     assert confirm((FOUR,), OWN, [measurer] * PROCESSES, Deadline(1e-9)) is None  # type: ignore[list-item]
+
+
+@dataclass
+class Ticking:
+    """A deadline that is over once so many variants were timed."""
+
+    measurer: Measurer
+    most: int
+
+    @property
+    def is_over(self) -> bool:
+        return len(self.measurer.asked) >= self.most
+
+
+@pytest.mark.parametrize(
+    ("most", "counts"),
+    [(1, {FOUR: 1}), (2, {FOUR: 1, EIGHT: 1}), (3, {FOUR: 1, EIGHT: 1}), (4, {FOUR: 2, EIGHT: 2})],
+)
+def test_what_was_timed_to_its_end_counts(most: int, counts: dict[Variant, int]) -> None:
+    measurer = Measurer({FOUR: (2.0, 2.0, 2.0), EIGHT: (1.5, 1.5, 1.5)})
+    deadline = Ticking(measurer, most)
+    confirmed = confirm((FOUR, EIGHT), OWN, [measurer] * PROCESSES, deadline)  # type: ignore[arg-type, list-item]
+    assert confirmed is not None
+    assert {variant: len(rows) for variant, rows in confirmed.items()} == counts
+
+
+def test_nothing_counts_of_a_first_process_that_was_cut_off_in_its_first_variant() -> None:
+    measurer = Measurer({FOUR: (None,), EIGHT: (1.5,)})
+    deadline = Ticking(measurer, 1)
+    assert confirm((FOUR, EIGHT), OWN, [measurer], deadline) is None  # type: ignore[arg-type, list-item]
 
 
 def test_the_fastest_that_is_surely_faster_is_chosen() -> None:
@@ -103,6 +136,16 @@ def test_another_local_size_may_be_chosen() -> None:
 def test_a_single_process_says_little() -> None:
     assert decide({FOUR: [row(FOUR, 1.04)]}, OWN).choice == OWN
     assert decide({FOUR: [row(FOUR, 1.2)]}, OWN).choice == FOUR
+
+
+def test_what_was_clearly_faster_in_each_process_is_chosen_however_much_they_differ() -> None:
+    three = decide({FOUR: [row(FOUR, ratio) for ratio in (1.2, 2.0, 3.5)]}, OWN)
+    assert three.choice == FOUR
+    assert (three.speedup.low, three.speedup.high) == pytest.approx((1.2, 3.5), rel=1e-3)
+    two = decide({FOUR: [row(FOUR, ratio) for ratio in (1.3, 1.5)]}, OWN)
+    assert two.choice == FOUR
+    assert (two.speedup.low, two.speedup.high) == pytest.approx((1.3, 1.5), rel=1e-3)
+    assert decide({FOUR: [row(FOUR, ratio) for ratio in (1.03, 1.5)]}, OWN).choice == OWN
 
 
 def test_where_nothing_is_faster_the_launch_stays_as_it_was() -> None:

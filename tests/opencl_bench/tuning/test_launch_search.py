@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.spaces import Choice
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.points import DeviceLimits, variant_space
+from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchSearch
 from coarsen.opencl_bench.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune
@@ -23,6 +23,7 @@ OWN = (16, 16)
 SPACE = VariantSearchSpace(
     variant_space(SUITE["mt"], "test", launch_space(OWN, ((32, 8),), DEFAULT, Tune()), LIMITS)
 )
+MODEL = LaunchModel(SPACE.variant, OWN, lambda _: 0.0)
 
 
 def choices(*variants: Variant) -> list[Choice]:
@@ -49,7 +50,7 @@ class Prepared:
 
 def test_the_search_finds_the_fastest_in_few_trials() -> None:
     evaluator, prepared = FunctionEvaluator(SPACE, time_of), Prepared()
-    ending = LaunchSearch(evaluator, Forest(SPACE, 20), prepared, lambda: False).run(choices(Variant(OWN)))
+    ending = LaunchSearch(evaluator, MODEL, prepared, lambda: False).run(choices(Variant(OWN)))
     best = min((trial for trial in evaluator.trace if trial.time), key=lambda trial: trial.time or 0.0)
     assert (ending, best.time) == (f"{PATIENCE} rounds brought no gain", 1.0)
     assert evaluator.tried < 120
@@ -63,9 +64,7 @@ def test_the_same_seed_asks_for_the_same() -> None:
     traces = []
     for seed in (3, 3, 4):
         evaluator = FunctionEvaluator(SPACE, time_of)
-        LaunchSearch(evaluator, Forest(SPACE, 20), Prepared(), lambda: False, seed, most_trials=12).run(
-            choices(Variant(OWN))
-        )
+        LaunchSearch(evaluator, MODEL, Prepared(), lambda: False, seed, most_trials=12).run(choices(Variant(OWN)))
         traces.append([trial.choice for trial in evaluator.trace])
     assert traces[0] == traces[1] != traces[2]
     assert len(traces[0]) == 12
@@ -73,9 +72,7 @@ def test_the_same_seed_asks_for_the_same() -> None:
 
 def test_the_search_ends_with_its_time() -> None:
     evaluator = FunctionEvaluator(SPACE, time_of)
-    ending = LaunchSearch(evaluator, Forest(SPACE, 20), Prepared(), lambda: evaluator.tried >= 7).run(
-        choices(Variant(OWN))
-    )
+    ending = LaunchSearch(evaluator, MODEL, Prepared(), lambda: evaluator.tried >= 7).run(choices(Variant(OWN)))
     assert (ending, evaluator.tried) == (TIME_OVER, 7)
 
 
@@ -92,6 +89,8 @@ def test_it_begins_with_each_way_to_coarsen() -> None:
         for level, stride in ((Level.ITEM, 1), (Level.ITEM, 32), (Level.GROUP, 1))
     }
     assert len(found) == len(set(found))
+    assert Variant(OWN, (Coarsening(4, 0), Coarsening(4, 1))) in found
+    assert found[-1] == Variant((32, 8)), "what is tried first is coarsened"
 
 
 def test_factors_that_do_not_divide_give_way_to_others() -> None:

@@ -1,0 +1,157 @@
+"""A model of the log times of a launch's variants, for the few trials that there is time for.
+
+A Gaussian process: main effects of the coarsenings and of the local size, whose curves are parabolas, and what
+is left, which is alike for variants alike. The scales of all are set beforehand: so few numbers can't tell them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.opencl_bench.search.evaluator import Trial
+from coarsen.opencl_bench.search.forest import weight_of
+from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.variant.coarsening import Level
+from coarsen.variant.variant import LocalSize, Variant
+
+# Standard deviations, of log times.
+_NOISE = 0.08
+_LOCAL = 0.6
+# Doublings after which what is left is another: of items and groups merged, of extents of the local size.
+_DOUBLINGS = 1.5
+_LONG_DOUBLINGS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Logarithms to base 2, for each dimension: factors of work-items and of work-groups, the local size over the
+    launch's own, and the local size itself; then whether strides and wide accesses are used."""
+
+    items: tuple[float, ...]
+    groups: tuple[float, ...]
+    shape: tuple[float, ...]
+    extents: tuple[float, ...]
+    strided: float
+    wide: float
+
+    @property
+    def merged(self) -> float:
+        """The logarithm of the number of work-items merged into one."""
+        return sum(self.items) + sum(self.groups)
+
+
+class LaunchModel:
+    """Predicts log times from what was tried.
+
+    Args:
+        variant_of: returns the variant that a choice stands for.
+        own: the launch's local size; empty where it is left open.
+        expected: the log time that is expected of a variant; it counts as far as what was measured confirms it.
+    """
+
+    def __init__(
+        self, variant_of: Callable[[Choice], Variant], own: LocalSize, expected: Callable[[Variant], float]
+    ) -> None:
+        self._variant_of = variant_of
+        self._own = own
+        self._expected = expected
+
+    def lower_bounds(
+        self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float
+    ) -> NDArray[np.float64]:
+        """Return mean − `deviations` · σ of the log times of choices, given what was tried.
+
+        What failed counts as slow as the slowest that ran, so that the search keeps away from it.
+
+        Args:
+            trials: at least one with a time.
+            choices: what to predict.
+            deviations: of how many standard deviations the bound is below the mean.
+        """
+        slowest = max(trial.time for trial in trials if trial.time is not None)
+        times = np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
+        tried, asked = ([self._variant_of(c) for c in some] for some in ((t.choice for t in trials), choices))
+        expected, expected_of_asked = (np.array([self._expected(v) for v in some]) for some in (tried, asked))
+        ran = [trial.time is not None for trial in trials]
+        weight = weight_of(expected[ran], times[ran])
+        known, wanted = self._columns(tried), self._columns(asked)
+        covariance = _covariance(known, known) + _NOISE**2 * np.eye(len(tried))
+        crossed = _covariance(wanted, known)
+        solved = np.linalg.solve(covariance, np.column_stack([times - weight * expected, crossed.T]))
+        own_variance = np.sum(wanted[0] ** 2, axis=1) + _LOCAL**2
+        variance = np.maximum(own_variance - np.sum(crossed * solved[:, 1:].T, axis=1), 0.0)
+        mean = crossed @ solved[:, 0] + weight * expected_of_asked
+        bounds: NDArray[np.float64] = mean - deviations * np.sqrt(variance)
+        return bounds
+
+    def _columns(self, variants: Sequence[Variant]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The effects of variants, each by its standard deviation; and where they lie, to tell which are alike."""
+        facts = [self._facts(variant) for variant in variants]
+        return np.array([list(_effects(each)) for each in facts]), np.array([_place(each) for each in facts])
+
+    def _facts(self, variant: Variant) -> _Facts:
+        count = max(len(self._own), len(variant.local_size), *(c.dimension + 1 for c in variant.coarsenings), 1)
+        items, groups = [0.0] * count, [0.0] * count
+        for coarsening in variant.coarsenings:
+            factors = groups if coarsening.level is Level.GROUP else items
+            factors[coarsening.dimension] += math.log2(coarsening.factor)
+        extents = _logarithms(variant.local_size or self._own, count)
+        own = _logarithms(self._own or variant.local_size, count)
+        return _Facts(
+            tuple(items),
+            tuple(groups),
+            tuple(extent - usual for extent, usual in zip(extents, own, strict=True)),
+            extents,
+            float(any(coarsening.stride > 1 for coarsening in variant.coarsenings)),
+            float(variant.is_coarsened and variant.transforms.wide_accesses),
+        )
+
+
+def _logarithms(sizes: LocalSize, count: int) -> tuple[float, ...]:
+    return tuple(math.log2(size) for size in (*sizes, *[1] * (count - len(sizes))))
+
+
+def _effects(facts: _Facts) -> Iterator[float]:
+    merged, whole = facts.merged, sum(facts.shape)
+    yield 1.0
+    yield 0.5 * (merged > 0)
+    yield 0.3 * merged
+    yield 0.1 * merged**2
+    yield 0.3 * facts.wide
+    yield 0.1 * facts.wide * merged
+    yield 0.3 * facts.strided
+    yield 0.3 * whole
+    yield 0.1 * whole**2
+    for place, (items, groups, shape) in enumerate(zip(facts.items, facts.groups, facts.shape, strict=True)):
+        yield from (0.5 * items, 0.15 * items**2, 0.3 * groups, 0.1 * groups**2, 0.5 * shape, 0.2 * shape**2)
+        yield from (0.1 * items * groups, 0.15 * items * shape, 0.1 * groups * shape)
+        for other in range(place):
+            yield 0.15 * items * facts.items[other]
+            yield 0.15 * groups * facts.items[other]
+            yield 0.15 * items * facts.groups[other]
+            yield 0.2 * shape * facts.shape[other]
+
+
+def _place(facts: _Facts) -> list[float]:
+    left = (extent - items for extent, items in zip(facts.extents, facts.items, strict=True))
+    return [
+        *(items / _DOUBLINGS for items in facts.items),
+        *(groups / _LONG_DOUBLINGS for groups in facts.groups),
+        *(shape / _DOUBLINGS for shape in facts.shape),
+        *(extent / _LONG_DOUBLINGS for extent in left),
+        facts.strided,
+        facts.wide / _DOUBLINGS,
+    ]
+
+
+def _covariance(
+    one: tuple[NDArray[np.float64], NDArray[np.float64]], other: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    apart = np.sqrt(np.sum((one[1][:, None] - other[1][None]) ** 2, axis=2))
+    found: NDArray[np.float64] = one[0] @ other[0].T + _LOCAL**2 * np.exp(-apart)
+    return found
