@@ -58,6 +58,6 @@ def mode_of(tune: TuneChoice) -> Mode | None:
 
 
 def _check_packages() -> None:
-    needed = ("alembic", "sklearn", "sqlalchemy")
+    needed = ("alembic", "sqlalchemy")
     if any(importlib.util.find_spec(package) is None for package in needed):
         raise InvalidInputError("tuning needs more packages: pip install 'coarsen[tune]'")
