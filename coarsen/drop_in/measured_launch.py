@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.tuning.captured_limit import most_captured_bytes
 from coarsen.opencl_bench.tuning.captured_tuning import check_python, tune_captured
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
@@ -58,6 +62,10 @@ def tune_request(
         launch.local_size or (),
         request.arguments,
         global_offset=request.offset,
-        most_bytes=settings.most_bytes,
+        most_bytes=settings.most_bytes or _most_bytes(request.queue),
     )
     return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline, first)
+
+
+def _most_bytes(queue: pyopencl.CommandQueue) -> int:
+    return most_captured_bytes(queue.device.global_mem_size, Path(tempfile.gettempdir()))

@@ -24,7 +24,7 @@ class Tune:
         wide_accesses: whether accesses to consecutive addresses may become one of a vector.
         local_sizes: whether other local sizes than the program's own may be taken where the kernel does not care.
         most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
-            device once more.
+            device once more. None for a part of the memory and of the disk (`captured_limit.py`).
         store: where what was found is remembered, a file or a URL; None for the user's store.
 
     Raises:
@@ -37,7 +37,7 @@ class Tune:
     levels: tuple[str, ...] = _LEVELS
     wide_accesses: bool = True
     local_sizes: bool = True
-    most_bytes: int = 1 << 29
+    most_bytes: int | None = None
     store: str | None = None
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class Tune:
             raise InvalidInputError(f"tuning takes more than 0 seconds, not {self.seconds}")
         if self.trials is not None and self.trials < 1:
             raise InvalidInputError(f"tuning takes at least one trial, not {self.trials}")
-        if self.most_bytes < 1:
+        if self.most_bytes is not None and self.most_bytes < 1:
             raise InvalidInputError(f"the buffers of a launch hold at least one byte, not {self.most_bytes}")
         unknown = [level for level in self.levels if level not in _LEVELS]
         if unknown or not self.levels:
