@@ -19,6 +19,7 @@ from coarsen.features.feature_vector import (
     Features,
     check_feature_set,
 )
+from coarsen.features.identity import kernel_identity
 from coarsen.features.instruction_kinds import Kind
 from coarsen.features.published import PublishedFeatures
 from coarsen.features.replication import BlockCopies, replicated_blocks
@@ -75,7 +76,7 @@ def feature_table(
     if version == PUBLISHED_FEATURE_SET_VERSION:
         published = PublishedFeatures(analysed)
         rows = {factor: published.at(row, factor) for factor, row in rows.items()}
-    return FeatureTable(kernel.name, dimension, rows, version)
+    return FeatureTable(kernel.name, dimension, rows, version, kernel_identity(kernel))
 
 
 def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:

@@ -20,13 +20,14 @@ class FeatureTable(RowsByFactor[Features]):
     """The features of a kernel at each factor along one dimension.
 
     `kernel` is the kernel's name, `rows` the features by factor, in rising order of the factors, `version` that of
-    the feature set.
+    the feature set; `identity` tells kernels apart by their code (`kernel_identity`), empty where it is not known.
     """
 
     kernel: str
     dimension: int
     rows: Mapping[int, Features]
     version: int = FEATURE_SET_VERSION
+    identity: str = ""
 
     def delta(self, before: int, after: int) -> NDArray[np.float64]:
         """How the features change, relatively, between two factors.
