@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ TRANSFORMS = "replication alone"
 
 Tensors = Mapping[str, NDArray[Any]]
 Card = Mapping[str, Any]
+
+
+def model_name(device: str) -> str:
+    """What the model of a device is called, and its files: the device's name, without what no file's has."""
+    return re.sub(r"[^-\w.+() ]", "-", device).strip(". ") or "-"
 
 
 def model_names(folder: Path) -> tuple[str, ...]:

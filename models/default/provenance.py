@@ -47,6 +47,10 @@ def provenance_of(
         },
         versions={package: version(package) for package in _PACKAGES},
         evaluation=evaluation or {},
+        identities={example.kernel: example.table.identity for example in measured},
+        best_factor_identities={
+            example.kernel: example.table.identity for example in examples if not example.speedup
+        },
     )
 
 
