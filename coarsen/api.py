@@ -305,8 +305,8 @@ def predict(
         The `factor` (1 leaves the kernel as it is), and how it came about. By the default model, the speed-up over
         factor 1 at each factor with an 80 % interval (`curve`, natural logarithms), the probability that each step
         to the double helps, the features that moved it most, the nearest training kernels, whether it `abstained`.
-        By the cascade, the steps that led to the factor. `training_kernel` names the kernel where it is one of those
-        that the model learned from, so that the answer says nothing of how good the model is.
+        By the cascade, the steps that led to the factor. `training_kernel` names the kernel where it is one of
+        those that the model learned from, so that the answer says nothing of how good the model is.
 
     Raises:
         DeviceError: the device is not known, or the model has seen nothing like it.

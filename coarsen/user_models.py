@@ -1,8 +1,8 @@
 """Where a model comes from: a folder that is named, the user's own models, or those of the package.
 
-    a folder is named     ─▶ that
-    the user trained one  ─▶ the user's folder, where `coarsen train` puts it
-    else                  ─▶ the package (None)
+a folder is named     ─▶ that
+the user trained one  ─▶ the user's folder, where `coarsen train` puts it
+else                  ─▶ the package (None)
 """
 
 from __future__ import annotations

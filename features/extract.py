@@ -27,9 +27,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analyse
 
 
-def extract(
-    kernel: Kernel, dimension: int = 0, factor: int = 1, version: int = FEATURE_SET_VERSION
-) -> Features:
+def extract(kernel: Kernel, dimension: int = 0, factor: int = 1, version: int = FEATURE_SET_VERSION) -> Features:
     """The features of a kernel coarsened by a factor, computed without coarsening it.
 
     Args:

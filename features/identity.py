@@ -1,7 +1,7 @@
 """Identity of a kernel: the same for the same code, whatever its comments, layout and names.
 
-It is of the normal form's blocks and of the arguments' types; metadata, which differs between versions of clang, and
-the names of values, blocks and the kernel stay out of it.
+It is of the normal form's blocks and of the arguments' types. Metadata, which differs between versions of clang,
+and the names of values, blocks and the kernel stay out of it.
 """
 
 from __future__ import annotations
@@ -27,5 +27,7 @@ def kernel_identity(kernel: Kernel) -> str:
     lines = [arguments]
     for block in kernel.blocks:
         lines.append(f"{numbers[f'%{block.name}']}:")
-        lines += [_NAME.sub(lambda found: numbers[found[0]], _METADATA.sub("", i.text)) for i in block.instructions]
+        lines += [
+            _NAME.sub(lambda found: numbers[found[0]], _METADATA.sub("", i.text)) for i in block.instructions
+        ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_DIGITS]

@@ -1,4 +1,4 @@
-"""Instruction- and memory-level parallelism of a block, from its data-dependence graph (version 1 of the features).
+"""Instruction- and memory-level parallelism of a block, from its data-dependence graph; for version 1.
 
 After Sim, Dasgupta, Kim and Vuduc (PPoPP 2012): how much work can be in flight at once follows from how deep
 the work depends on itself. With the data dependences between the instructions of one block,

@@ -6,9 +6,9 @@ What each counts, in the kernel coarsened by a factor (`replication.py` says wha
     divergent instructions     those that depend on the thread-id, along any dimension
     divergent regions          of the control-flow graph, each controlled by a divergent branch: nested ones count
     instructions in them, and their share of all: each once, in however many regions it stands
-    ILP                        instructions / longest chain of dependent ones, phis and branches too; mean of all blocks
-    MLP                        loads between a load and the first use of its value in the block; mean of the block's
-                               loads that have one, 0 without; mean of all blocks
+    ILP                        instructions / longest chain of dependent ones, phis and branches too; mean of blocks
+    MLP                        loads between a load and the first use of its value in the block; mean of the loads
+                               that have one, 0 without; mean of all blocks
 
 A divergent instruction stands beside its replicas, so replicas of a load come into each other's intervals. The
 other eleven are those of version 1; uniform loads too are those that are uniform along the coarsened dimension.
@@ -38,7 +38,7 @@ from coarsen.transform.coarsen import Analysed
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Equal blocks of the coarsened kernel: what each of the `copies` contributes; `origin` as in `BlockCopies`."""
+    """Equal blocks of the coarsened kernel: what each of the copies has; `origin` as in `BlockCopies`."""
 
     origin: str
     copies: int
@@ -129,8 +129,8 @@ def _any(_: Instruction) -> bool:
 def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """The blocks that each of some branches decides about: those up to its immediate post-dominator.
 
-    Of branches that decide about the same blocks, as at several places of a loop, the first is taken; a branch that
-    decides about none is left out.
+    Of branches that decide about the same blocks, as at several places of a loop, the first is taken; a branch
+    that decides about none is left out.
 
     Args:
         flow: the kernel's.

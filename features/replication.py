@@ -107,9 +107,7 @@ def rewritten_body(analysed: Analysed, block: Block, ids: RewrittenIds | None) -
         if analysed.divergence.is_divergent(instruction):
             divergent.update(new.name for new in replacement if new is not instruction)
     prologue = ids.prologue if block is analysed.kernel.blocks[0] else ()
-    return RewrittenBody(
-        prologue, tuple(body), frozenset(divergent), ids.standing_for, ids.standing_for_first
-    )
+    return RewrittenBody(prologue, tuple(body), frozenset(divergent), ids.standing_for, ids.standing_for_first)
 
 
 def ids_at(analysed: Analysed, factor: int) -> RewrittenIds | None:
@@ -142,9 +140,7 @@ def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple
     )
 
 
-def blocks_after(
-    analysed: Analysed, region: Region, factor: int, counted: Divergence
-) -> Iterator[BlockCopies]:
+def blocks_after(analysed: Analysed, region: Region, factor: int, counted: Divergence) -> Iterator[BlockCopies]:
     """The blocks behind the copies of a region; `counted` says which of their instructions count as divergent.
 
     Each but the last enters the next copy as the region's head enters the first. The phis that take the

@@ -29,8 +29,12 @@ _COLUMN_WIDTH = 7
 
 Models = Annotated[
     Path | None,
-    typer.Option("--models", metavar="FOLDER", help="Use a model that `coarsen train` stored there.  "
-        "[default: one that you trained; else that of the package]"),
+    typer.Option(
+        "--models",
+        metavar="FOLDER",
+        help="Use a model that `coarsen train` stored there.  "
+        "[default: one that you trained; else that of the package]",
+    ),
 ]
 Figure = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Draw the loadings too: .png, .svg or .pdf.")

@@ -10,6 +10,7 @@ from coarsen.cli.bench_options import PresetName
 from coarsen.cli.folders import existing_folder
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.local_size import parsed_local_size
+from coarsen.cli.messages import note
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -22,7 +23,6 @@ from coarsen.cli.options import (
     build_options,
     checked_dimension,
 )
-from coarsen.cli.messages import note
 from coarsen.cli.output import Format
 from coarsen.cli.predict_cascade import print_cascade
 from coarsen.cli.predict_curve import print_curve, print_curve_as_json, print_measured_curve

@@ -48,8 +48,8 @@ def train(
     """Train a predictor, print its evaluation and store it, where `coarsen predict` takes it from.
 
     A device's cascade learns from runtimes or best factors of any kernels on it. Without --data these are the best
-    factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti, and for devices that
-    the package has measured its synthetic kernels. The default model learns from whole curves, of any devices.
+    factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti, and for other
+    devices what the package has measured of its synthetic kernels. The default model learns from whole curves, of any devices.
 
     What is trained goes before the model of the package from then on; `coarsen predict --shipped` passes it over.
     With --output it doesn't: `coarsen predict --models FOLDER` takes it.
@@ -70,7 +70,7 @@ def train(
         _train_cascade(_request(device, tuple(data or ()), described, place, seed, settings), output_format)
     else:
         own = {"--device": device, "--components": components, "--dim": dim}
-        own |= {"--networks": networks is not Networks.ONE, "--features": feature_set != PUBLISHED.feature_set}
+        own |= {"--networks": networks is not Networks.ONE, "--feature-set": feature_set != PUBLISHED.feature_set}
         _refuse(own, "is for the cascade: the default model is one for all devices")
         # Imported late: it loads the suite, which the cascade's bad input does without.
         from coarsen.cli.train_default import DefaultTraining, check_training, train_default

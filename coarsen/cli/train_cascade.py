@@ -13,6 +13,7 @@ from coarsen.cli.output import Format, counted, print_json, print_line, print_ta
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
+from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
 from coarsen.models.cascade.settings import CascadeSettings
 from coarsen.models.examples import family_of
 from coarsen.models.model_files import model_name
@@ -56,7 +57,7 @@ class CascadeTraining:
     folder: Path
     dimension: int = 0
     seed: int = 0
-    settings: CascadeSettings = CascadeSettings()
+    settings: CascadeSettings = PUBLISHED_CASCADE
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ NetworksOption = Annotated[
 FeatureSet = Annotated[
     int,
     typer.Option(
-        "--features",
+        "--feature-set",
         metavar="VERSION",
         min=1,
         max=2,

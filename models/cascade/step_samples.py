@@ -56,10 +56,14 @@ def step_samples(examples: Sequence[Example], factor: int, version: int = FEATUR
         version: of the features.
 
     Raises:
-        InvalidInputError: an example has no features of the version, or its table lacks the factor or the next one.
+        InvalidInputError: an example has no features of the version, or its table lacks the factor or its double.
     """
     answers = [(example, step_target(example, factor)) for example in examples]
-    known = [(step_inputs(example.features(version), factor), answer) for example, answer in answers if answer is not None]
+    known = [
+        (step_inputs(example.features(version), factor), answer)
+        for example, answer in answers
+        if answer is not None
+    ]
     inputs = np.array([row for row, _ in known]).reshape(len(known), INPUT_COUNT)
     return StepSamples(factor, inputs, np.array([answer for _, answer in known], dtype=bool))
 

@@ -66,9 +66,7 @@ def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
         projection = _projection(tensors)
         steps = _steps(card["steps"], tensors, projection.weights.shape[1], settings.networks)
         kernels = {str(identity): str(kernel) for kernel, identity in card["data"]["identities"].items()}
-        return CascadeModel(
-            str(card["name"]), int(card["dimension"]), projection, steps, card, settings, kernels
-        )
+        return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card, settings, kernels)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
 

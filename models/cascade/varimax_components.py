@@ -77,7 +77,7 @@ class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
 
 def _rotated(mean: Array, scale: Array, standardised: Array, kept_components: float | int) -> Projection:
-    """The projection of standardised samples (n, i): on a number of components, or those of a part of the variance."""
+    """The projection of standardised samples (n, i): on a number of components, or those of a part of it all."""
     total = float(standardised.var(axis=0).sum())
     if total == 0.0:
         raise ValueError("all samples are alike: there are no components to find")

@@ -151,12 +151,12 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
         (
             ("-d", "gameboy"),
             4,
-            "nothing is known of 'gameboy': give its runtimes or best factors with --data FILE; without, there are: "
-            "cypress, fermi, h200, intel, kepler, pocl, tahiti",
+            "nothing is known of 'gameboy': give its runtimes or best factors with --data FILE; without, there "
+            "are: cypress, fermi, h200, intel, kepler, pocl, tahiti",
         ),
         ((), 2, "give the cascade's --device, or --model default"),
         (("-d", "tahiti", "--data", "missing.csv", "-o", "."), 2, "missing.csv: can't be read"),
-        (("-d", "tahiti", "--features", 3), 2, "invalid value for '--features'"),
+        (("-d", "tahiti", "--feature-set", 3), 2, "invalid value for '--feature-set'"),
         (("-m", "default", "--components", 7), 2, "--components is for the cascade"),
         (("-d", "intel", "--data", PUBLISHED, "-o", "."), 2, "the data has nothing of a device 'intel'"),
         (("-d", "tahiti", "--dim", 1, "-o", "."), 2, "no kernel was coarsened along dimension 1 on tahiti"),

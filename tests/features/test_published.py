@@ -1,4 +1,4 @@
-"""Version 2 of the features, as the paper defines them, of kernels that are counted by hand; and when coarsened."""
+"""Version 2 of the features, as the paper defines them: counted by hand, and of coarsened kernels."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_first_version_sees_one_dimension_and_outermost_regions() -> None:
 
 def test_a_region_is_counted_as_often_as_its_branch_stands() -> None:
     kernel = lowered(GRID)
-    # Along dimension 0 the rows' region stands once, and the items' region in it four times; along 1 all is copied.
+    # Along dimension 0 the rows' region stands once, the items' region in it four times; along 1 all is copied.
     assert extract(kernel, 0, 4, version=2).divergent_regions == 1 + 4
     assert extract(kernel, 1, 4, version=2).divergent_regions == 4 + 4
 

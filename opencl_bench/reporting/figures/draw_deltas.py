@@ -1,4 +1,4 @@
-"""All kernels at all factors by two of the features (Magni, Dubach, O'Boyle, PACT 2014, figure 11): the drawing."""
+"""All kernels at all factors by two features (Magni, Dubach, O'Boyle, PACT 2014, figure 11): the drawing."""
 
 from __future__ import annotations
 

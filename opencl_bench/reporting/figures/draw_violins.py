@@ -38,8 +38,8 @@ _LEAST_WIDTH = 1.6  # for the name of a device
 _POINTS = "Each point is one configuration of the kernel{outline}."
 _ALL = "all"
 _TOGETHER = (
-    "Last column: all kernels together, each configuration once; the bar is the middle half, the white dot, and the "
-    "number below, the median."
+    "Last column: all kernels together, each configuration once; the bar is the middle half, the white dot, and "
+    "the number below, the median."
 )
 _FASTER = "Faster: the whole 95 % interval lies above 1."
 _ALL_OUTLINED = "; the outline shows how densely they lie"

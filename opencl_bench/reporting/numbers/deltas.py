@@ -1,4 +1,4 @@
-"""All kernels at all factors by two of the features (Magni, Dubach, O'Boyle, PACT 2014, figure 11): the numbers."""
+"""All kernels at all factors by two features (Magni, Dubach, O'Boyle, PACT 2014, figure 11): the numbers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def delta_table(examples: Sequence[Example], version: int = PUBLISHED_FEATURE_SE
         version: of the features.
 
     Returns:
-        columns `device`, `kernel`, `dimension`, `factor` (before the step), `instructions` and `divergent_regions`,
-        the relative changes of these features in the step, and `further`, whether the best factor lies beyond.
+        columns `device`, `kernel`, `dimension`, `factor` (before the step), `instructions` and
+        `divergent_regions`, the relative changes of these features in the step, and `further`, whether the best factor lies beyond.
 
     Raises:
         InvalidInputError: there are no examples, or they have no features of the version.

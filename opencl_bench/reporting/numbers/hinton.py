@@ -18,8 +18,8 @@ def top_shares(frame: pd.DataFrame, against: Against = "local size", top: float 
     """Return the share of the fastest configurations at each factor and each local size (or what `against` says).
 
     The fastest are the given part of each kernel's configurations that have a speed-up, rounded up, at least one.
-    Every kernel weighs the same, however many configurations it has, so the shares of a device add up to 1. Against
-    the benchmark, as in the paper, it is those of each kernel that do.
+    Every kernel weighs the same, however many configurations it has, so the shares of a device add up to 1.
+    Against the benchmark, as in the paper, it is those of each kernel that do.
 
     Args:
         frame: of `Results.frame`.

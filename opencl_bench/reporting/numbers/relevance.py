@@ -1,8 +1,9 @@
 """Relevance of each of the cascade's components to the decision to coarsen, as mutual information: the numbers.
 
-It is no figure of the paper, whose figure 11 is `deltas.py`. The mutual information of a component's score and the step's target ("does the next step help?"), over all steps
+The mutual information of a component's score and the step's target ("does the next step help?"), over all steps
 that have a target, by the nearest-neighbour estimate of scikit-learn (B. C. Ross, PLoS ONE 9, 2014), as a share of
-the target's entropy: 0 if the component is uninformative, 1 if it determines the answer.
+the target's entropy: 0 if the component is uninformative, 1 if it determines the answer. It is no figure of the
+paper, whose figure 11 is in `deltas.py`.
 
 What chance alone gives is found by shuffling kernels: each one's targets are put beside another's scores at the
 same factors. The steps of a kernel are alike, so shuffling steps would overstate relevance: a component that

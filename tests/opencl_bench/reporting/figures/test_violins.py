@@ -108,7 +108,9 @@ def test_every_point_of_the_whole_suite_is_shown() -> None:
         len(drawn(axes, name)) for axes in panels(figure) for name in ("configurations", "best", "baseline")
     )
     assert shown == len(violin_points(frame)) >= frame["speedup"].notna().sum()
-    assert all(sum(c.get_gid() == "violin" for c in axes.collections) == len(KERNELS) + 1 for axes in panels(figure))
+    assert all(
+        sum(c.get_gid() == "violin" for c in axes.collections) == len(KERNELS) + 1 for axes in panels(figure)
+    )
     width, height = figure.get_size_inches()
     assert width <= 6.71 and height <= 10.11
 
@@ -121,7 +123,13 @@ def test_points_stay_within_their_violin() -> None:
 
 
 def test_the_last_column_is_of_all_kernels_together() -> None:
-    rows = [row("mt", 1, 1.0), row("mt", 2, 0.5), row("nbody", 1, 1.0), row("nbody", 2, 0.25), row("nbody", 4, 0.2)]
+    rows = [
+        row("mt", 1, 1.0),
+        row("mt", 2, 0.5),
+        row("nbody", 1, 1.0),
+        row("nbody", 2, 0.25),
+        row("nbody", 4, 0.2),
+    ]
     figure = draw_violins(frame_of(rows))
     (axes,) = (axes for axes in figure.axes if axes.get_title(loc="left"))
     assert [label.get_text() for label in axes.get_xticklabels()] == ["mt", "nbody", "all"]
