@@ -6,7 +6,7 @@ What each counts, in the kernel coarsened by a factor (`replication.py` says wha
     divergent instructions     those that depend on the thread-id, along any dimension
     divergent regions          of the control-flow graph, each controlled by a divergent branch: nested ones count
     instructions in them, and their share of all: each once, in however many regions it stands
-    ILP                        instructions / longest chain of dependent ones, phis and branches too; mean of blocks
+    ILP                        instructions / longest chain of dependent ones, phis and branches too; block mean
     MLP                        loads between a load and the first use of its value in the block; mean of the loads
                                that have one, 0 without; mean of all blocks
 

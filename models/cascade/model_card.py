@@ -27,8 +27,8 @@ from coarsen.models.model_files import TRANSFORMS
 _METHOD_DATE = "2026-11-22"
 _METHOD = (
     "A cascade (Magni, Dubach, O'Boyle, PACT 2014, section 6): at each factor a neural network with one hidden "
-    "layer says whether to coarsen further. It sees the 17 features at that factor and their relative deltas to the "
-    "next one, standardised and projected on varimax-rotated principal components, one set for all steps. "
+    "layer says whether to coarsen further. It sees the 17 features at that factor and their relative deltas to "
+    "the next one, standardised and projected on varimax-rotated principal components, one set for all steps. "
 )
 _ONE_NETWORK = (
     "One network is asked at every factor. It learns from five samples of each kernel: 'further' at the factors "

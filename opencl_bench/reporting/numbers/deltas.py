@@ -21,7 +21,8 @@ def delta_table(examples: Sequence[Example], version: int = PUBLISHED_FEATURE_SE
 
     Returns:
         columns `device`, `kernel`, `dimension`, `factor` (before the step), `instructions` and
-        `divergent_regions`, the relative changes of these features in the step, and `further`, whether the best factor lies beyond.
+        `divergent_regions`, the relative changes of these features in the step, and `further`, whether the best
+        factor lies beyond.
 
     Raises:
         InvalidInputError: there are no examples, or they have no features of the version.
