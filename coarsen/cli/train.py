@@ -48,8 +48,9 @@ def train(
     """Train a predictor, print its evaluation and store it, where `coarsen predict` takes it from.
 
     A device's cascade learns from runtimes or best factors of any kernels on it. Without --data these are the best
-    factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti; for other devices what
-    the package has measured of its synthetic kernels. The default model learns from whole curves, of any devices.
+    factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti; for other devices
+    what the package has measured of its synthetic kernels. The default model learns from whole curves, measured on
+    any devices.
 
     What is trained goes before the model of the package from then on; `coarsen predict --shipped` passes it over.
     With --output it doesn't: `coarsen predict --models FOLDER` takes it.
