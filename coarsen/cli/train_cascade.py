@@ -15,7 +15,6 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
 from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
 from coarsen.models.cascade.settings import CascadeSettings
-from coarsen.models.examples import family_of
 from coarsen.models.model_files import model_name
 from coarsen.near_names import did_you_mean
 
@@ -98,7 +97,7 @@ def _learned(wanted: CascadeTraining) -> _Learned:
     from coarsen.opencl_bench.results.examples import examples_of
     from coarsen.processes import processors
 
-    name, data, sources = _curves(wanted)
+    name, data, sources = curves_of(wanted)
     curves = [curve for curve in data.curves if curve.device == name and curve.dimension == wanted.dimension]
     if not curves:
         raise InvalidInputError(f"no kernel was coarsened along dimension {wanted.dimension} on {name}")
@@ -110,8 +109,13 @@ def _learned(wanted: CascadeTraining) -> _Learned:
     return _Learned(renamed, data.predicted_on(name), sources)
 
 
-def _curves(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]:
-    """The name of the device in the data, the data, and in words where it is from."""
+def curves_of(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]:
+    """What is learned from: the name of the device in the data, the data, and in words where it is from.
+
+    Raises:
+        DeviceError: there is no data, and nothing is known of the device without.
+        InvalidInputError: the data can't be read, or has nothing of the device.
+    """
     # Imported late: only training needs the suite.
     from coarsen.opencl_bench.results.curve_files import read_curves
     from coarsen.opencl_bench.results.curves import merged
@@ -167,7 +171,7 @@ def _train_and_save(learned: _Learned, wanted: CascadeTraining) -> tuple[Trained
     from coarsen.models.cascade.saving import save_model
     from coarsen.models.cascade.trained import EVALUATION_SEEDS, train_device
 
-    families = {family_of(example.kernel) for example in learned.examples}
+    families = {example.family for example in learned.examples}
     seeds = max(1, min(EVALUATION_SEEDS, _MOST_FITS // len(families)))
     trained = train_device(
         learned.examples, wanted.seed, learned.published, seeds, wanted.settings, learned.sources

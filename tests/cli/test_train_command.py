@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import coarsen
+from coarsen.cli.train_cascade import CascadeTraining
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -52,10 +53,10 @@ def test_the_stored_model_predicts(scale: Path, tmp_path: Path, run: Run) -> Non
 def test_the_model_goes_to_the_users_data_folder(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    asked: list[CascadeTraining] = []
 
-    def remember(*words: object) -> None:
-        asked.append(words[-1])
+    def remember(_: object, wanted: CascadeTraining) -> None:
+        asked.append(wanted)
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
