@@ -254,6 +254,7 @@ def predict(
     model: Literal["default"] = "default",
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
+    shipped: bool = False,
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
 ) -> KernelPrediction: ...
@@ -269,6 +270,7 @@ def predict(
     model: Literal["cascade"],
     local_size: None = None,
     models: str | Path | None = None,
+    shipped: bool = False,
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
 ) -> Prediction: ...
@@ -283,6 +285,7 @@ def predict(
     model: ModelName = "default",
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
+    shipped: bool = False,
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
 ) -> KernelPrediction | Prediction:
@@ -297,7 +300,9 @@ def predict(
         local_size: of the launch before coarsening, in work-items, one to three numbers. Where it is left out,
             what the kernel requires counts, else 256, 16×16 or 8×8×4 by the dimensions that the kernel uses. The
             cascade takes none.
-        models: a folder with models that `coarsen train` stored; the shipped ones if None.
+        models: a folder with models that `coarsen train` stored. If None, as on the command line: the one that the
+            user trained; else the shipped one.
+        shipped: whether the user's own model is passed over.
         options: OpenCL build options as PyOpenCL takes them.
         macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
             have if left out.
@@ -306,7 +311,8 @@ def predict(
         The `factor` (1 leaves the kernel as it is), and how it came about. By the default model, the speed-up over
         factor 1 at each factor with an 80 % interval (`curve`, natural logarithms), the probability that each step
         to the double helps, the features that moved it most, the nearest training kernels, whether it `abstained`.
-        By the cascade, the steps that led to the factor.
+        By the cascade, the steps that led to the factor. `training_kernel` names the kernel where it is one of
+        those that the model learned from, so that the answer says nothing of how good the model is.
 
     Raises:
         DeviceError: the device is not known, or the model has seen nothing like it.
@@ -325,5 +331,5 @@ def predict(
         raise InvalidInputError("the cascade takes no local size: its features do not depend on it")
     lowered, folder = lower(source, kernel, options, macros), None if models is None else Path(models)
     if model == "cascade":
-        return prediction.published_prediction(lowered, device, dimension, folder)
-    return prediction.default_prediction(lowered, device, dimension, local_size, folder)
+        return prediction.published_prediction(lowered, device, dimension, folder, shipped=shipped)
+    return prediction.default_prediction(lowered, device, dimension, local_size, folder, shipped=shipped)

@@ -21,6 +21,8 @@ from coarsen.models import CascadeModel, Prediction, available_models, load_mode
 from coarsen.models.default import CurvePrediction, DefaultModel, has_default, load_default
 from coarsen.models.default.joint import AVERSION
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
+from coarsen.models.model_files import model_name
+from coarsen.user_models import cascade_called, cascade_folder, default_folder
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,24 +49,28 @@ def default_prediction(
     dimension: int = 0,
     local_size: Sequence[int] | None = None,
     folder: Path | None = None,
+    *,
+    shipped: bool = False,
 ) -> KernelPrediction:
     """`predict_kernel` by the default model for a device that is called so. Raises as both it and `target_of` do.
 
     Args:
-        folder: with the model; the shipped one if None.
+        folder: with the model; the user's own if None, or the shipped one where there is none or `shipped` is set.
     """
-    return predict_kernel(kernel, default_model(folder), target_of(device), dimension, local_size)
+    model = default_model(default_folder(folder, shipped=shipped))
+    return predict_kernel(kernel, model, target_of(device), dimension, local_size)
 
 
 def published_prediction(
-    kernel: Kernel, device: str, dimension: int = 0, folder: Path | None = None
+    kernel: Kernel, device: str, dimension: int = 0, folder: Path | None = None, *, shipped: bool = False
 ) -> Prediction:
     """`predict_by_cascade` by the cascade of a device that is called so. Raises as it, and as `target_of`, does.
 
     Args:
-        folder: with the model; that of the shipped ones if None.
+        folder: with the model; the user's own if None, or the shipped one where there is none or `shipped` is set.
     """
-    return predict_by_cascade(kernel, cascade_of(target_of(device), folder), dimension)
+    model, _ = chosen_cascade(device, folder, shipped=shipped)
+    return predict_by_cascade(kernel, model, dimension)
 
 
 def predict_kernel(
@@ -102,7 +108,7 @@ def predict_kernel(
 
 def predict_by_cascade(kernel: Kernel, model: CascadeModel, dimension: int = 0) -> Prediction:
     """Predict the factor of a lowered kernel as published. Raises RefusalError if it can't be coarsened so."""
-    return model.predict(feature_table(kernel, dimension))
+    return model.predict(feature_table(kernel, dimension, version=model.settings.feature_set))
 
 
 def default_model(folder: Path | None = None) -> DefaultModel:
@@ -116,6 +122,29 @@ def default_model(folder: Path | None = None) -> DefaultModel:
     return load_default(folder)
 
 
+def chosen_cascade(
+    device: str, folder: Path | None = None, *, shipped: bool = False
+) -> tuple[CascadeModel, Path | None]:
+    """The cascade for a device that is called so, and the folder that it is from; None for the package.
+
+    Args:
+        device: a name that a cascade has, or any that `target_of` takes.
+        folder: with the cascade; the user's own if None, or the shipped one where there is none.
+        shipped: whether the user's own is passed over.
+
+    Raises:
+        DeviceError: there is no such device, or no cascade of it.
+        InvalidInputError: its files are damaged, or made for other features.
+    """
+    name = cascade_called(device, folder, shipped=shipped)
+    if name is None:
+        target = target_of(device)
+        place = cascade_folder(target.descriptor.name, folder, shipped=shipped)
+        return cascade_of(target, place), place
+    place = cascade_folder(name, folder, shipped=shipped)
+    return _loaded(name, place), place
+
+
 def cascade_of(target: Target, folder: Path | None = None) -> CascadeModel:
     """The cascade of a device, a shipped one or one in a folder.
 
@@ -123,11 +152,17 @@ def cascade_of(target: Target, folder: Path | None = None) -> CascadeModel:
         DeviceError: there is none; the message lists those that there are.
         InvalidInputError: its files are damaged, or made for other features.
     """
-    known = _cascades(folder)
-    if target.descriptor.name not in known:
+    known, name = _cascades(folder), model_name(target.descriptor.name)
+    if name not in known:
         where = f" in {folder}" if folder else ""
-        raise DeviceError(f"there is no cascade of {target}{where}; cascades: {', '.join(known) or 'none'}")
-    name = target.descriptor.name
+        raise DeviceError(
+            f"there is no cascade of {target}{where}; cascades: {', '.join(known) or 'none'}; "
+            "`coarsen train --device NAME` makes one"
+        )
+    return _loaded(name, folder)
+
+
+def _loaded(name: str, folder: Path | None) -> CascadeModel:
     return load_model(name) if folder is None else load_model(name, folder)
 
 

@@ -49,7 +49,7 @@ def block_profile(
     once, repeated = list(prologue), list[Instruction]()
     body = tuple(instructions)
     for instruction in body:
-        again = is_divergent(instruction) and not _is_terminator(instruction)
+        again = is_divergent(instruction) and not is_terminator(instruction)
         (repeated if again else once).append(instruction)
     return BlockProfile(
         once=_work(once, is_divergent),
@@ -73,5 +73,6 @@ def _all_kinds(instruction: Instruction, divergent: bool) -> frozenset[Kind]:
     return kinds | {Kind.UNIFORM_LOAD} if Kind.LOAD in kinds else kinds
 
 
-def _is_terminator(instruction: Instruction) -> bool:
+def is_terminator(instruction: Instruction) -> bool:
+    """Whether an instruction ends its block."""
     return instruction.opcode in ("br", "ret", "unreachable")

@@ -13,50 +13,68 @@ from collections.abc import Iterable, Sequence
 from coarsen.errors import InvalidInputError
 from coarsen.features.block_profile import Counts
 from coarsen.features.feature_table import FACTORS, FeatureTable
-from coarsen.features.feature_vector import Features
+from coarsen.features.feature_vector import (
+    FEATURE_SET_VERSION,
+    PUBLISHED_FEATURE_SET_VERSION,
+    Features,
+    check_feature_set,
+)
+from coarsen.features.identity import kernel_identity
 from coarsen.features.instruction_kinds import Kind
+from coarsen.features.published import PublishedFeatures
 from coarsen.features.replication import BlockCopies, replicated_blocks
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analyse
 
 
-def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
+def extract(kernel: Kernel, dimension: int = 0, factor: int = 1, version: int = FEATURE_SET_VERSION) -> Features:
     """The features of a kernel coarsened by a factor, computed without coarsening it.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
         dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
         factor: how many work-items are merged into one, at least 1.
+        version: of the feature set; see `feature_table`.
 
     Returns:
         The 17 features of Magni, Dubach and O'Boyle (PACT 2014), table 3.
 
     Raises:
         RefusalError: the kernel can't be coarsened.
-        InvalidInputError: a factor below 1.
+        InvalidInputError: a factor below 1, or no such version.
     """
-    return feature_table(kernel, dimension, (factor,)).at(factor)
+    return feature_table(kernel, dimension, (factor,), version).at(factor)
 
 
-def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
+def feature_table(
+    kernel: Kernel,
+    dimension: int = 0,
+    factors: Iterable[int] = FACTORS,
+    version: int = FEATURE_SET_VERSION,
+) -> FeatureTable:
     """The features of a kernel at each factor, analysed once.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
         dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
         factors: how many work-items are merged into one, each at least 1.
+        version: of the feature set: 1, or 2 for the features as the paper's authors define them (`published.py`).
 
     Returns:
         The features by factor, in rising order.
 
     Raises:
         RefusalError: the kernel can't be coarsened.
-        InvalidInputError: a factor below 1, or none.
+        InvalidInputError: a factor below 1, or none; no such version.
     """
+    check_feature_set(version)
     wanted = checked_factors(factors)
     analysed = analyse(kernel, dimension)
     rows = {factor: features_at(analysed, factor, _blocks(analysed, factor)) for factor in wanted}
-    return FeatureTable(kernel.name, dimension, rows)
+    if version == PUBLISHED_FEATURE_SET_VERSION:
+        published = PublishedFeatures(analysed)
+        rows = {factor: published.at(row, factor) for factor, row in rows.items()}
+    return FeatureTable(kernel.name, dimension, rows, version, kernel_identity(kernel))
 
 
 def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.features.feature_values import RowsByFactor
-from coarsen.features.feature_vector import Features
+from coarsen.features.feature_vector import FEATURE_SET_VERSION, Features
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 """The factors that features are computed at, and that the predictors choose from: 1, 2, 4, 8, 16, 32."""
@@ -19,12 +19,15 @@ FACTORS = (1, 2, 4, 8, 16, 32)
 class FeatureTable(RowsByFactor[Features]):
     """The features of a kernel at each factor along one dimension.
 
-    `kernel` is the kernel's name, `rows` the features by factor, in rising order of the factors.
+    `kernel` is the kernel's name, `rows` the features by factor, in rising order of the factors, `version` that of
+    the feature set; `identity` tells kernels apart by their code (`kernel_identity`), empty where it is not known.
     """
 
     kernel: str
     dimension: int
     rows: Mapping[int, Features]
+    version: int = FEATURE_SET_VERSION
+    identity: str = ""
 
     def delta(self, before: int, after: int) -> NDArray[np.float64]:
         """How the features change, relatively, between two factors.

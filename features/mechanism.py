@@ -17,6 +17,7 @@ from coarsen.analysis.index_forms import IndexForms
 from coarsen.features.access_features import AccessFeatures, access_features, counted_accesses
 from coarsen.features.extract import checked_factors, features_at
 from coarsen.features.feature_table import FACTORS, FeatureTable
+from coarsen.features.identity import kernel_identity
 from coarsen.features.instruction_kinds import Kind
 from coarsen.features.launch_size import LocalSize, is_assumed, launch_size, used_dimensions
 from coarsen.features.mechanism_table import MechanismTable
@@ -84,7 +85,8 @@ def feature_tables(
     launch = _launch_of(kernel, local_size, dimension)
     facts = _Facts(analyse(kernel, dimension))
     rows = {factor: features_at(facts.analysed, factor, facts.blocks(factor)) for factor in wanted}
-    return FeatureTable(kernel.name, dimension, rows), _mechanism_table(facts, launch, wanted)
+    table = FeatureTable(kernel.name, dimension, rows, identity=kernel_identity(kernel))
+    return table, _mechanism_table(facts, launch, wanted)
 
 
 @dataclass(frozen=True)

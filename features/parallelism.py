@@ -1,7 +1,7 @@
-"""Instruction- and memory-level parallelism of a block, from its data-dependence graph.
+"""Instruction- and memory-level parallelism of a block, from its data-dependence graph; for version 1.
 
-Sim, Dasgupta, Kim and Vuduc (PPoPP 2012): how much work can be in flight at once follows from how deep the
-work depends on itself. With the data dependences between the instructions of one block,
+After Sim, Dasgupta, Kim and Vuduc (PPoPP 2012): how much work can be in flight at once follows from how deep
+the work depends on itself. With the data dependences between the instructions of one block,
 
     ILP = operations / longest chain of dependent operations
     MLP = memory accesses / largest number of memory accesses on one chain
@@ -12,7 +12,7 @@ wait for a store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.features.instruction_kinds import is_memory_access
@@ -38,19 +38,21 @@ def dependence_depth(
     instructions: Iterable[Instruction],
     standing_for: Mapping[str, str] | None = None,
     prologue: Sequence[Instruction] = (),
+    counted: Callable[[Instruction], bool] = is_operation,
 ) -> DependenceDepth:
     """The longest chains of data dependences among a block's instructions.
 
     Args:
         instructions: those of one block, in their order.
         standing_for: values that were replaced by others, by their old name; not in the prologue.
-        prologue: instructions before those.
+        prologue: instructions before those; all are counted.
+        counted: which instructions are links of a chain.
     """
     replaced: Mapping[str, str] = {}
     operations: dict[str, int] = {}
     accesses: dict[str, int] = {}
     deepest = most = 0
-    for index, instruction in enumerate(filter(is_operation, (*prologue, *instructions))):
+    for index, instruction in enumerate(filter(counted, (*prologue, *instructions))):
         if index == len(prologue):
             replaced = standing_for or {}
         names = [operand.text for operand in instruction.operands if operand.is_local]

@@ -17,9 +17,10 @@ kernel, except where the normal form's clean-up finds replicas that it can merge
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.features.block_profile import BlockProfile, Counts, block_profile
 from coarsen.features.instruction_kinds import Kind, kinds_of
@@ -43,23 +44,61 @@ class BlockCopies:
     memory_parallelism: float
 
 
+def replicated_whole(analysed: Analysed) -> frozenset[str]:
+    """The names of the blocks in divergent regions, each of which stands once for every replica."""
+    return frozenset[str]().union(*(region.blocks for region in analysed.regions))
+
+
 def replicated_blocks(analysed: Analysed, factor: int) -> Iterator[BlockCopies]:
     """The blocks of the coarsened kernel, without work at parallelism 0; factor 1 gives the kernel's own."""
-    inside = frozenset().union(*(region.blocks for region in analysed.regions))
-    coarsening = Coarsening(factor, analysed.divergence.dimension)
-    ids = rewrite_ids(analysed.kernel, coarsening) if factor > 1 else None
+    inside = replicated_whole(analysed)
+    ids = ids_at(analysed, factor)
     for block in analysed.kernel.blocks:
         profile = _profile(analysed, block, ids)
         counted = _region_block if block.name in inside else _shared_block
         yield counted(block.name, profile, factor)
     if factor > 1:
         for region in analysed.regions:
-            yield from _blocks_after(analysed, region, factor)
+            yield from blocks_after(analysed, region, factor, analysed.divergence)
 
 
 def _profile(analysed: Analysed, block: Block, ids: RewrittenIds | None) -> BlockProfile:
+    body = rewritten_body(analysed, block, ids)
+    return block_profile(
+        body.instructions,
+        lambda instruction: body.is_divergent(instruction, analysed.divergence),
+        body.prologue,
+        body.standing_for,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RewrittenBody:
+    """A block's instructions for one replica, with its id queries rewritten.
+
+    Args:
+        prologue: what stands once before them: that of the ids, in the entry block.
+        instructions: in their order.
+        divergent: the names of those that rewriting added and that differ between replicas.
+        standing_for: values that were replaced by others, by their old name: those of the last replica.
+        standing_for_first: those of the first replica.
+    """
+
+    prologue: tuple[Instruction, ...]
+    instructions: tuple[Instruction, ...]
+    divergent: frozenset[str]
+    standing_for: Mapping[str, str]
+    standing_for_first: Mapping[str, str]
+
+    def is_divergent(self, instruction: Instruction, divergence: Divergence) -> bool:
+        """Whether an instruction of the body, or of the prologue, is divergent."""
+        return instruction.name in self.divergent or divergence.is_divergent(instruction)
+
+
+def rewritten_body(analysed: Analysed, block: Block, ids: RewrittenIds | None) -> RewrittenBody:
+    """A block as one replica of it stands in the coarsened kernel; as it is where no ids are rewritten."""
     if ids is None:
-        return block_profile(block.instructions, analysed.divergence.is_divergent)
+        return RewrittenBody((), tuple(block.instructions), frozenset(), {}, {})
     divergent = set(ids.divergent_prologue)
     body: list[Instruction] = []
     for instruction in block.instructions:
@@ -67,12 +106,15 @@ def _profile(analysed: Analysed, block: Block, ids: RewrittenIds | None) -> Bloc
         body.extend(replacement)
         if analysed.divergence.is_divergent(instruction):
             divergent.update(new.name for new in replacement if new is not instruction)
-    return block_profile(
-        body,
-        lambda instruction: instruction.name in divergent or analysed.divergence.is_divergent(instruction),
-        ids.prologue if block is analysed.kernel.blocks[0] else (),
-        ids.standing_for,
-    )
+    prologue = ids.prologue if block is analysed.kernel.blocks[0] else ()
+    return RewrittenBody(prologue, tuple(body), frozenset(divergent), ids.standing_for, ids.standing_for_first)
+
+
+def ids_at(analysed: Analysed, factor: int) -> RewrittenIds | None:
+    """The rewritten ids at a factor; None at 1, where they stay as they are."""
+    if factor == 1:
+        return None
+    return rewrite_ids(analysed.kernel, Coarsening(factor, analysed.divergence.dimension))
 
 
 def _shared_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
@@ -98,8 +140,8 @@ def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple
     )
 
 
-def _blocks_after(analysed: Analysed, region: Region, factor: int) -> Iterator[BlockCopies]:
-    """The blocks behind the copies of a region.
+def blocks_after(analysed: Analysed, region: Region, factor: int, counted: Divergence) -> Iterator[BlockCopies]:
+    """The blocks behind the copies of a region; `counted` says which of their instructions count as divergent.
 
     Each but the last enters the next copy as the region's head enters the first. The phis that take the
     results out are counted with the join, whose own they replace; where the join is reached from elsewhere
@@ -107,14 +149,14 @@ def _blocks_after(analysed: Analysed, region: Region, factor: int) -> Iterator[B
     """
     entering = analysed.kernel.block[region.head].terminator
     kinds: Counts = Counter(kinds_of(entering) | {Kind.INSTRUCTION})
-    kinds[Kind.DIVERGENT] = int(analysed.divergence.is_divergent(entering))
+    kinds[Kind.DIVERGENT] = int(counted.is_divergent(entering))
     yield BlockCopies(region.head, factor - 1, kinds, 0.0, 0.0)
     sources = set(analysed.divergence.control_flow.predecessors(region.join))
     if not sources <= region.blocks | {region.head}:
         phis = analysed.kernel.block[region.join].phis
-        divergent = sum(map(analysed.divergence.is_divergent, phis))
-        instructions = 1 + factor * divergent + len(phis) - divergent
-        kinds = Counter({Kind.INSTRUCTION: instructions, Kind.DIVERGENT: factor * divergent})
+        copies = [factor if analysed.divergence.is_divergent(phi) else 1 for phi in phis]
+        divergent = sum(count for count, phi in zip(copies, phis, strict=True) if counted.is_divergent(phi))
+        kinds = Counter({Kind.INSTRUCTION: 1 + sum(copies), Kind.DIVERGENT: divergent})
         yield BlockCopies(region.head, 1, kinds, 0.0, 0.0)
 
 

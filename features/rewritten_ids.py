@@ -34,13 +34,15 @@ class RewrittenIds:
     """A kernel's id and size queries along one dimension, rewritten for one factor above 1.
 
     `prologue` is what stands at the start of the entry block; `standing_for` gives, for each query that is
-    gone, the value of the last replica, the one with the longest chain behind it.
+    gone, the value of the last replica, the one with the longest chain behind it; `standing_for_first` that of the
+    first replica, which the branches of shared blocks depend on.
     """
 
     kernel: Kernel
     coarsening: Coarsening
     prologue: tuple[Instruction, ...]
     standing_for: Mapping[str, str]
+    standing_for_first: Mapping[str, str]
     _rewriter: IdRewriter
 
     def replacement(self, instruction: Instruction) -> tuple[Instruction, ...]:
@@ -70,18 +72,21 @@ class RewrittenIds:
 def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:
     """Rewrite a kernel's queries for a coarsening with a factor above 1."""
     rewriter = IdRewriter(kernel, coarsening, NameSupply(kernel))
-    standing_for = dict(_last_replicas(kernel, rewriter))
+    replicas = dict(_replicas(kernel, rewriter))
+    standing_for = {name: values[-1] for name, values in replicas.items()}
     for instruction in kernel.instructions():
         if rewriter.handles(instruction) and instruction.name not in standing_for:
             list(rewriter.selection(instruction, instruction.name, 0, {}))  # for what it adds to the prologue
-    return RewrittenIds(kernel, coarsening, tuple(map(_read, rewriter.prologue)), standing_for, rewriter)
+    prologue = tuple(map(_read, rewriter.prologue))
+    first = {name: values[0] for name, values in replicas.items()}
+    return RewrittenIds(kernel, coarsening, prologue, standing_for, first, rewriter)
 
 
-def _last_replicas(kernel: Kernel, rewriter: IdRewriter) -> Iterator[tuple[str, str]]:
+def _replicas(kernel: Kernel, rewriter: IdRewriter) -> Iterator[tuple[str, list[str]]]:
     for instruction in kernel.instructions():
         replicas = rewriter.answered_at_start(instruction)
         if replicas:
-            yield instruction.name, replicas[-1].removeprefix("%")
+            yield instruction.name, [value.removeprefix("%") for value in replicas]
 
 
 def _read(line: str) -> Instruction:

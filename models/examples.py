@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable, MechanismTable
 
 LocalSize = tuple[int, ...]
@@ -27,8 +28,9 @@ class Example:
         speedup: by the measured factors above 1, each over the same launch uncoarsened; a factor that is missing
             could not run. Empty where only the best factor is known.
         best_factor: 1 where no factor helps.
-        table: the kernel's 17 features at each factor.
+        table: the kernel's 17 features at each factor, of version 1.
         mechanism: its mechanism features there, for the launch.
+        published: its 17 features of version 2; None where they were not computed.
     """
 
     kernel: str
@@ -40,6 +42,14 @@ class Example:
     best_factor: int
     table: FeatureTable
     mechanism: MechanismTable
+    published: FeatureTable | None = None
+
+    def features(self, version: int) -> FeatureTable:
+        """The 17 features of a version. Raises InvalidInputError where they were not computed."""
+        for table in (self.table, self.published):
+            if table is not None and table.version == version:
+                return table
+        raise InvalidInputError(f"{self.kernel}: there are no features of version {version}")
 
     def log_speedup(self, factor: int) -> float:
         """The natural logarithm of the speed-up at a factor: 0 at 1, NaN where it was not measured."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,16 @@ from coarsen.files import read_file, replace_file
 
 # What the model of all devices is called; other models bear the names of their devices.
 DEFAULT = "default"
+# The code that the features describe; a card that says nothing is older than other transforms.
+TRANSFORMS = "replication alone"
 
 Tensors = Mapping[str, NDArray[Any]]
 Card = Mapping[str, Any]
+
+
+def model_name(device: str) -> str:
+    """What the model of a device is called, and its files: the device's name, without what no file's has."""
+    return re.sub(r"[^-\w.+() ]", "-", device).strip(". ") or "-"
 
 
 def model_names(folder: Path) -> tuple[str, ...]:
@@ -69,7 +77,9 @@ def check_format(name: str, card: Card, version: int) -> None:
     """Refuse another format of the files. Raises InvalidInputError."""
     written = card.get("format_version")
     if written != version:
-        raise InvalidInputError(f"the model '{name}' is in format {written}; this version reads {version}")
+        raise InvalidInputError(
+            f"the model '{name}' is in format {_short(written)}; this version reads {version}: train it again"
+        )
 
 
 def check_features(name: str, card: Card, what: str, version: int, names: tuple[str, ...]) -> None:
@@ -92,6 +102,20 @@ def check_features(name: str, card: Card, what: str, version: int, names: tuple[
             f"the model '{name}' was made for version {written} of the {what}, this is version {version}; "
             "train it again"
         )
+
+
+def check_transforms(name: str, card: Card) -> None:
+    """Refuse a model of other code than this version predicts for: replication alone. Raises InvalidInputError."""
+    described = card.get("transforms", TRANSFORMS)
+    if described != TRANSFORMS:
+        raise InvalidInputError(
+            f"the model '{name}' describes {_short(described)}, this version predicts for {TRANSFORMS}; "
+            "train it again"
+        )
+
+
+def _short(value: object) -> str:
+    return str(value)[:40]
 
 
 def write_model(name: str, folder: Path, tensors: Tensors, card: Callable[[str], Card]) -> tuple[Path, Path]:

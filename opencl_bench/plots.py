@@ -15,6 +15,7 @@ from __future__ import annotations
 from coarsen.opencl_bench.reporting.figures.draw_best_factors import draw_best_factors
 from coarsen.opencl_bench.reporting.figures.draw_calibration import draw_calibration
 from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.figures.draw_deltas import draw_deltas
 from coarsen.opencl_bench.reporting.figures.draw_growth import draw_growth
 from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
 from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
@@ -29,6 +30,7 @@ from coarsen.opencl_bench.reporting.numbers.best_factors import best_factor_shar
 from coarsen.opencl_bench.reporting.numbers.calibration import calibration_points
 from coarsen.opencl_bench.reporting.numbers.curve_rows import curve_frame
 from coarsen.opencl_bench.reporting.numbers.curves import curve_points
+from coarsen.opencl_bench.reporting.numbers.deltas import delta_table
 from coarsen.opencl_bench.reporting.numbers.growth import growth_table
 from coarsen.opencl_bench.reporting.numbers.hinton import top_shares
 from coarsen.opencl_bench.reporting.numbers.loadings import loading_table
@@ -47,9 +49,11 @@ __all__ = [
     "choice_table",
     "curve_frame",
     "curve_points",
+    "delta_table",
     "draw_best_factors",
     "draw_calibration",
     "draw_curves",
+    "draw_deltas",
     "draw_growth",
     "draw_hinton",
     "draw_loadings",

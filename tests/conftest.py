@@ -37,13 +37,16 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="coarsen-locks-")
     # Tests are of what the compiler writes now, and leave nothing in the user's cache.
     os.environ["COARSEN_NO_CACHE"] = "1"
+    # Nor do they predict by a model that the user trained.
+    os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="coarsen-data-")
     config.addinivalue_line(
         "markers", "compiled_devices: leaves out devices that interpret kernels (Oclgrind), for speed"
     )
 
 
 def pytest_unconfigure() -> None:
-    shutil.rmtree(os.environ.pop(FOLDER_VARIABLE), ignore_errors=True)
+    for variable in (FOLDER_VARIABLE, "XDG_DATA_HOME"):
+        shutil.rmtree(os.environ.pop(variable), ignore_errors=True)
 
 
 @functools.cache

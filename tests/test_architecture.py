@@ -45,7 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": BASE | {"ir", "analysis", "features", "transform", "source_places", "variant"},
     "models": BASE | {"features"},
     "devices": BASE | {"frontend", "models"},
-    "prediction": BASE | {"ir", "features", "models", "devices"},
+    "user_models": BASE | {"models"},
+    "prediction": BASE | {"ir", "features", "models", "devices", "user_models"},
     "api": BASE | COMPILER | {"pipeline", "explanation", "features", "models", "prediction"},
     "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},
 }

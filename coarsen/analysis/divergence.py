@@ -50,6 +50,8 @@ class Divergence:
         dimension: along which the replicas differ.
         control_flow: the kernel's, if it is known already.
         merges_groups: whether the replicas belong to neighbouring work-groups, not to the same one.
+        every_dimension: whether ids along all dimensions are sources, not those along `dimension` alone: what
+            differs between any two work-items of a work-group.
     """
 
     def __init__(
@@ -59,10 +61,12 @@ class Divergence:
         control_flow: ControlFlow | None = None,
         *,
         merges_groups: bool = False,
+        every_dimension: bool = False,
     ) -> None:
         self.kernel = kernel
         self.dimension = dimension
         self.merges_groups = merges_groups
+        self._every_dimension = every_dimension
         self.control_flow = control_flow or ControlFlow(kernel)
         self.group_uniform_branches = self._group_uniform_branches()
         self._private = PrivateMemory(kernel, local_memory(kernel) if merges_groups else ())
@@ -213,7 +217,7 @@ class Divergence:
         return self._has_item_effect(instruction)
 
     def _identifies_along(self, instruction: Instruction) -> bool:
-        if builtin_name(instruction.callee) in _LINEAR_IDS:
+        if self._every_dimension or builtin_name(instruction.callee) in _LINEAR_IDS:
             return True
         queried = instruction.arguments[0]
         return queried.kind is not ValueKind.CONSTANT or queried.text == str(self.dimension)

@@ -26,6 +26,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
+from coarsen.models.cascade.settings import VARIANTS
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate_data import DataRequest
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from coarsen.models.evaluation.evaluation import Plan
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "default", "oracle")
-_PACKAGES = {"cascade": ("torch", "sklearn"), "default": ("sklearn", "scipy")}
+_PACKAGES = {**dict.fromkeys(VARIANTS, ("torch", "sklearn")), "default": ("sklearn", "scipy")}
 _SECONDS_BETWEEN_NOTES = 20.0
 
 

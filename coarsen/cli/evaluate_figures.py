@@ -16,7 +16,7 @@ from coarsen.models.evaluation.evaluation import key_of
 from coarsen.models.examples import Example
 from coarsen.opencl_bench import plots
 
-NAMES = ("calibration", "predictions", "loadings", "relevance")
+NAMES = ("calibration", "predictions", "loadings", "relevance", "deltas")
 _CASCADE = "cascade"
 
 
@@ -40,7 +40,7 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
 
 def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
     for name in NAMES:
-        if name in ("loadings", "relevance") and _CASCADE not in report.evaluation.outcomes:
+        if name in ("loadings", "relevance", "deltas") and _CASCADE not in report.evaluation.outcomes:
             continue
         try:
             yield name, _drawn(name, report)
@@ -57,6 +57,8 @@ def _drawn(name: str, report: Report) -> Figure:
     examples = _examples(report)
     if name == "loadings":
         return plots.draw_loadings(plots.shared_projection(examples))
+    if name == "deltas":
+        return plots.draw_deltas(plots.delta_table(examples))
     return plots.draw_relevance(plots.relevance_table(examples))
 
 

@@ -24,8 +24,9 @@ Models = Annotated[
         "-m",
         "--model",
         metavar="NAME",
-        help="never, unique, published, cascade, default or oracle. May be repeated.  "
-        "[default: all but published]",
+        help="never, unique, published, cascade, default, oracle; or of the cascade, to compare: cascade-seven, "
+        "cascade-per-factor, cascade-first. May be repeated.  "
+        "[default: never, unique, cascade, default, oracle]",
     ),
 ]
 Devices = Annotated[
@@ -62,7 +63,8 @@ Figures = Annotated[
     typer.Option(
         "--figures",
         metavar="FOLDER",
-        help="Write figures there: calibration, predictions; of the cascade its loadings and their relevance.",
+        help="Write figures there: calibration, predictions; of the cascade its loadings, their "
+        "relevance, and the changes of two features (deltas).",
     ),
 ]
 Details = Annotated[bool, typer.Option("--details", help="Show what each method chose for each kernel.")]

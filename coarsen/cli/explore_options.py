@@ -40,6 +40,7 @@ class OtherAxis(enum.StrEnum):
     LOCAL_SIZE = "local-size"
     STRIDE = "stride"
     DIMENSION = "dimension"
+    BENCHMARK = "benchmark"
 
 
 class FileType(enum.StrEnum):

@@ -31,10 +31,20 @@ from coarsen.cli.options import (
 )
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
+from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURE_SETS, FEATURES, FeatureTable, feature_table
 
 _ALL_FACTORS = ",".join(map(str, FACTORS))
 
+FeatureSet = Annotated[
+    int,
+    typer.Option(
+        "--feature-set",
+        metavar="VERSION",
+        min=min(FEATURE_SETS),
+        max=max(FEATURE_SETS),
+        help="The version of the 17 features: 1, or 2 as the paper and its authors define them.",
+    ),
+]
 Factors = Annotated[str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")]
 
 
@@ -46,6 +56,7 @@ def features(
     mechanism: Mechanism = False,
     local_size: LocalSizeBefore = None,
     registers: RegistersOn = None,
+    feature_set: FeatureSet = FEATURE_SET_VERSION,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -54,7 +65,8 @@ def features(
 ) -> None:
     """Show the static features of a kernel at each factor.
 
-    They are computed from the kernel's divergence, without coarsening it.
+    They are computed from the kernel's divergence, without coarsening it. The default model takes version 1 of the
+    17 features, the published cascade version 2.
 
     Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
     """
@@ -63,7 +75,7 @@ def features(
     dimension = checked_dimension(dim)
     lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
     with naming_file(file):
-        table = feature_table(lowered, dimension, wanted)
+        table = feature_table(lowered, dimension, wanted, feature_set)
         causes = mechanism_of(lowered, dimension, size, wanted) if mechanism else None
         found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
     if output_format is Format.JSON:
@@ -89,17 +101,22 @@ def _as_data(table: FeatureTable) -> dict[str, object]:
     return {
         "kernel": table.kernel,
         "dimension": table.dimension,
+        "feature_set": table.version,
         "features": {str(factor): table.at(factor).by_name() for factor in table.factors},
     }
 
 
 def _print(table: FeatureTable) -> None:
-    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
+    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor{_of(table.version)}")
     print_line()
     columns = [table.at(factor).by_name() for factor in table.factors]
     headings = [str(factor) for factor in table.factors]
     rows = [[name.replace("_", " "), *(f"{column[name]:.4g}" for column in columns)] for name in _names()]
     print_table(["feature", *headings], rows, numbers=headings)
+
+
+def _of(version: int) -> str:
+    return f", version {version} of the features" if version != FEATURE_SET_VERSION else ""
 
 
 def _names() -> list[str]:

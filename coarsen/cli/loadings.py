@@ -15,13 +15,12 @@ from coarsen.cli.folders import existing_folder
 from coarsen.cli.messages import note
 from coarsen.cli.options import DeviceName, OutputFormat
 from coarsen.cli.output import Format, console, print_json, print_line, print_table
-from coarsen.devices.targets import target_of
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURES
 from coarsen.models.cascade.labels import component_labels, input_names
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.projection import Projection
-from coarsen.prediction import cascade_of
+from coarsen.prediction import chosen_cascade
 
 # Smaller loadings are left out of the table, so that the others can be seen.
 _SHOWN = 0.3
@@ -30,7 +29,12 @@ _COLUMN_WIDTH = 7
 
 Models = Annotated[
     Path | None,
-    typer.Option("--models", metavar="FOLDER", help="Use a model that `coarsen train` stored there."),
+    typer.Option(
+        "--models",
+        metavar="FOLDER",
+        help="Use a model that `coarsen train` stored there.  "
+        "[default: one that you trained; else that of the package]",
+    ),
 ]
 Figure = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Draw the loadings too: .png, .svg or .pdf.")
@@ -48,7 +52,7 @@ def loadings(
     Example: coarsen loadings --device tahiti -o loadings.svg
     """
     _check_figure(output)
-    model = cascade_of(target_of(device), existing_folder("--models", models))
+    model, _ = chosen_cascade(device, existing_folder("--models", models))
     if output_format is Format.JSON:
         print_json({"model": model.name, "components": _as_data(model.projection)})
     else:

@@ -10,6 +10,7 @@ from coarsen.cli.bench_options import PresetName
 from coarsen.cli.folders import existing_folder
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.local_size import parsed_local_size
+from coarsen.cli.messages import note
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -34,21 +35,24 @@ from coarsen.cli.predict_options import (
     ModelName,
     Models,
     PredictedDevice,
+    Shipped,
 )
 from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import InvalidInputError
+from coarsen.models import CascadeModel
 from coarsen.prediction import (
     KernelPrediction,
-    cascade_of,
+    chosen_cascade,
     default_model,
     predict_by_cascade,
     predict_kernel,
 )
+from coarsen.user_models import default_folder
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question to a model; `models` is a folder of models, None for the shipped ones."""
+    """The question to a model; `models` is the folder that it is from, None for the package's."""
 
     target: Target
     dimension: int
@@ -82,6 +86,7 @@ def predict(
     store: StoreUrl = None,
     model: Model = ModelName.DEFAULT,
     models: Models = None,
+    shipped: Shipped = False,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -99,13 +104,19 @@ def predict(
     size = parsed_local_size(local_size)
     if store is not None and measure is None:
         raise InvalidInputError("--store is for --measure")
-    folder = existing_folder("--models", models)
-    question = Question(target_of(device), checked_dimension(dim), size, folder)
+    if shipped and models is not None:
+        raise InvalidInputError("--shipped and --models FOLDER exclude each other")
+    folder, dimension = existing_folder("--models", models), checked_dimension(dim)
     wanted = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
     if model is ModelName.CASCADE:
         _check_for_cascade(size is not None, measure is not None)
-        _ask_cascade(question, read_input(wanted), output_format)
-    elif measure is None:
+        cascade, place = chosen_cascade(device, folder, shipped=shipped)
+        _say_whose(place, models)
+        _ask_cascade(cascade, read_input(wanted), dimension, output_format)
+        return
+    question = Question(target_of(device), dimension, size, default_folder(folder, shipped=shipped))
+    _say_whose(question.models, models)
+    if measure is None:
         show = print_curve_as_json if output_format is Format.JSON else print_curve
         show(question.answer(read_input(wanted)), question.target)
     else:
@@ -119,11 +130,16 @@ def _check_for_cascade(has_local_size: bool, measures: bool) -> None:
         raise InvalidInputError("--measure needs the default model: the cascade does not rank factors")
 
 
-def _ask_cascade(question: Question, given: KernelInput, output_format: Format) -> None:
-    cascade = cascade_of(question.target, question.models)
+def _say_whose(place: Path | None, named: Path | None) -> None:
+    """Say that a model is the user's own, where nobody named its folder."""
+    if place is not None and named is None:
+        note(f"by the model that you trained, in {place}; --shipped takes that of the package")
+
+
+def _ask_cascade(cascade: CascadeModel, given: KernelInput, dimension: int, output_format: Format) -> None:
     with naming_file(given.path):
-        prediction = predict_by_cascade(given.kernel, cascade, question.dimension)
-    print_cascade(given.kernel.name, question.dimension, prediction, output_format)
+        prediction = predict_by_cascade(given.kernel, cascade, dimension)
+    print_cascade(given.kernel.name, dimension, prediction, output_format)
 
 
 def _measure(question: Question, wanted: KernelRequest, measuring: Measuring, output_format: Format) -> None:

@@ -18,12 +18,19 @@ def print_cascade(kernel: str, dimension: int, prediction: Prediction, output_fo
         print_json({"kernel": kernel, "dimension": dimension, **asdict(prediction)})
         return
     print_line(f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}")
+    if prediction.training_kernel is not None:
+        print_line(known_kernel_remark(prediction.training_kernel))
     print_line()
     headings = ["at factor", "coarsen further?", "probability", "learned from"]
     print_table(headings, map(_row, prediction.steps), numbers=("at factor", "probability"))
     print_line()
     for sentence in _reasons(prediction):
         print_line(sentence)
+
+
+def known_kernel_remark(name: str) -> str:
+    """Say that a kernel is among those that a model learned from."""
+    return f"This is the training kernel {name}: what is said of it was learned from it, and is no prediction"
 
 
 def _row(step: Step) -> Sequence[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
+from coarsen.cli.predict_cascade import known_kernel_remark
 from coarsen.devices.targets import Target
 from coarsen.models.default import FactorPrediction, Influence
 from coarsen.prediction import KernelPrediction
@@ -67,6 +68,7 @@ def curve_as_data(prediction: KernelPrediction, target: Target) -> dict[str, obj
         "explained_factor": prediction.explained_factor,
         "influences": [_influence_as_data(influence) for influence in prediction.influences],
         "nearest": [{"kernel": near.kernel, "distance": near.distance} for near in prediction.nearest],
+        "training_kernel": prediction.training_kernel,
         "limit": prediction.limit if math.isfinite(prediction.limit) else None,
         "aversion": prediction.aversion,
     }
@@ -91,6 +93,8 @@ def _verdict(prediction: KernelPrediction) -> Iterator[str]:
         yield f"No factor is worth the risk, so the kernel stays as it is; {_most_promising(prediction)}"
     else:
         yield f"Expected speed-up {ratio_text(chosen.speedup)}; in 8 of 10 such cases {_interval(chosen)}"
+    if prediction.training_kernel is not None:
+        yield known_kernel_remark(prediction.training_kernel)
     if prediction.device_note:
         yield f"Caution: {prediction.device_note}"
 

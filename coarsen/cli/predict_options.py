@@ -62,5 +62,12 @@ Measure = Annotated[
 ]
 Models = Annotated[
     Path | None,
-    typer.Option("--models", metavar="FOLDER", help="Take the model from there.  [default: those of the package]"),
+    typer.Option(
+        "--models",
+        metavar="FOLDER",
+        help="Take the model from there.  [default: what `coarsen train` stored; else that of the package]",
+    ),
+]
+Shipped = Annotated[
+    bool, typer.Option("--shipped", help="Take the model of the package, also where you trained one.")
 ]

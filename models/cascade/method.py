@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascades
 from coarsen.models.evaluation.method import Choice, Fit
 from coarsen.models.examples import Example
@@ -20,9 +21,20 @@ class Cascade:
 
     It knows nothing of other devices: where it has fewer than `FEWEST_EXAMPLES` examples of a device along the
     dimension in question, it stays at factor 1.
+
+    Args:
+        settings: of its networks, features and components.
+        name: what the evaluation calls it.
     """
 
-    name = "cascade"
+    def __init__(self, settings: CascadeSettings = PUBLISHED, name: str = "cascade") -> None:
+        self._settings = settings
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What the evaluation calls it."""
+        return self._name
 
     def fit(self, training: Sequence[Example], seed: int) -> CascadePredictor:
         """Learn from examples of any devices, each device on its own."""
@@ -34,7 +46,7 @@ class Cascade:
         wanted = [
             Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
         ]
-        models = iter(fit_cascades(wanted))
+        models = iter(fit_cascades(wanted, self._settings))
         return [CascadePredictor({place: next(models) for place in group}) for group in groups]
 
 
@@ -49,8 +61,8 @@ class CascadePredictor:
         model = self.models.get((example.device, example.dimension))
         if model is None:
             return Choice(1)
-        factor = model.predict(example.table).factor
-        return Choice(factor, step_probability=model.step_probabilities(example.table))
+        table = example.features(model.settings.feature_set)
+        return Choice(model.predict(table).factor, step_probability=model.step_probabilities(table))
 
 
 def _by_place(examples: Sequence[Example]) -> dict[Place, tuple[Example, ...]]:

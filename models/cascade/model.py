@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURES, FeatureTable
 from coarsen.models.cascade.network import StepModel
 from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.step_inputs import Array, inputs_of_feature, step_inputs
 
 THRESHOLD = 0.5
@@ -59,11 +61,14 @@ class Prediction:
         model: the model's name.
         factor: the choice; 1 leaves the kernel as it is.
         steps: those that led there; the last says no, or stands at 16.
+        training_kernel: the kernel that this one is, of those that the model learned from; None if it is none of
+            them. What a model says of such a kernel is what it was told.
     """
 
     model: str
     factor: int
     steps: tuple[Step, ...]
+    training_kernel: str | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: factor {self.factor} by the cascade of {self.model}>"
@@ -88,7 +93,8 @@ class Prediction:
 class CascadeModel:
     """A device's model: one `StepModel` per factor 1, 2, 4, 8, 16, for one coarsened dimension.
 
-    All steps look at the same components. `card` is the model card as it is stored.
+    All steps look at the same components. `card` is the model card as it is stored, `kernels` the names of those
+    that it learned from, by their identity (`FeatureTable.identity`).
     """
 
     name: str
@@ -96,19 +102,23 @@ class CascadeModel:
     projection: Projection
     steps: tuple[StepModel, ...]
     card: Mapping[str, object] = field(default_factory=dict, compare=False)
+    settings: CascadeSettings = PUBLISHED
+    kernels: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def predict(self, table: FeatureTable) -> Prediction:
         """The factor for a kernel.
 
         Args:
-            table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened.
+            table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened, of
+                the version in `settings`.
 
         Returns:
             The factor, 1 to 32, and the steps that led to it.
 
         Raises:
-            InvalidInputError: the table lacks a factor that is needed.
+            InvalidInputError: the table lacks a factor that is needed, or is of another version.
         """
+        self._check_version(table)
         answers: list[Step] = []
         factor = 1
         for step in self.steps:
@@ -116,7 +126,7 @@ class CascadeModel:
             if not answers[-1].coarsen_further:
                 break
             factor = 2 * step.factor
-        return Prediction(self.name, factor, tuple(answers))
+        return Prediction(self.name, factor, tuple(answers), self.kernels.get(table.identity))
 
     def step_probabilities(self, table: FeatureTable) -> Mapping[int, float]:
         """The probability that the next factor is better, whether or not the cascade gets that far.
@@ -126,8 +136,19 @@ class CascadeModel:
 
         Returns:
             The probabilities, by the factors 1 to 16.
+
+        Raises:
+            InvalidInputError: as `predict`.
         """
+        self._check_version(table)
         return {step.factor: self._probability(step, self._standardised(step, table)) for step in self.steps}
+
+    def _check_version(self, table: FeatureTable) -> None:
+        if table.version != self.settings.feature_set:
+            raise InvalidInputError(
+                f"the cascade of {self.name} takes version {self.settings.feature_set} of the features, "
+                f"not version {table.version}"
+            )
 
     def _answer(self, step: StepModel, table: FeatureTable) -> Step:
         probability = self._probability(step, self._standardised(step, table))

@@ -8,27 +8,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
-from coarsen.models.best_factors import CITATION, DEVICES
+from coarsen.features import FACTORS, FEATURE_SETS
 from coarsen.models.cascade.labels import component_labels
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network import StepModel
 from coarsen.models.cascade.network_training import NetworkSettings
+from coarsen.models.cascade.settings import Networks
 from coarsen.models.cascade.storage import FORMAT_VERSION
 from coarsen.models.cascade.trained import TrainedModel, chosen_factors
 from coarsen.models.cascade.training import FEWEST_EXAMPLES
 from coarsen.models.cascade.varimax_components import VARIANCE
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.scores import HitScore
+from coarsen.models.model_files import TRANSFORMS
 
 # When the method was last changed; not when a model was made, which would make two trainings differ.
-_METHOD_DATE = "2026-11-20"
+_METHOD_DATE = "2026-11-22"
 _METHOD = (
-    "A cascade of neural networks (Magni, Dubach, O'Boyle, PACT 2014, section 6): at each factor a network "
-    "with one hidden layer says whether to coarsen further. It sees the 17 features at that factor and their "
-    "relative deltas to the next one, standardised and projected on varimax-rotated principal components, one set "
-    "for all steps. A kernel says 'further' below its best factor and 'stop' at it; steps beyond the best factor "
-    f"are not used. A step with fewer examples than {FEWEST_EXAMPLES}, or with examples of one kind only, gives "
+    "A cascade (Magni, Dubach, O'Boyle, PACT 2014, section 6): at each factor a neural network with one hidden "
+    "layer says whether to coarsen further. It sees the 17 features at that factor and their relative deltas to "
+    "the next one, standardised and projected on varimax-rotated principal components, one set for all steps. "
+)
+_ONE_NETWORK = (
+    "One network is asked at every factor. It learns from five samples of each kernel: 'further' at the factors "
+    "below its best one, 'stop' at it and beyond. "
+)
+_NETWORK_PER_FACTOR = (
+    "There is a network for each factor. Where runtimes are known, a kernel says 'further' to it if the double is "
+    "faster; where the best factor alone is known, it says so below the best factor, 'stop' at it, and nothing "
+    "beyond. "
+)
+_FEW = (
+    f"A network with fewer examples than {FEWEST_EXAMPLES}, or with examples of one kind only, is none: it gives "
     "the same answer for all kernels, with the probability (further + 1) / (examples + 2)."
 )
 _EVALUATION = (
@@ -41,24 +53,42 @@ _EVALUATION = (
 
 def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
     """The card of a trained model; `checksum` is the SHA-256 of the file with its numbers."""
-    model = trained.model
+    model, settings = trained.model, trained.model.settings
+    one = settings.networks is Networks.ONE
     return {
         "format_version": FORMAT_VERSION,
         "name": model.name,
-        "device": DEVICES.get(model.name, model.name),
-        "method": _METHOD,
+        "device": device_name(model.name),
+        "method": _METHOD + (_ONE_NETWORK if one else _NETWORK_PER_FACTOR) + _FEW,
         "method_date": _METHOD_DATE,
-        "data": {"best_factors": CITATION, "kernels": list(trained.kernels)},
+        "data": {
+            "sources": list(trained.sources),
+            "with_runtimes": trained.measured,
+            "kernels": list(trained.kernels),
+            "identities": {kernel: identity for identity, kernel in model.kernels.items()},
+        },
+        "transforms": TRANSFORMS,
         "dimension": model.dimension,
         "factors": list(FACTORS),
-        "feature_set_version": FEATURE_SET_VERSION,
-        "features": [feature.name for feature in FEATURES],
-        "training": {"seed": trained.seed, "variance_kept": VARIANCE, **asdict(NetworkSettings())},
+        "feature_set_version": settings.feature_set,
+        "features": [feature.name for feature in FEATURE_SETS[settings.feature_set]],
+        "networks": settings.networks.value,
+        "training": {
+            "seed": trained.seed,
+            "variance_kept": VARIANCE if settings.components is None else None,
+            "components": settings.components,
+            **asdict(NetworkSettings()),
+        },
         "components": _components(model),
         "steps": [_step(step) for step in model.steps],
         "evaluation": evaluation_card(trained.evaluation, model.name),
         "sha256": checksum,
     }
+
+
+def device_name(name: str) -> str:
+    """What the device of a cascade is called in full; its own name where nothing else is known."""
+    return DEVICE_DESCRIPTORS[name].full_name if name in DEVICE_DESCRIPTORS else name
 
 
 def _components(model: CascadeModel) -> list[dict[str, object]]:

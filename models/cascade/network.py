@@ -38,6 +38,7 @@ class Network:
 class StepModel:
     """The answer to "coarsen further?" at one factor.
 
+    The `network` may be that of all factors: `examples` and `further` count the samples of all of them then.
     `examples` training kernels say something about this factor, `further` of them are better at the next one.
     Where these are too few, or all of one kind, there is no `network`: the answer is then the same for all
     kernels, with the probability (further + 1) / (examples + 2) (Laplace's rule of succession).

@@ -9,23 +9,26 @@ from typing import Any
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.features import FEATURE_SET_VERSION, FEATURES
+from coarsen.features import FEATURE_SETS
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network import Network, StepModel
 from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.settings import CascadeSettings, Networks
 from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
 from coarsen.models.model_files import (
     DEFAULT,
+    Card,
     Tensors,
     check_features,
     check_format,
+    check_transforms,
     model_names,
     read_card,
     read_tensors,
 )
 
 SHIPPED = Path(__file__).parent.parent / "data"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
@@ -55,14 +58,30 @@ def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
         raise InvalidInputError(f"there is no model '{name}'; there is: {known}")
     card = read_card(name, folder)
     check_format(name, card, FORMAT_VERSION)
-    check_features(name, card, "features", FEATURE_SET_VERSION, tuple(feature.name for feature in FEATURES))
+    version = _feature_set(name, card)
+    check_transforms(name, card)
     tensors = read_tensors(name, folder, card)
     try:
+        settings = _settings(card, version)
         projection = _projection(tensors)
-        steps = _steps(card["steps"], tensors, projection.weights.shape[1])
-        return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card)
-    except (KeyError, TypeError, ValueError) as error:
+        steps = _steps(card["steps"], tensors, projection.weights.shape[1], settings.networks)
+        kernels = {str(identity): str(kernel) for kernel, identity in card["data"]["identities"].items()}
+        return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card, settings, kernels)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
+
+
+def _feature_set(name: str, card: Card) -> int:
+    """The version of the features that a model takes. Raises InvalidInputError where this package has no such."""
+    written = card.get("feature_set_version")
+    version = written if isinstance(written, int) and written in FEATURE_SETS else max(FEATURE_SETS)
+    check_features(name, card, "features", version, tuple(feature.name for feature in FEATURE_SETS[version]))
+    return version
+
+
+def _settings(card: Card, version: int) -> CascadeSettings:
+    count = card["training"]["components"]
+    return CascadeSettings(Networks(card["networks"]), version, None if count is None else int(count))
 
 
 def projection_names() -> Mapping[str, str]:
@@ -70,10 +89,11 @@ def projection_names() -> Mapping[str, str]:
     return {part: f"projection.{part}" for part in ("mean", "scale", "loadings", "weights", "shares")}
 
 
-def network_names(factor: int) -> Mapping[str, str]:
-    """What the arrays of one step's network are called in the file, by what they are."""
+def network_names(factor: int, networks: Networks) -> Mapping[str, str]:
+    """What the arrays of one step's network are called in the file, by what they are; all steps may share one."""
     parts = ("hidden_weights", "hidden_biases", "output_weights", "output_bias")
-    return {part: f"step{factor}.{part}" for part in parts}
+    network = "network" if networks is Networks.ONE else f"step{factor}"
+    return {part: f"{network}.{part}" for part in parts}
 
 
 def _projection(tensors: Tensors) -> Projection:
@@ -91,18 +111,20 @@ def _projection(tensors: Tensors) -> Projection:
     return Projection(**part)
 
 
-def _steps(cards: list[Mapping[str, Any]], tensors: Tensors, components: int) -> tuple[StepModel, ...]:
-    steps = tuple(_step(card, tensors, components) for card in cards)
+def _steps(
+    cards: list[Mapping[str, Any]], tensors: Tensors, components: int, networks: Networks
+) -> tuple[StepModel, ...]:
+    steps = tuple(_step(card, tensors, components, networks) for card in cards)
     if tuple(step.factor for step in steps) != STEP_FACTORS:
         raise ValueError(f"its steps are not those at the factors {', '.join(map(str, STEP_FACTORS))}")
     return steps
 
 
-def _step(card: Mapping[str, Any], tensors: Tensors, components: int) -> StepModel:
+def _step(card: Mapping[str, Any], tensors: Tensors, components: int, networks: Networks) -> StepModel:
     factor, examples, further = int(card["factor"]), int(card["examples"]), int(card["further"])
     if card["constant"]:
         return StepModel(factor, examples, further)
-    part = {what: tensors[name] for what, name in network_names(factor).items()}
+    part = {what: tensors[name] for what, name in network_names(factor, networks).items()}
     hidden = len(part["hidden_biases"])
     shapes = {
         "hidden_weights": (hidden, components),

@@ -1,12 +1,15 @@
-"""A device's model as it is stored: fitted on all kernels of table 5, with its leave-one-out evaluation."""
+"""A device's model as it is stored: fitted on all of its kernels, with its leave-one-out evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from coarsen.models.best_factors import CITATION
 from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.training import fit_cascade
+from coarsen.models.evaluation.entrants import cascade_entrant
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.examples import Example
 
@@ -17,12 +20,17 @@ EVALUATION_SEEDS = 20
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model fitted on all of its device's kernels with one seed, and the evaluation with several."""
+    """A model fitted on all of its device's kernels with one seed, and the evaluation with several.
+
+    `sources` says in words where the examples are from, `measured` how many of them have runtimes.
+    """
 
     model: CascadeModel
     evaluation: Evaluation
     kernels: tuple[str, ...]
     seed: int
+    sources: tuple[str, ...]
+    measured: int = 0
 
 
 def train_device(
@@ -30,6 +38,8 @@ def train_device(
     seed: int = 0,
     published: Mapping[str, int] | None = None,
     evaluation_seeds: int = EVALUATION_SEEDS,
+    settings: CascadeSettings = PUBLISHED,
+    sources: Sequence[str] = (CITATION,),
 ) -> TrainedModel:
     """Train a device's model on all examples, and evaluate the method by leaving one family out.
 
@@ -38,16 +48,22 @@ def train_device(
         seed: of the networks' first weights.
         published: the factors that others predicted by kernel, for comparison.
         evaluation_seeds: how many seeds the evaluation is repeated with.
+        settings: of the cascade.
+        sources: where the examples are from, in words; those of table 5 if left out.
 
     Raises:
         InvalidInputError: see `fit_cascades`; a kernel is there twice.
     """
-    model = fit_cascade(examples, seed)
+    fitted = fit_cascade(examples, seed, settings)
+    identities = {example.features(settings.feature_set).identity: example.kernel for example in examples}
+    model = replace(fitted, kernels={identity: kernel for identity, kernel in identities.items() if identity})
     methods = METHODS if published else METHODS[:-1]
     factors = {(kernel, model.name): factor for kernel, factor in (published or {}).items()}
-    plan = Plan(methods, evaluation_seeds, model.dimension, published=factors)
+    own = (cascade_entrant("cascade", settings, "this cascade"),)
+    plan = Plan(methods, evaluation_seeds, model.dimension, published=factors, added=own)
     kernels = tuple(example.kernel for example in examples)
-    return TrainedModel(model, evaluate(examples, (), plan), kernels, seed)
+    measured = sum(bool(example.speedup) for example in examples)
+    return TrainedModel(model, evaluate(examples, (), plan), kernels, seed, tuple(sources), measured)
 
 
 def chosen_factors(evaluation: Evaluation, method: str) -> Mapping[str, Mapping[int, int]]:

@@ -10,7 +10,7 @@ from coarsen.features import FACTORS, FEATURE_SET_VERSION, MECHANISM_FEATURE_SET
 from coarsen.models.default.inputs import FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES
 from coarsen.models.default.joint import AVERSION
 from coarsen.models.default.model import NAME, DefaultModel
-from coarsen.models.model_files import Card
+from coarsen.models.model_files import TRANSFORMS, Card
 
 FORMAT_VERSION = 1
 _METHOD = (
@@ -34,6 +34,8 @@ class Provenance:
         settings: the forest's settings, the number of trees apart, and the seed.
         versions: of the packages that fitted it, by name.
         evaluation: whatever is known of how good it is, as JSON; empty where it was not evaluated.
+        identities: of the kernels that have curves, by name (`FeatureTable.identity`).
+        best_factor_identities: of those of which best factors are known.
     """
 
     date: str
@@ -45,6 +47,8 @@ class Provenance:
     settings: Mapping[str, float]
     versions: Mapping[str, str]
     evaluation: Mapping[str, object] = field(default_factory=dict)
+    identities: Mapping[str, str] = field(default_factory=dict)
+    best_factor_identities: Mapping[str, str] = field(default_factory=dict)
 
 
 def model_card(model: DefaultModel, provenance: Provenance, sha256: str) -> Card:
@@ -61,7 +65,10 @@ def model_card(model: DefaultModel, provenance: Provenance, sha256: str) -> Card
             "best_factors": dict(provenance.best_factors),
             "kernels": provenance.kernels,
             "families": provenance.families,
+            "identities": dict(provenance.identities),
+            "best_factor_identities": dict(provenance.best_factor_identities),
         },
+        "transforms": TRANSFORMS,
         "evaluation": dict(provenance.evaluation),
         "settings": {"trees": model.forest.trees, **provenance.settings},
         "factors": list(FACTORS),

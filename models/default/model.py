@@ -16,6 +16,7 @@ from coarsen.models.default.explanation import feature_effects, influences
 from coarsen.models.default.inference import FlatForest
 from coarsen.models.default.inputs import COARSENED, Array, Rows, input_rows, kernel_point
 from coarsen.models.default.joint import CurveDistribution
+from coarsen.models.default.known_kernels import known_kernels
 from coarsen.models.default.novelty import Neighbourhood
 from coarsen.models.default.prediction import CurvePrediction, FactorPrediction, Influence
 from coarsen.models.default.step_errors import StepErrors
@@ -103,7 +104,15 @@ class DefaultModel:
             influences=self._influences(rows, table, mechanism, descriptor.name, explained),
             nearest=neighbours,
             limit=self.neighbourhood.limit,
+            training_kernel=self._known(table.identity, descriptor.name),
         )
+
+    def _known(self, identity: str, device: str) -> str | None:
+        """The training kernel of this identity; those of best factors were learned for their devices alone."""
+        data = self.card.get("data")
+        found = known_kernels(data if isinstance(data, dict) else {})
+        kernel, devices = found.get(identity, (None, ()))
+        return kernel if not devices or device in devices else None
 
     def _influences(
         self, rows: Rows, table: FeatureTable, mechanism: MechanismTable, device: str, factor: int

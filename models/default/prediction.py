@@ -63,6 +63,7 @@ class CurvePrediction:
         explained_factor: the chosen factor, or the one of the largest utility where the choice is 1.
         influences: all features, from the one that moved the prediction at that factor most.
         nearest: the nearest training kernels; the model abstains where the first is farther than `limit`.
+        training_kernel: the kernel that this one is, of those that the model learned from; None if it is none.
     """
 
     model: str
@@ -78,6 +79,7 @@ class CurvePrediction:
     influences: tuple[Influence, ...]
     nearest: tuple[Neighbour, ...]
     limit: float
+    training_kernel: str | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._choice}>"

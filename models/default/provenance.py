@@ -47,8 +47,15 @@ def provenance_of(
         },
         versions={package: version(package) for package in _PACKAGES},
         evaluation=evaluation or {},
+        identities=_identities(measured),
+        best_factor_identities=_identities([example for example in examples if not example.speedup]),
     )
 
 
 def _by_device(examples: Sequence[Example]) -> Mapping[str, int]:
     return dict(sorted(Counter(example.device for example in examples).items()))
+
+
+def _identities(examples: Sequence[Example]) -> Mapping[str, str]:
+    """The identities of the kernels that have one, by their names."""
+    return {example.kernel: example.table.identity for example in examples if example.table.identity}

@@ -32,6 +32,7 @@ from coarsen.models.model_files import (
     Tensors,
     check_features,
     check_format,
+    check_transforms,
     read_card,
     read_tensors,
     write_model,
@@ -67,6 +68,7 @@ def load_default(folder: Path = SHIPPED) -> DefaultModel:
     check_format(NAME, card, FORMAT_VERSION)
     check_features(NAME, card, "features", FEATURE_SET_VERSION, FEATURE_NAMES)
     check_features(NAME, card, "mechanism features", MECHANISM_FEATURE_SET_VERSION, MECHANISM_NAMES)
+    check_transforms(NAME, card)
     tensors = read_tensors(NAME, folder, card)
     try:
         return _model(card, tensors)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.cascade.settings import VARIANTS, CascadeSettings
 from coarsen.models.evaluation.method import Method
 from coarsen.models.evaluation.simple_methods import Never, Unique
 from coarsen.near_names import did_you_mean
@@ -32,11 +33,16 @@ class Entrant:
     pools: bool = False
 
 
-def _cascade() -> Method:
-    # Imported late: it loads PyTorch.
-    from coarsen.models.cascade.method import Cascade
+def cascade_entrant(name: str, settings: CascadeSettings, description: str) -> Entrant:
+    """A cascade with these settings as an entrant."""
 
-    return Cascade()
+    def make() -> Method:
+        # Imported late: it loads PyTorch.
+        from coarsen.models.cascade.method import Cascade
+
+        return Cascade(settings, name)
+
+    return Entrant(name, description, make, is_random=True)
 
 
 def _default() -> Method:
@@ -46,6 +52,12 @@ def _default() -> Method:
     return Default()
 
 
+_CASCADES = {
+    "cascade": "the published model, of one device",
+    "cascade-seven": "the same with seven components, as the paper prints them",
+    "cascade-per-factor": "the same with a network for each factor",
+    "cascade-first": "a network for each factor, on version 1 of the features",
+}
 NEVER, UNIQUE, ORACLE, PUBLISHED = "never", "unique", "oracle", "published"
 ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
     {
@@ -54,7 +66,7 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
             Entrant(NEVER, "no coarsening", Never),
             Entrant(UNIQUE, "one factor for all kernels, the best for those it learned from", Unique),
             Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
-            Entrant("cascade", "the published model, of one device", _cascade, is_random=True),
+            *(cascade_entrant(name, settings, _CASCADES[name]) for name, settings in VARIANTS.items()),
             Entrant("default", "the default model", _default, is_random=True, pools=True),
             Entrant(ORACLE, "the best factor, known afterwards", None),
         )

@@ -44,6 +44,7 @@ class Plan:
         processes: how many fit at once; of a script, more than one only where its work stands under
             `if __name__ == "__main__":`, since each process that starts runs its file.
         published: the factors that others predicted, by kernel and device.
+        added: further methods that `methods` may name, before those of `ENTRANTS` that are called the same.
     """
 
     methods: tuple[str, ...]
@@ -53,6 +54,12 @@ class Plan:
     unseen: bool = False
     processes: int = 1
     published: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    added: tuple[Entrant, ...] = ()
+
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The methods, each once. Raises InvalidInputError where there is none of a name."""
+        added = {each.name: each for each in self.added}
+        return tuple(added.get(name) or entrant(name) for name in dict.fromkeys(self.methods))
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ def evaluate(
             such method; one of the second judge's kernels is in `further`.
     """
     refuse_judge(example.kernel for example in further)
-    entrants = [entrant(name) for name in dict.fromkeys(plan.methods)]
+    entrants = plan.entrants()
     evaluated = _evaluated(data, plan)
     answers = _answers(evaluated)
     return Evaluation(

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.errors import RefusalError
-from coarsen.features import FeatureTable, MechanismTable, feature_tables
+from coarsen.features import (
+    PUBLISHED_FEATURE_SET_VERSION,
+    FeatureTable,
+    MechanismTable,
+    feature_table,
+    feature_tables,
+)
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.examples import Example
@@ -22,7 +28,7 @@ from coarsen.processes import mapped
 
 # The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
 Launch = tuple[int, LocalSize | None]
-Tables = tuple[FeatureTable, MechanismTable]
+Tables = tuple[FeatureTable, MechanismTable, FeatureTable]
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,7 @@ def _example(curve: Curve, tables: Tables) -> Example:
         best_factor=curve.best_factor,
         table=tables[0],
         mechanism=tables[1],
+        published=tables[2],
     )
 
 
@@ -98,6 +105,7 @@ def _tables(asked: KernelLaunches) -> Mapping[Launch, Tables | str]:
 
 def _tables_of_launch(name: str, kernel: Kernel, launch: Launch) -> Tables | str:
     try:
-        return feature_tables(kernel, *launch)
+        published = feature_table(kernel, launch[0], version=PUBLISHED_FEATURE_SET_VERSION)
+        return (*feature_tables(kernel, *launch), published)
     except RefusalError as refusal:
         return f"{name} can't be coarsened along dimension {launch[0]}: {refusal}"

@@ -22,6 +22,7 @@ def test_json_has_every_feature_at_each_factor(scale: Path, run: Run) -> None:
     assert json.loads(outcome.out) == {
         "kernel": "scale",
         "dimension": 0,
+        "feature_set": 1,
         "features": {"1": dict(table.at(1).by_name()), "4": dict(table.at(4).by_name())},
     }
 
@@ -98,3 +99,20 @@ def test_a_chip_without_a_name_is_refused(scale: Path, run: Run) -> None:
     outcome = run("features", scale, "--registers", "")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith("no registers are known of ''")
+
+
+def test_the_features_of_the_paper(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "grid.cl"
+    file.write_text(
+        "kernel void grid(global int *a, int n) "
+        "{ int x = get_global_id(0), y = get_global_id(1); a[n * y] = 3; a[x] = 1; }"
+    )
+    first, second = (
+        json.loads(run("features", file, "--factors", 1, "--feature-set", version, "-f", "json").out)
+        for version in (1, 2)
+    )
+    assert (first["feature_set"], second["feature_set"]) == (1, 2)
+    counts = [found["features"]["1"]["divergent_instructions"] for found in (first, second)]
+    assert counts[0] < counts[1]
+    heading = run("features", file, "--feature-set", 2).out.splitlines()[0]
+    assert heading == "kernel grid along dimension 0, by factor, version 2 of the features"

@@ -36,8 +36,9 @@ def test_the_table_shows_the_same(run: Run) -> None:
     outcome = run("predict", "sgemm", "--device", "TAHITI", *CASCADE)
     lines = outcome.out.splitlines()
     assert lines[0] == f"kernel sgemm on tahiti, along dimension 0: factor {predicted.factor}"
-    assert lines[2].split() == ["at", "factor", "coarsen", "further?", "probability", "learned", "from"]
-    for line, step in zip(lines[3:], predicted.steps, strict=False):
+    assert lines[1].startswith("This is the training kernel sgemm: ")
+    assert lines[3].split() == ["at", "factor", "coarsen", "further?", "probability", "learned", "from"]
+    for line, step in zip(lines[4:], predicted.steps, strict=False):
         answer = "yes" if step.coarsen_further else "no"
         assert line.split() == [
             str(step.factor),
@@ -83,6 +84,11 @@ def test_why(
     assert outcome.out.splitlines()[-len(sentences) :] == sentences
 
 
+def test_shipped_and_a_folder_exclude_each_other(tmp_path: Path, run: Run) -> None:
+    outcome = run("predict", SGEMM, "--device", "tahiti", *CASCADE, "--shipped", "--models", tmp_path)
+    assert (outcome.code, outcome.error) == (2, "--shipped and --models FOLDER exclude each other")
+
+
 @pytest.mark.parametrize("dimension", [0, 1])
 def test_both_dimensions_can_be_asked_for(dimension: int, run: Run) -> None:
     outcome = run("predict", SGEMM, "--device", "fermi", *CASCADE, "--dim", dimension, "-f", "json")
@@ -93,10 +99,13 @@ def test_both_dimensions_can_be_asked_for(dimension: int, run: Run) -> None:
 def test_a_device_without_a_cascade(tmp_path: Path, run: Run) -> None:
     outcome = run("predict", SGEMM, "--device", "h200", *CASCADE)
     assert (outcome.code, outcome.out) == (4, "")
-    assert outcome.error == ("there is no cascade of h200 (NVIDIA H200); cascades: cypress, fermi, kepler, tahiti")
+    hint = "`coarsen train --device NAME` makes one"
+    assert outcome.error == (
+        f"there is no cascade of h200 (NVIDIA H200); cascades: cypress, fermi, kepler, tahiti; {hint}"
+    )
     (tmp_path / "default.safetensors").touch()
     outcome = run("predict", SGEMM, "--device", "fermi", *CASCADE, "--models", tmp_path)
-    assert outcome.error == f"there is no cascade of fermi (NVIDIA GTX 480) in {tmp_path}; cascades: none"
+    assert outcome.error == f"there is no cascade of fermi (NVIDIA GTX 480) in {tmp_path}; cascades: none; {hint}"
 
 
 def test_an_effect_that_rounds_to_nothing_has_no_sign(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 
 import pytest
 
+import coarsen
+from coarsen.cli.train_cascade import CascadeTraining
+from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
@@ -28,7 +32,8 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
     kernels = [line.split()[0] for line in lines[3:20]]
     assert kernels == sorted(SUITE, key=str.casefold)
     assert all(len(line.replace(" (", "(").split()) == 6 for line in lines[3:20])
-    assert lines[-1] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
+    assert lines[-2] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
+    assert lines[-1] == f"`coarsen predict KERNEL --device Tahiti --model cascade --models {folder}` takes it"
     assert "note: training on 17 kernels" in outcome.err
 
 
@@ -48,16 +53,89 @@ def test_the_stored_model_predicts(scale: Path, tmp_path: Path, run: Run) -> Non
 def test_the_model_goes_to_the_users_data_folder(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    asked: list[CascadeTraining] = []
 
-    def remember(*words: object) -> None:
-        asked.append(words[-1])
+    def remember(_: object, wanted: CascadeTraining) -> None:
+        asked.append(wanted)
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setattr("coarsen.cli.train._train_and_save", remember)
+    monkeypatch.setattr("coarsen.cli.train_cascade._train_and_save", remember)
     assert run("train", "-d", "kepler").code == 130
-    assert asked == [tmp_path / "coarsen" / "models"]
+    assert [wanted.folder for wanted in asked] == [tmp_path / "coarsen" / "models"]
+
+
+TABLE = """kernel,factor,mygpu_ns
+mt,1,100\nmt,2,60\nmt,4,90
+sgemm,1,100\nsgemm,2,50\nsgemm,4,40
+spmv,1,100\nspmv,2,140
+reduce,1,100\nreduce,2,90\nreduce,4,120
+"""
+
+
+def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
+    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    table = tmp_path / "runtimes.csv"
+    table.write_text(TABLE)
+    mt = SUITE["mt"].kernel_file
+    asked = ("predict", mt, "-d", "mygpu", "--model", "cascade")
+    assert run(*asked).code == 4
+    trained = run("train", "-d", "MyGPU", "--data", table)
+    assert trained.code == 0
+    lines = trained.out.splitlines()
+    assert lines[0].startswith("mygpu: best factor of each kernel")
+    assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never"]
+    assert "geometric mean" in next(line for line in lines if line.startswith("method"))
+    assert lines[-1].startswith("`coarsen predict KERNEL --device MyGPU --model cascade` takes it from now on")
+    folder = tmp_path / "coarsen" / "models"
+    found = run(*asked, "-f", "json")
+    assert json.loads(found.out)["training_kernel"] == "mt"
+    assert found.err == (
+        f"coarsen: note: by the model that you trained, in {folder}; --shipped takes that of the package\n"
+    )
+    assert "This is the training kernel mt: " in run(*asked).out
+    assert json.loads(run("predict", scale, *asked[2:], "-f", "json").out)["training_kernel"] is None
+    assert coarsen.predict(mt, device="mygpu", model="cascade").training_kernel == "mt"
+
+
+def test_what_was_trained_goes_before_what_is_shipped(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    table = tmp_path / "best.csv"
+    table.write_text("kernel,device,best_factor\nmt,tahiti,32\nsgemm,tahiti,32\nspmv,tahiti,32\n")
+    asked = ("predict", SUITE["spmv"].kernel_file, "-d", "tahiti", "--model", "cascade", "-f", "json")
+    before = run(*asked)
+    assert before.err == ""
+    assert run("train", "-d", "tahiti", "--data", table, "--networks", "per-factor", "--components", 2).code == 0
+    after = run(*asked)
+    assert (json.loads(before.out)["factor"], json.loads(after.out)["factor"]) == (1, 32)
+    assert run(*asked, "--shipped").out == before.out
+    card = json.loads((tmp_path / "coarsen" / "models" / "tahiti.json").read_text())
+    assert (card["networks"], card["training"]["components"], card["data"]["sources"]) == (
+        "per-factor",
+        2,
+        ["best.csv"],
+    )
+
+
+def test_an_outdated_model_of_the_user_is_refused_in_one_line(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    folder = tmp_path / "coarsen" / "models"
+    folder.mkdir(parents=True)
+    for suffix in ("json", "safetensors"):
+        shutil.copy(SHIPPED / f"tahiti.{suffix}", folder)
+    card = folder / "tahiti.json"
+    card.write_text(card.read_text().replace('"feature_set_version": 2', '"feature_set_version": 9'))
+    outcome = run("predict", SUITE["mt"].kernel_file, "-d", "tahiti", "--model", "cascade", "-q")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error == (
+        "the model 'tahiti' was made for version 9 of the features, this is version 2; train it again"
+    )
 
 
 def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,12 +152,16 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
         (
             ("-d", "gameboy"),
             4,
-            "no best factors are known for 'gameboy'; devices: cypress, fermi, kepler, tahiti",
+            "nothing is known of 'gameboy': give its runtimes or best factors with --data FILE; without, there "
+            "are: cypress, fermi, h200, intel, kepler, pocl, tahiti",
         ),
         ((), 2, "give the cascade's --device, or --model default"),
-        (("-d", "tahiti", "--data", "results.parquet"), 2, "--data is for --model default"),
+        (("-d", "tahiti", "--data", "missing.csv", "-o", "."), 2, "missing.csv: can't be read"),
+        (("-d", "tahiti", "--feature-set", 3), 2, "invalid value for '--feature-set'"),
+        (("-m", "default", "--components", 7), 2, "--components is for the cascade"),
+        (("-d", "intel", "--data", PUBLISHED, "-o", "."), 2, "the data has nothing of a device 'intel'"),
+        (("-d", "tahiti", "--dim", 1, "-o", "."), 2, "no kernel was coarsened along dimension 1 on tahiti"),
         (("-d", "tahiti", "--best-factors", "none"), 2, "--best-factors is for --model default"),
-        (("-d", "tahiti", "--kernels", "."), 2, "--kernels is for --model default"),
         (("-d", "tahiti", "--evaluation", "evaluation.json"), 2, "--evaluation is for --model default"),
         (("-d", "tahiti", "--model", "default"), 2, "--device is for the cascade"),
         (

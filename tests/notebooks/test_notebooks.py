@@ -18,6 +18,7 @@ def test_all_are_there() -> None:
     assert names == {
         "features_and_components",
         "optimisation_space",
+        "paper",
         "prediction",
         "quick_start",
         "your_device",

@@ -7,6 +7,6 @@ and `draw_portability` draw; `files` and `window` show. All take the frame that
 Published data: `curve_rows` makes such a frame of curves, `best_factors` and `draw_best_factors` show best factors
 alone. `remarks` is what a figure has to say of its rows.
 
-Figures of predictors: `loadings` and `relevance` (the cascade's components), `predictions` and `calibration` (an
-evaluation), each with its `draw_` module.
+Figures of predictors: `loadings` and `relevance` (the cascade's components), `deltas` (what it learns from),
+`predictions` and `calibration` (an evaluation), each with its `draw_` module.
 """

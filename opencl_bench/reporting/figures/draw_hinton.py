@@ -29,10 +29,12 @@ from coarsen.opencl_bench.results.rows import comparisons, names_of
 
 MOST_COLUMNS = 3
 LARGEST_CELL = 0.42  # inches
+_KERNEL_CELL = 0.26  # of a line for each kernel
 _AXIS_LABEL = {
     "local size": "local size (work-items)",
     "stride": "stride (work-items)",
     "dimension": "dimension",
+    "benchmark": "kernel",
 }
 _NOTE = (
     "Filled area and number: share, in per cent, of the fastest {top} of each kernel's configurations. "
@@ -62,6 +64,8 @@ class Grid:
 def draw_hinton(frame: pd.DataFrame, against: Against = "local size", top: float = TOP) -> Figure:
     """A panel per device: a square at each factor and local size, its area the share of the fastest there.
 
+    Against "benchmark" it is a square for each kernel and factor, as in the paper.
+
     Behind it, in grey, is the square of the share of all configurations. A dot stands where none was measured.
 
     Args:
@@ -82,11 +86,16 @@ def draw_hinton(frame: pd.DataFrame, against: Against = "local size", top: float
 def _figure(shares: pd.DataFrame, against: Against, finding: str, note: str) -> Figure:
     devices = names_of(shares, "label")
     factors = sorted(shares["factor"].unique())
-    values = sorted(shares["value"].unique(), key=value_order)
+    if against == "benchmark":
+        # From the bottom up, so that the first is at the top.
+        values = sorted(shares["value"].unique(), key=str.casefold, reverse=True)
+    else:
+        values = sorted(shares["value"].unique(), key=value_order)
     # Four make a square.
     columns = 2 if len(devices) == 4 else min(MOST_COLUMNS, len(devices))
     lines = math.ceil(len(devices) / columns)
-    grid = Grid(factors, values, min(LARGEST_CELL, (PAGE_WIDTH - 0.9) / columns / len(factors)))
+    largest_cell = _KERNEL_CELL if against == "benchmark" else LARGEST_CELL
+    grid = Grid(factors, values, min(largest_cell, (PAGE_WIDTH - 0.9) / columns / len(factors)))
     width = max(4.4, min(PAGE_WIDTH, columns * (grid.cell * len(factors) + 0.25) + 0.9))
     height = max(1.3, lines * (grid.cell * len(values) + 0.6) + 0.2)
     sheet = page(width, height, finding, note)

@@ -1,5 +1,4 @@
-"""Drawing of the relevance of each of the cascade's components to the decision to coarsen (after Magni, Dubach,
-O'Boyle, PACT 2014, figure 11)."""
+"""Drawing of the relevance of each of the cascade's components to the decision to coarsen: mutual information."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ _NOTE = (
     "Area and number: mutual information of the component and the answer to whether the next factor is faster, in "
     "per cent of the answer's entropy. Filled: above chance, which is what the largest component stays below in "
     "95 % of the cases if each kernel's answers are put beside another kernel's components. Frame: not above it. "
-    "Answers: of all kernels at all factors that have one. After figure 11 of the paper."
+    "Answers: of all kernels at all factors that have one. This is no figure of the paper."
 )
 
 

@@ -20,6 +20,7 @@ from coarsen.opencl_bench.reporting.figures.findings import violins_finding
 from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
 from coarsen.opencl_bench.reporting.figures.remarks import Remarks, joined, remarks_on
 from coarsen.opencl_bench.reporting.figures.style import (
+    BLACK,
     BLUE,
     GREY,
     LIGHT_GREY,
@@ -28,13 +29,18 @@ from coarsen.opencl_bench.reporting.figures.style import (
     VERMILLION,
     styled,
 )
-from coarsen.opencl_bench.reporting.numbers.violins import SMALLEST_VIOLIN, density, violin_points
+from coarsen.opencl_bench.reporting.numbers.violins import SMALLEST_VIOLIN, density, quartiles, violin_points
 from coarsen.opencl_bench.results.rows import comparisons, names_of, outcome_counts
 
 _HALF_WIDTH = 0.42
 _PANEL_HEIGHT = 2.3
 _LEAST_WIDTH = 1.6  # for the name of a device
 _POINTS = "Each point is one configuration of the kernel{outline}."
+_ALL = "all"
+_TOGETHER = (
+    "Last column: all kernels together, each configuration once; the bar is the middle half, the white dot, and "
+    "the number below, the median."
+)
 _FASTER = "Faster: the whole 95 % interval lies above 1."
 _ALL_OUTLINED = "; the outline shows how densely they lie"
 _SOME_OUTLINED = _ALL_OUTLINED + f", where there are at least {SMALLEST_VIOLIN} different ones"
@@ -47,6 +53,8 @@ _MARKS = (
 
 def draw_violins(frame: pd.DataFrame) -> Figure:
     """A panel per device with a violin per kernel: every configuration is a point; best and baseline are marked.
+
+    Where there are several kernels, the last column is of all of them together: each configuration counts once.
 
     Under each kernel stands how many of its configurations failed. Those outside the constraints were never run
     and are not counted.
@@ -68,10 +76,12 @@ def _figure(points: pd.DataFrame, counts: pd.DataFrame, remarks: Remarks) -> Fig
     columns = _columns(len(devices), len(kernels))
     lines = math.ceil(len(devices) / columns)
     # More kernels than about twenty need more than a page.
-    width = max(min(PAGE_WIDTH, columns * (2.6 + 0.4 * len(kernels))), 0.3 * len(kernels))
+    names = [*kernels, _ALL] if len(kernels) > 1 else kernels
+    width = max(min(PAGE_WIDTH, columns * (2.6 + 0.4 * len(names))), 0.3 * len(names))
     height = _PANEL_HEIGHT * lines + 0.9
     faster = _FASTER if points["low"].notna().any() else ""
-    note = joined(_POINTS.format(outline=_outline(points)), faster, remarks.best, remarks.sizes)
+    together = _TOGETHER if len(kernels) > 1 else ""
+    note = joined(_POINTS.format(outline=_outline(points)), together, faster, remarks.best, remarks.sizes)
     sheet = page(width, height, violins_finding(points), note, _legend(bool(counts["failed"].any())))
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
     for axes, device in zip(panels, devices, strict=False):
@@ -79,13 +89,15 @@ def _figure(points: pd.DataFrame, counts: pd.DataFrame, remarks: Remarks) -> Fig
         size = 2.8 if len(kernels) > 6 and len(own) > SMALLEST_VIOLIN * len(kernels) else 4.5
         for position, kernel in enumerate(kernels):
             _kernel(axes, position, own[own["benchmark"] == kernel], size)
+        if len(kernels) > 1:
+            _aggregate(axes, len(kernels), own)
         speedup_axis(axes, points["speedup"], room_below=0.07, ticks=9)
         mark_one(axes)
         _failures(axes, kernels, counts.loc[device])
         axes.set_title(device, loc="left", fontweight="bold", pad=4)
     for axes in panels[len(devices) :]:
         axes.set_axis_off()
-    _name_kernels(panels[: len(devices)], kernels, columns)
+    _name_kernels(panels[: len(devices)], names, columns)
     sheet.label_axes("", remarks.axis, height - 0.8)
     return sheet.settled()
 
@@ -127,6 +139,29 @@ def _kernel(axes: Axes, position: int, points: pd.DataFrame, size: float) -> Non
         marked = points[points["mark"] == name]
         # The baseline's diamond is drawn over a star at the same place, and is smaller.
         axes.plot([position] * len(marked), marked["speedup"], linestyle="none", gid=name, zorder=4, **look)
+
+
+def _aggregate(axes: Axes, position: int, points: pd.DataFrame) -> None:
+    """All kernels of a device together: their outline, the middle half of all configurations, and the median."""
+    once = points.drop_duplicates(["benchmark", "configuration"])["speedup"].to_numpy(np.float64)
+    axes.axvline(position - 0.5, color=GREY, linewidth=0.5)
+    if not len(once):
+        return
+    _violin(axes, position, np.log2(once))
+    low, middle, high = quartiles(once)
+    axes.plot([position, position], [low, high], color=BLACK, linewidth=3.0, solid_capstyle="butt", gid="half")
+    axes.plot([position], [middle], "o", color="white", markersize=3.2, gid="median", zorder=4, **_EDGE)
+    foot = axes.get_xaxis_transform()
+    axes.text(
+        position,
+        0.012,
+        f"{middle:.2f}",
+        transform=foot,
+        ha="center",
+        va="bottom",
+        fontsize=SMALLEST_SIZE,
+        gid="median number",
+    )
 
 
 def _violin(

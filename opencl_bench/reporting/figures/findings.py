@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -129,10 +131,16 @@ def hinton_finding(shares: pd.DataFrame, against: Against, top: float = TOP) -> 
         against: the other axis.
         top: the part of the configurations that counts as fastest.
     """
-    parts = [
-        f"{_peak(shares[shares['label'] == label], against)} on {label}" for label in names_of(shares, "label")
-    ]
+    peak = _peak_factor if against == "benchmark" else partial(_peak, against=against)
+    parts = [f"{peak(shares[shares['label'] == label])} on {label}" for label in names_of(shares, "label")]
     return f"The fastest {100 * top:g} % of the configurations lie most often " + listed(parts)
+
+
+def _peak_factor(shares: pd.DataFrame) -> str:
+    """The factor with the largest share over all kernels, each of which weighs the same."""
+    means = shares.groupby("factor")["share"].sum() / shares["value"].nunique()
+    factor = int(means.idxmax())
+    return f"{'uncoarsened' if factor == 1 else f'at factor {factor}'} ({_percent(float(means[factor]))})"
 
 
 def _peak(shares: pd.DataFrame, against: Against) -> str:

@@ -10,19 +10,20 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.rows import CASE, comparisons, measured
 
-Against = Literal["local size", "stride", "dimension"]
+Against = Literal["local size", "stride", "dimension", "benchmark"]
 TOP = 0.05
 
 
 def top_shares(frame: pd.DataFrame, against: Against = "local size", top: float = TOP) -> pd.DataFrame:
-    """Return the share of the fastest configurations at each factor and each local size (or stride, or dimension).
+    """Return the share of the fastest configurations at each factor and each local size (or what `against` says).
 
     The fastest are the given part of each kernel's configurations that have a speed-up, rounded up, at least one.
     Every kernel weighs the same, however many configurations it has, so the shares of a device add up to 1.
+    Against the benchmark, as in the paper, it is those of each kernel that do.
 
     Args:
         frame: of `Results.frame`.
-        against: the other axis. A local size counts by its number of work-items.
+        against: the other axis. A local size counts by its number of work-items; "benchmark" is figure 5 itself.
         top: the part that counts as fastest, in (0, 1].
 
     Returns:
@@ -43,10 +44,16 @@ def top_shares(frame: pd.DataFrame, against: Against = "local size", top: float 
         raise InvalidInputError("none of the configurations has a speed-up: all of them failed")
     weighted = pd.concat([_weighted(group, top) for _, group in rows.groupby(CASE, sort=False)])
     weighted["value"] = _values(weighted, against)
-    kernels = weighted.groupby("label")["benchmark"].nunique()
-    cells = weighted.groupby(["label", "factor", "value"], sort=True)[["share", "expected"]].sum()
-    shares = cells.div(kernels, level="label", axis=0).reset_index()
-    return shares.sort_values(["label", "factor", "value"], key=_by_number, kind="stable").reset_index(drop=True)
+    shares = weighted.groupby(["label", "factor", "value"], sort=True)[["share", "expected"]].sum()
+    if against != "benchmark":
+        shares = shares.div(weighted.groupby("label")["benchmark"].nunique(), level="label", axis=0)
+    else:
+        # Of a kernel that was measured at several problem sizes, each counts the same.
+        cases = weighted.drop_duplicates(CASE).groupby(["label", "value"]).size()
+        shares = shares.div(cases.reindex(shares.index.droplevel("factor")).to_numpy(), axis=0)
+    key = None if against == "benchmark" else _by_number
+    ordered = shares.reset_index().sort_values(["label", "factor", "value"], key=key, kind="stable")
+    return ordered.reset_index(drop=True)
 
 
 def _weighted(kernel: pd.DataFrame, top: float) -> pd.DataFrame:
@@ -60,6 +67,8 @@ def _weighted(kernel: pd.DataFrame, top: float) -> pd.DataFrame:
 
 
 def _values(rows: pd.DataFrame, against: Against) -> pd.Series:
+    if against == "benchmark":
+        return rows["benchmark"]
     if against == "local size":
         if (rows["work_items"] == 0).any():
             raise InvalidInputError("the local sizes of some configurations are not known; take another axis")

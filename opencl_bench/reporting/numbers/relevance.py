@@ -1,9 +1,9 @@
-"""Relevance of each of the cascade's components to the decision to coarsen (after Magni, Dubach, O'Boyle, PACT
-2014, figure 11): the numbers.
+"""Relevance of each of the cascade's components to the decision to coarsen, as mutual information: the numbers.
 
 The mutual information of a component's score and the step's target ("does the next step help?"), over all steps
 that have a target, by the nearest-neighbour estimate of scikit-learn (B. C. Ross, PLoS ONE 9, 2014), as a share of
-the target's entropy: 0 if the component is uninformative, 1 if it determines the answer.
+the target's entropy: 0 if the component is uninformative, 1 if it determines the answer. It is no figure of the
+paper, whose figure 11 is in `deltas.py`.
 
 What chance alone gives is found by shuffling kernels: each one's targets are put beside another's scores at the
 same factors. The steps of a kernel are alike, so shuffling steps would overstate relevance: a component that
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.labels import component_labels
 from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, Array
 from coarsen.models.cascade.step_samples import all_inputs, step_target
 from coarsen.models.examples import Example
@@ -72,7 +73,8 @@ def shared_projection(examples: Sequence[Example]) -> Projection:
     # Imported late: it needs scikit-learn, which all other figures do without.
     from coarsen.models.cascade.varimax_components import VarimaxComponents
 
-    projection: Projection = VarimaxComponents().fit(all_inputs(list(once.values()))).projection_
+    inputs = all_inputs(list(once.values()), PUBLISHED_CASCADE.feature_set)
+    projection: Projection = VarimaxComponents().fit(inputs).projection_
     return projection
 
 
@@ -126,7 +128,8 @@ def relevance_finding(table: pd.DataFrame) -> str:
 
 
 def _answers(examples: Sequence[Example], projection: Projection) -> _Answers:
-    scores = projection.scores(projection.standardise(all_inputs(examples)))
+    inputs = all_inputs(examples, PUBLISHED_CASCADE.feature_set)
+    scores = projection.scores(projection.standardise(inputs))
     targets = {
         (kernel, place): target
         for place, factor in enumerate(STEP_FACTORS)

@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
-from coarsen.models.cascade.step_samples import all_inputs, step_samples, step_target
+from coarsen.models.cascade.step_samples import all_inputs, repeated_samples, step_samples, step_target
 from coarsen.models.examples import Example
 from tests.models.cascade.conftest import Published
 
@@ -81,3 +81,16 @@ def test_a_table_without_the_factor_is_refused(example: Example) -> None:
     short = replace(example.table, rows={1: example.table.at(1)})
     with pytest.raises(InvalidInputError, match="no features at factor 2"):
         step_samples([replace(example, table=short, best_factor=2)], 1)
+
+
+def test_one_network_has_five_samples_of_each_kernel(published: Published) -> None:
+    examples = published["tahiti"][:3]
+    samples = repeated_samples(examples, 2)
+    assert (samples.factor, samples.inputs.shape) == (None, (15, 34))
+    for place, example in enumerate(examples):
+        answers = samples.further[5 * place : 5 * place + 5]
+        assert answers.tolist() == [factor < example.best_factor for factor in STEP_FACTORS]
+        assert np.array_equal(samples.inputs[5 * place + 1], step_inputs(example.features(2), 2))
+    # Where runtimes are known too, only the best factor counts.
+    timed = replace(examples[0], speedup={2: 0.5, 4: 2.0}, best_factor=4)
+    assert repeated_samples([timed], 2).further.tolist() == [True, True, False, False, False]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable
 from coarsen.models import available_models, load_model
 from coarsen.models.cascade.saving import save_model
+from coarsen.models.cascade.settings import VARIANTS
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.models.cascade.trained import TrainedModel
+from tests.models.cascade.conftest import Published
 
 
 @pytest.fixture
@@ -61,9 +64,31 @@ def test_a_model_read_again_predicts_the_same(
     assert [path.name for path in written] == ["kepler.safetensors", "kepler.json"]
     assert available_models(tmp_path / "models") == ("kepler",)
     model = load_model("kepler", tmp_path / "models")
-    assert [step.is_constant for step in model.steps] == [False, False, False, True, True]
+    assert model.settings == kepler.model.settings
     for table in tables.values():
         assert model.predict(table) == kepler.model.predict(table)
+
+
+def test_a_cascade_with_a_network_for_each_factor_is_read_again(
+    kepler_by_factor: TrainedModel, published: Published, tmp_path: Path
+) -> None:
+    save_model(kepler_by_factor, tmp_path)
+    model = load_model("kepler", tmp_path)
+    assert model.settings == VARIANTS["cascade-first"]
+    assert [step.is_constant for step in model.steps] == [False, False, False, True, True]
+    for example in published["kepler"]:
+        assert model.predict(example.table) == kepler_by_factor.model.predict(example.table)
+
+
+def test_a_training_kernel_is_known_again(
+    kepler: TrainedModel, tables: Mapping[str, FeatureTable], tmp_path: Path
+) -> None:
+    save_model(kepler, tmp_path)
+    model = load_model("kepler", tmp_path)
+    assert {name: model.predict(table).training_kernel for name, table in tables.items()} == {
+        name: name for name in tables
+    }
+    assert model.predict(replace(tables["sgemm"], identity="")).training_kernel is None
 
 
 def test_the_default_model_is_no_cascade(folder: Path) -> None:
@@ -108,7 +133,17 @@ def test_a_model_with_other_feature_names_is_refused(folder: Path) -> None:
 
 def test_another_file_format_is_refused(folder: Path) -> None:
     change_card(folder, lambda card: card.update(format_version=1))
-    assert "format 1" in refusal(folder)
+    assert refusal(folder) == "the model 'tahiti' is in format 1; this version reads 3: train it again"
+
+
+def test_a_model_of_other_code_is_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card.update(transforms="lock-step"))
+    assert "describes lock-step, this version predicts for replication alone; train it again" in refusal(folder)
+
+
+def test_unknown_networks_are_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card.update(networks="three"))
+    assert "damaged" in refusal(folder)
 
 
 @pytest.mark.parametrize("key", ["steps", "dimension", "name"])
@@ -139,7 +174,7 @@ def test_a_file_that_is_not_safetensors_is_refused(folder: Path) -> None:
 
 
 def test_numbers_of_another_shape_are_refused(folder: Path) -> None:
-    change_numbers(folder, lambda tensors: tensors.update({"step1.hidden_biases": np.zeros(3)}))
+    change_numbers(folder, lambda tensors: tensors.update({"network.hidden_biases": np.zeros(3)}))
     assert "'hidden_weights' of the step at factor 1" in refusal(folder)
 
 
@@ -149,8 +184,8 @@ def test_numbers_that_are_not_finite_are_refused(folder: Path) -> None:
 
 
 def test_missing_numbers_are_refused(folder: Path) -> None:
-    change_numbers(folder, lambda tensors: tensors.pop("step1.hidden_biases"))
-    assert "step1.hidden_biases" in refusal(folder)
+    change_numbers(folder, lambda tensors: tensors.pop("network.hidden_biases"))
+    assert "network.hidden_biases" in refusal(folder)
 
 
 def test_a_folder_that_cannot_be_made_is_an_input_error(kepler: TrainedModel, tmp_path: Path) -> None:

@@ -105,7 +105,10 @@ def test_the_card_says_what_the_model_is(folder: Path) -> None:
         "best_factors": {"tahiti": 10},
         "kernels": 30,
         "families": 30,
+        "identities": {},
+        "best_factor_identities": {},
     }
+    assert card["transforms"] == "replication alone"
     assert set(card["error_model"]["device_scales"]) == {"h200", "intel", "pocl"}  # type: ignore[index]
     assert set(card["error_model"]["kind_scales"]) == {"cpu", "gpu"}  # type: ignore[index]
     assert card["settings"] == {"trees": 12, "max_features": 0.5, "min_samples_leaf": 3, "seed": 0}
@@ -145,6 +148,11 @@ def test_another_format_is_refused(folder: Path) -> None:
 def test_other_features_are_refused(folder: Path) -> None:
     change_card(folder, lambda card: card.update(feature_set_version=FEATURE_SET_VERSION + 1))
     assert f"version {FEATURE_SET_VERSION + 1} of the features" in refusal(folder)
+
+
+def test_a_model_of_other_code_is_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card.update(transforms="lock-step"))
+    assert "describes lock-step, this version predicts for replication alone; train it again" in refusal(folder)
 
 
 def test_other_mechanism_features_are_refused(folder: Path) -> None:

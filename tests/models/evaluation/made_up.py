@@ -32,6 +32,7 @@ def made_up(
         best_factor=best_factor_of(speedup) if best is None else best,
         table=FeatureTable(kernel, dimension, dict.fromkeys(FACTORS, features)),
         mechanism=MechanismTable(kernel, dimension, (256, 1, 1), dict.fromkeys(FACTORS, mechanism)),
+        published=FeatureTable(kernel, dimension, dict.fromkeys(FACTORS, features), 2),
     )
 
 

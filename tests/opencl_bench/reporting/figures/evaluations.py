@@ -37,6 +37,7 @@ def example(
         best_factor=best_factor_of(speedup) if speedup else best,
         table=FeatureTable(kernel, 0, rows),
         mechanism=MechanismTable(kernel, 0, (64, 1, 1), dict.fromkeys(FACTORS, nothing)),
+        published=FeatureTable(kernel, 0, rows, 2),
     )
 
 

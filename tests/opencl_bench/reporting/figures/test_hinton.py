@@ -73,7 +73,7 @@ def test_strides_are_in_the_order_of_their_values() -> None:
 @pytest.mark.parametrize(
     ("against", "top", "message"),
     [
-        ("colour", 0.05, "'colour' is none of local size, stride, dimension"),
+        ("colour", 0.05, "'colour' is none of local size, stride, dimension, benchmark"),
         ("stride", 0.0, "the part that counts as fastest lies between 0 and 1, not 0.0"),
     ],
 )
@@ -134,3 +134,17 @@ def test_a_page_holds_the_whole_suite() -> None:
     shares = top_shares(sweep_frame((POCL, INTEL, NVIDIA)))
     assert shares.groupby("label")["share"].sum().tolist() == pytest.approx([1.0, 1.0, 1.0])
     assert shares.groupby("label")["expected"].sum().tolist() == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_against_the_benchmark_each_kernel_has_a_line_of_its_own() -> None:
+    rows = [*forty("mt", 2), row("nbody", 1, 1.0), row("nbody", 2, 0.5), row("nbody", 2, 0.4, local_size="16")]
+    shares = top_shares(frame_of(rows), "benchmark").set_index(["value", "factor"])
+    assert shares["share"].to_dict() == pytest.approx(
+        {("mt", 1): 0, ("mt", 2): 1, ("nbody", 1): 1, ("nbody", 2): 0}
+    )
+    assert shares["expected"].to_dict()["nbody", 2] == pytest.approx(2 / 3)
+    (axes,) = panels(draw_hinton(frame_of(rows), "benchmark"))
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["nbody", "mt"]
+    assert axes.get_ylabel() == "kernel"
+    title = hinton_finding(top_shares(frame_of(rows), "benchmark"), "benchmark")
+    assert title.startswith("The fastest 5 % of the configurations lie most often uncoarsened (50 %) on")

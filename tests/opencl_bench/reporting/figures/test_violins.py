@@ -87,7 +87,7 @@ def test_what_is_drawn() -> None:
     assert drawn(intel, "baseline") == [1.0, 1.0]
     assert texts(intel) == ["×1", "×1\nall"]
     assert texts(pocl) == ["not\nrun", "not\nrun"]
-    assert [label.get_text() for label in pocl.get_xticklabels()] == ["mt", "nbody", "spmv"]
+    assert [label.get_text() for label in pocl.get_xticklabels()] == ["mt", "nbody", "spmv", "all"]
     assert intel.get_yscale() == "log"
     assert drawn(intel, "one") == [1.0, 1.0]
 
@@ -108,7 +108,9 @@ def test_every_point_of_the_whole_suite_is_shown() -> None:
         len(drawn(axes, name)) for axes in panels(figure) for name in ("configurations", "best", "baseline")
     )
     assert shown == len(violin_points(frame)) >= frame["speedup"].notna().sum()
-    assert all(sum(c.get_gid() == "violin" for c in axes.collections) == len(KERNELS) for axes in panels(figure))
+    assert all(
+        sum(c.get_gid() == "violin" for c in axes.collections) == len(KERNELS) + 1 for axes in panels(figure)
+    )
     width, height = figure.get_size_inches()
     assert width <= 6.71 and height <= 10.11
 
@@ -118,3 +120,26 @@ def test_points_stay_within_their_violin() -> None:
     lines = [line for line in panels(figure)[0].lines if line.get_gid() == "configurations"]
     for position, line in enumerate(lines):
         assert np.abs(np.asarray(line.get_xdata()) - position).max() < 0.42
+
+
+def test_the_last_column_is_of_all_kernels_together() -> None:
+    rows = [
+        row("mt", 1, 1.0),
+        row("mt", 2, 0.5),
+        row("nbody", 1, 1.0),
+        row("nbody", 2, 0.25),
+        row("nbody", 4, 0.2),
+    ]
+    figure = draw_violins(frame_of(rows))
+    (axes,) = (axes for axes in figure.axes if axes.get_title(loc="left"))
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["mt", "nbody", "all"]
+    lines = {line.get_gid(): line for line in axes.lines}
+    # Of 1, 1/2, 1, 1/4 and 1/5.
+    assert list(lines["median"].get_ydata()) == [0.5]
+    assert list(lines["half"].get_ydata()) == [0.25, 1.0]
+    assert [text.get_text() for text in axes.texts if text.get_gid() == "median number"] == ["0.50"]
+
+
+def test_a_single_kernel_has_no_column_of_all() -> None:
+    (axes,) = draw_violins(frame_of([row("mt", 1, 1.0), row("mt", 2, 0.5)])).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["mt"]

@@ -1,0 +1,231 @@
+"""`coarsen train --model cascade`: the cascade of one device, from best factors or from runtimes."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.cli.messages import note
+from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.devices.targets import target_of
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
+from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
+from coarsen.models.cascade.settings import CascadeSettings
+from coarsen.models.model_files import model_name
+from coarsen.near_names import did_you_mean
+
+if TYPE_CHECKING:
+    from coarsen.models.cascade.trained import TrainedModel
+    from coarsen.models.examples import Example
+    from coarsen.opencl_bench.results.curves import CurveData
+
+_METHODS = {
+    "cascade": "the cascade, on kernels it was not trained on",
+    "published": "what the authors of the table predicted",
+    "unique": "one factor for every kernel, the best of the others",
+    "never": "no coarsening",
+}
+# The packages that training imports, by their names.
+_LIBRARIES = {"torch": "PyTorch", "sklearn": "scikit-learn"}
+# All folds at all seeds together: what seventeen kernels need at twenty seeds. More would take long.
+_MOST_FITS = 400
+
+
+@dataclass(frozen=True)
+class CascadeTraining:
+    """The cascade to train, and where it goes.
+
+    Args:
+        device: whose, as the user calls it.
+        data: files or stores of runtimes or best factors; where empty, table 5 for its four GPUs, for others the
+            package's own measurements of synthetic kernels.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+        folder: where the model is stored.
+        dimension: of the NDRange, along which it predicts.
+        seed: of the networks' first weights.
+        settings: of the cascade.
+    """
+
+    device: str
+    data: tuple[str, ...]
+    kernels: Path | None
+    folder: Path
+    dimension: int = 0
+    seed: int = 0
+    settings: CascadeSettings = PUBLISHED_CASCADE
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """The examples of a device, others' predictions by kernel, and where both are from."""
+
+    examples: tuple[Example, ...]
+    published: Mapping[str, int]
+    sources: tuple[str, ...]
+
+
+def check_libraries() -> None:
+    """Refuse to start without the packages that are needed. Raises InvalidInputError."""
+    for module, name in _LIBRARIES.items():
+        if importlib.util.find_spec(module) is None:
+            raise InvalidInputError(f"training needs {name}: pip install 'coarsen[train]'")
+
+
+def train_cascade(wanted: CascadeTraining, output_format: Format) -> TrainedModel:
+    """Fit a device's cascade, print how good the method is on kernels held out, and store it.
+
+    Raises:
+        DeviceError: nothing is known of the device.
+        InvalidInputError: a file can't be read or has nothing of the device; a folder can't be written.
+    """
+    learned = _learned(wanted)
+    note(f"training on {counted(len(learned.examples), 'kernel')}")
+    trained, paths = _train_and_save(learned, wanted)
+    if output_format is Format.JSON:
+        print_json(_as_data(trained, paths))
+    else:
+        _print(trained, paths)
+    return trained
+
+
+def _learned(wanted: CascadeTraining) -> _Learned:
+    # Imported late: only training needs the suite.
+    from coarsen.opencl_bench.results.examples import examples_of
+    from coarsen.processes import processors
+
+    name, data, sources = curves_of(wanted)
+    curves = [curve for curve in data.curves if curve.device == name and curve.dimension == wanted.dimension]
+    if not curves:
+        raise InvalidInputError(f"no kernel was coarsened along dimension {wanted.dimension} on {name}")
+    note(f"computing the features of {counted(len({curve.kernel for curve in curves}), 'kernel')}")
+    found = examples_of(curves, wanted.kernels, processors())
+    for text in dict.fromkeys((*data.notes, *found.notes)):
+        note(text)
+    renamed = tuple(replace(example, device=model_name(name)) for example in found.examples)
+    return _Learned(renamed, data.predicted_on(name), sources)
+
+
+def curves_of(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]:
+    """What is learned from: the name of the device in the data, the data, and in words where it is from.
+
+    Raises:
+        DeviceError: there is no data, and nothing is known of the device without.
+        InvalidInputError: the data can't be read, or has nothing of the device.
+    """
+    # Imported late: only training needs the suite.
+    from coarsen.opencl_bench.results.curve_files import read_curves
+    from coarsen.opencl_bench.results.curves import merged
+
+    if wanted.data:
+        data = merged([read_curves(source, None, wanted.kernels) for source in wanted.data])
+        return _name_in(wanted.device, data), data, tuple(Path(source).name for source in wanted.data)
+    name = _known_name(wanted.device)
+    if name in DEVICES:
+        return name, read_curves(str(PUBLISHED)), (CITATION,)
+    source = f"synthetic_{name}"
+    known = _measured_devices()
+    if name not in known:
+        raise DeviceError(
+            f"nothing is known of '{wanted.device}': give its runtimes or best factors with --data FILE; without, "
+            f"there are: {', '.join(sorted((*DEVICES, *known)))}"
+        )
+    return name, read_curves(source), (f"{source}.parquet",)
+
+
+def _known_name(device: str) -> str:
+    """The short name of a device that is known without data; the device's own where there is none of it."""
+    name = device.strip().casefold()
+    if name in DEVICES or name in _measured_devices():
+        return name
+    try:
+        return target_of(device).descriptor.name
+    except DeviceError:
+        return name
+
+
+def _measured_devices() -> tuple[str, ...]:
+    """The devices on which the package's synthetic kernels were measured."""
+    from coarsen.cli.evaluate_data import synthetic_files
+
+    return tuple(path.stem.removeprefix("synthetic_") for path in synthetic_files())
+
+
+def _name_in(device: str, data: CurveData) -> str:
+    """The data's name of a device. Raises InvalidInputError where it has nothing of it."""
+    names = dict.fromkeys(curve.device for curve in data.curves)
+    alike = {name.casefold(): name for name in names} | {name: name for name in names}
+    for wanted in (device.strip(), device.strip().casefold(), _known_name(device)):
+        if wanted in alike:
+            return alike[wanted]
+    raise InvalidInputError(
+        f"the data has nothing of a device '{device}'{did_you_mean(device, names)}; it has {', '.join(names)}"
+    )
+
+
+def _train_and_save(learned: _Learned, wanted: CascadeTraining) -> tuple[TrainedModel, tuple[Path, ...]]:
+    # Imported late: they load PyTorch.
+    from coarsen.models.cascade.saving import save_model
+    from coarsen.models.cascade.trained import EVALUATION_SEEDS, train_device
+
+    families = {example.family for example in learned.examples}
+    seeds = max(1, min(EVALUATION_SEEDS, _MOST_FITS // len(families)))
+    trained = train_device(
+        learned.examples, wanted.seed, learned.published, seeds, wanted.settings, learned.sources
+    )
+    return trained, save_model(trained, wanted.folder)
+
+
+def _as_data(trained: TrainedModel, paths: Sequence[Path]) -> object:
+    from coarsen.models.cascade.model_card import evaluation_card
+
+    card = evaluation_card(trained.evaluation, trained.model.name)
+    return {"device": trained.model.name, **card, "stored": [str(path) for path in paths]}
+
+
+def _print(trained: TrainedModel, paths: Sequence[Path]) -> None:
+    from coarsen.models.cascade.model_card import device_name
+    from coarsen.models.cascade.trained import chosen_factors
+
+    device, evaluation = trained.model.name, trained.evaluation
+    chosen = {name: chosen_factors(evaluation, name) for name in evaluation.on(device)}
+    full = device_name(device)
+    named = device if full == device else f"{device} ({full})"
+    print_line(f"{named}: best factor of each kernel, and predicted by each method")
+    print_line()
+    rows = [
+        [outcome.example.kernel, str(outcome.example.best_factor)]
+        + [_factors(factors[outcome.example.kernel]) for factors in chosen.values()]
+        for outcome in evaluation.outcomes["never"]
+    ]
+    print_table(["kernel", "best", *chosen], rows, numbers=["best", *chosen])
+    print_line()
+    _print_scores(trained)
+    print_line()
+    print_line(f"stored in {' and '.join(map(str, paths))}")
+
+
+def _factors(counts: Mapping[int, int]) -> str:
+    """The factor that most seeds chose, the smaller of equals, and how many did unless all."""
+    factor = max(counts, key=lambda factor: (counts[factor], -factor))
+    return str(factor) if len(counts) == 1 else f"{factor} ({counts[factor]}/{sum(counts.values())})"
+
+
+def _print_scores(trained: TrainedModel) -> None:
+    """The scores of each method; speed-ups too where runtimes are known."""
+    device, evaluation = trained.model.name, trained.evaluation
+    gains = evaluation.speedup_scores(device)
+    headings = ["method", "exact", "within one step", "mean error, doublings"]
+    headings += ["geometric mean", "worst"] if gains else []
+    rows = []
+    for method, score in evaluation.hit_scores(device).items():
+        row = [method, f"{score.exact:.3g}/{score.cases}", f"{score.within_one_doubling:.3g}/{score.cases}"]
+        row.append(f"{score.mean_error:.2f}")
+        if gains:
+            gain = gains.get(method)
+            row += [f"{gain.geometric_mean:.3f}", f"{gain.worst:.2f}"] if gain else ["", ""]
+        rows.append([*row, _METHODS.get(method, "")])
+    print_table([*headings, ""], rows, numbers=headings[1:])

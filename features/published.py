@@ -1,0 +1,184 @@
+"""Version 2 of the features: the six that the paper and its authors define otherwise than version 1 does.
+
+Magni, Dubach and O'Boyle (PACT 2014), section 6.3.1; where its words leave something open, as their pass decides.
+What each counts, in the kernel coarsened by a factor (`replication.py` says what that holds):
+
+    divergent instructions     those that depend on the thread-id, along any dimension
+    divergent regions          of the control-flow graph, each controlled by a divergent branch: nested ones count
+    instructions in them, and their share of all: each once, in however many regions it stands
+    ILP                        instructions / longest chain of dependent ones, phis and branches too; block mean
+    MLP                        loads between a load and the first use of its value in the block; mean of the loads
+                               that have one, 0 without; mean of all blocks
+
+A divergent instruction stands beside its replicas, so replicas of a load come into each other's intervals. The
+other eleven are those of version 1; uniform loads too are those that are uniform along the coarsened dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.divergence import Divergence
+from coarsen.features.block_profile import is_terminator
+from coarsen.features.feature_vector import Features
+from coarsen.features.instruction_kinds import Kind, kinds_of
+from coarsen.features.parallelism import dependence_depth
+from coarsen.features.replication import (
+    RewrittenBody,
+    blocks_after,
+    ids_at,
+    replicated_whole,
+    rewritten_body,
+)
+from coarsen.ir.kernel import Instruction
+from coarsen.transform.coarsen import Analysed
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Equal blocks of the coarsened kernel: what each of the copies has; `origin` as in `BlockCopies`."""
+
+    origin: str
+    copies: int
+    instructions: int
+    divergent: int
+    instruction_parallelism: float
+    memory_parallelism: float
+
+
+class PublishedFeatures:
+    """The features of version 2 of an analysed kernel, at any factor."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
+        flow = analysed.divergence.control_flow
+        dimension = analysed.divergence.dimension
+        self._divergence = Divergence(analysed.kernel, dimension, flow, every_dimension=True)
+        self._regions = controlled_regions(flow, self._divergence.branches)
+        self._in_regions = frozenset[str]().union(*self._regions.values())
+        self._whole = replicated_whole(analysed)
+
+    def at(self, features: Features, factor: int) -> Features:
+        """The features at a factor.
+
+        Args:
+            features: those of version 1 there.
+            factor: how many work-items are merged into one.
+        """
+        blocks = tuple(self._blocks(factor))
+        total = sum(block.copies * block.instructions for block in blocks)
+        inside = sum(block.copies * block.instructions for block in blocks if block.origin in self._in_regions)
+        return replace(
+            features,
+            divergent_instructions=sum(block.copies * block.divergent for block in blocks),
+            divergent_region_instructions=inside,
+            divergent_region_ratio=inside / total,
+            divergent_regions=self._region_count(factor),
+            instruction_level_parallelism=_mean(blocks, [block.instruction_parallelism for block in blocks]),
+            memory_level_parallelism=_mean(blocks, [block.memory_parallelism for block in blocks]),
+        )
+
+    def _region_count(self, factor: int) -> int:
+        """A region is replicated where its branch is: in a region that is copied, or as the entry to one."""
+        replicated = self._whole | {region.head for region in self._analysed.regions}
+        return sum(factor if branch in replicated else 1 for branch in self._regions)
+
+    def _blocks(self, factor: int) -> Iterator[_Blocks]:
+        ids = ids_at(self._analysed, factor)
+        for block in self._analysed.kernel.blocks:
+            body = rewritten_body(self._analysed, block, ids)
+            whole = block.name in self._whole
+            times = [1 if whole or not self._is_repeated(body, each) else factor for each in body.instructions]
+            yield self._counted(block.name, body, times, factor if whole else 1)
+        for region in self._analysed.regions if factor > 1 else ():
+            for after in blocks_after(self._analysed, region, factor, self._divergence):
+                count = after.kinds[Kind.INSTRUCTION]
+                # A branch, or phis and a branch that depends on none of them.
+                yield _Blocks(after.origin, after.copies, count, after.kinds[Kind.DIVERGENT], count, 0.0)
+
+    def _is_repeated(self, body: RewrittenBody, instruction: Instruction) -> bool:
+        return not is_terminator(instruction) and body.is_divergent(instruction, self._analysed.divergence)
+
+    def _counted(self, name: str, body: RewrittenBody, times: Sequence[int], copies: int) -> _Blocks:
+        listed = [*((each, 1) for each in body.prologue), *zip(body.instructions, times, strict=True)]
+        count = sum(repeats for _, repeats in listed)
+        return _Blocks(
+            origin=name,
+            copies=copies,
+            instructions=count,
+            divergent=sum(repeats for each, repeats in listed if body.is_divergent(each, self._divergence)),
+            instruction_parallelism=count / _depth(body),
+            memory_parallelism=loads_in_flight(body.instructions, times),
+        )
+
+
+def _depth(body: RewrittenBody) -> int:
+    """The longest chain of a block's instructions: that of the last replica, or to the branch, of the first."""
+    depth = dependence_depth(body.instructions[:-1], body.standing_for, body.prologue, _any).operations
+    first = dependence_depth(body.instructions, body.standing_for_first, body.prologue, _any).operations
+    return max(depth, first)
+
+
+def _any(_: Instruction) -> bool:
+    """Count every instruction."""
+    return True
+
+
+def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """The blocks that each of some branches decides about: those up to its immediate post-dominator.
+
+    Of branches that decide about the same blocks, as at several places of a loop, the first is taken; a branch
+    that decides about none is left out.
+
+    Args:
+        flow: the kernel's.
+        branches: the names of blocks that end in a branch.
+    """
+    regions: dict[frozenset[str], str] = {}
+    for branch in flow.in_order(branches):
+        blocks = flow.between(branch, flow.immediate_post_dominator.get(branch, EXIT))
+        if blocks:
+            regions.setdefault(blocks, branch)
+    return {branch: blocks for blocks, branch in regions.items()}
+
+
+def loads_in_flight(instructions: Sequence[Instruction], times: Sequence[int]) -> float:
+    """The mean number of loads between a load of a block and the first use of its value there.
+
+    Args:
+        instructions: those of the block, in their order.
+        times: how often each stands there; replicas follow each other.
+
+    Returns:
+        0 where no load has its first use in the block.
+    """
+    loads = [Kind.LOAD in kinds_of(instruction) for instruction in instructions]
+    total = intervals = 0.0
+    for place, instruction in enumerate(instructions):
+        use = _first_use(instructions, place) if loads[place] and instruction.name else None
+        if use is None:
+            continue
+        between = sum(count for count, load in list(zip(times, loads, strict=True))[place + 1 : use] if load)
+        # On average half of the other replicas come after a replica, and half of those of its use before its own.
+        others = (times[place] - 1) / 2
+        if loads[use] and times[use] > 1 and times[place] > 1:
+            others += (times[use] - 1) / 2
+        total += times[place] * (between + others)
+        intervals += times[place]
+    return total / intervals if intervals else 0.0
+
+
+def _first_use(instructions: Sequence[Instruction], place: int) -> int | None:
+    name = instructions[place].name
+    for later in range(place + 1, len(instructions)):
+        if any(operand.is_local and operand.text == name for operand in instructions[later].operands):
+            return later
+    return None
+
+
+def _mean(blocks: Sequence[_Blocks], values: Sequence[float]) -> float:
+    """The mean over all blocks, each copy with the same weight."""
+    copies = sum(block.copies for block in blocks)
+    return sum(block.copies * value for block, value in zip(blocks, values, strict=True)) / copies

@@ -1,0 +1,174 @@
+"""Version 2 of the features, as the paper defines them: counted by hand, and of coarsened kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.features import FEATURES, PUBLISHED_FEATURES, Features, extract, feature_table
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import coarsen_kernel
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
+from tests.features.test_replication import CASES, CONTROL_FLOW, TOLERANCE, kernel_of
+
+# entry: call, trunc, call, trunc, icmp, br
+# row: sext, gep, load, icmp, br
+# item: mul, add, sext, gep, store, br
+# end: ret
+GRID = """
+kernel void grid(global int *output, global const int *rows, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (y < height) {
+        int row = rows[y];
+        if (x < width)
+            output[y * width + x] = row;
+    }
+}
+"""
+
+# One block: call, trunc, then sext, gep, load for a, b and c, add, mul, sext, gep, store, ret.
+LOADS = """
+kernel void loads(global int *output, global const int *a, global const int *b, global const int *c)
+{
+    int x = get_global_id(0);
+    int first = a[x], second = b[x], third = c[x];
+    output[x] = (second + third) * first;
+}
+"""
+
+COUNTED = {
+    "guarded": (
+        GUARDED,
+        {
+            "divergent_instructions": 12,
+            "divergent_region_instructions": 12,
+            "divergent_region_ratio": 12 / 17,
+            "divergent_regions": 1,
+            "instruction_level_parallelism": (4 / 4 + 12 / 6 + 1 / 1) / 3,
+            # Between the first load and the root of it stands the second, between that and its use none.
+            "memory_level_parallelism": (0 + 1 / 2 + 0) / 3,
+        },
+    ),
+    "neighbour": (
+        NEIGHBOUR,
+        {
+            "divergent_instructions": 8,
+            "divergent_region_instructions": 0,
+            "divergent_region_ratio": 0,
+            "divergent_regions": 0,
+            "instruction_level_parallelism": 12 / 5,
+            "memory_level_parallelism": 0,
+        },
+    ),
+    "grid": (
+        GRID,
+        {
+            # All but the two branches out of the regions, and the return: along either dimension.
+            "divergent_instructions": 6 + 5 + 5,
+            "divergent_region_instructions": 5 + 6,
+            "divergent_region_ratio": 11 / 18,
+            "divergent_regions": 2,
+            "instruction_level_parallelism": (6 / 4 + 5 / 3 + 6 / 5 + 1) / 4,
+            "memory_level_parallelism": 0,
+        },
+    ),
+    "loads": (
+        LOADS,
+        {
+            "divergent_instructions": 16,
+            "divergent_region_instructions": 0,
+            "divergent_region_ratio": 0,
+            "divergent_regions": 0,
+            "instruction_level_parallelism": 17 / 8,
+            "memory_level_parallelism": (2 + 1 + 0) / 3,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), COUNTED.values(), ids=COUNTED)
+def test_features_are_those_counted_by_hand(source: str, expected: dict[str, float]) -> None:
+    first, second = (extract(lowered(source), version=version).by_name() for version in (1, 2))
+    assert {name: second[name] for name in expected} == pytest.approx(expected)
+    others = set(first) - set(expected)
+    assert {name: second[name] for name in others} == {name: first[name] for name in others}
+
+
+def test_the_first_version_sees_one_dimension_and_outermost_regions() -> None:
+    kernel = lowered(GRID)
+    along_0, along_1 = (extract(kernel, dimension) for dimension in (0, 1))
+    assert (along_0.divergent_regions, along_1.divergent_regions) == (1, 1)
+    assert along_0.divergent_instructions < extract(kernel, version=2).divergent_instructions
+    assert extract(kernel, 0, version=2) == extract(kernel, 1, version=2).__class__(
+        **{**extract(kernel, 1, version=2).by_name(), "uniform_loads": along_0.uniform_loads}
+    )
+
+
+def test_a_region_is_counted_as_often_as_its_branch_stands() -> None:
+    kernel = lowered(GRID)
+    # Along dimension 0 the rows' region stands once, the items' region in it four times; along 1 all is copied.
+    assert extract(kernel, 0, 4, version=2).divergent_regions == 1 + 4
+    assert extract(kernel, 1, 4, version=2).divergent_regions == 4 + 4
+
+
+def test_replicas_of_a_load_come_into_each_others_intervals() -> None:
+    # Of the four replicas of the first load: 3, 2, 1 and 0 of its own follow, then eight others; and so on.
+    assert extract(lowered(LOADS), 0, 4, version=2).memory_level_parallelism == ((1.5 + 8) + (1.5 + 4) + 1.5) / 3
+
+
+def test_loops_are_one_region() -> None:
+    source = """
+    kernel void search(global int *data)
+    {
+        int x = get_global_id(0);
+        while (data[x] > 0)
+            x += data[x];
+        data[0] = x;
+    }
+    """
+    assert extract(lowered(source), version=2).divergent_regions == 1
+
+
+def compare(kernel: Kernel, dimension: int, factor: int) -> tuple[Features, Features]:
+    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)], transforms=REPLICATION_ALONE)
+    return extract(kernel, dimension, factor, version=2), extract(coarsened, dimension, version=2)
+
+
+# Where copies of divergent loops follow each other the normal form adds phis: see test_replication.py.
+WITH_PHIS = ("dwtHaar1D", "mvCoal")
+OF_PHIS = ("divergent_instructions", "divergent_region_ratio", "instructions", "instruction_level_parallelism")
+
+
+@pytest.mark.parametrize("factor", [4])
+@pytest.mark.parametrize(("name", "dimension"), CASES)
+def test_computed_features_are_those_of_the_coarsened_kernel(name: str, dimension: int, factor: int) -> None:
+    computed, real = (features.by_name() for features in compare(kernel_of(name), dimension, factor))
+    for feature in computed:
+        tolerance = 1e-12
+        if name in WITH_PHIS and feature in OF_PHIS:
+            tolerance = 0.15 if feature == "instruction_level_parallelism" else TOLERANCE
+        assert computed[feature] == pytest.approx(real[feature], rel=tolerance), feature
+
+
+@pytest.mark.parametrize("body", CONTROL_FLOW.values(), ids=CONTROL_FLOW)
+def test_divergent_regions_are_those_of_the_coarsened_kernel(body: str) -> None:
+    source = f"kernel void flow(global int *a, global int *b, int n) {{ int x = get_global_id(0); {body} }}"
+    computed, real = compare(lowered(source), 0, 4)
+    assert computed.divergent_regions == real.divergent_regions
+    assert computed.memory_level_parallelism == pytest.approx(real.memory_level_parallelism)
+    assert computed.divergent_region_ratio == pytest.approx(real.divergent_region_ratio, rel=0.1)
+
+
+def test_a_table_says_which_version_it_is_of() -> None:
+    kernel = lowered(GUARDED)
+    assert (feature_table(kernel).version, feature_table(kernel, version=2).version) == (1, 2)
+    assert [each.name for each in PUBLISHED_FEATURES] == [each.name for each in FEATURES]
+    assert sum(first != second for first, second in zip(FEATURES, PUBLISHED_FEATURES, strict=True)) == 6
+
+
+def test_there_is_no_other_version() -> None:
+    with pytest.raises(InvalidInputError, match="no version 3 of the features, but 1 and 2"):
+        feature_table(lowered(GUARDED), version=3)
