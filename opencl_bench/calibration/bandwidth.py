@@ -37,7 +37,7 @@ def _cyclic(probed: ProbedDevice, program: cl.Program, data: cl.Buffer, size: in
     kernel = cl.Kernel(program, "cyclic")
     vectors = size // _CYCLIC_BYTES
     # A power of two, so that whole rounds go around the footprint.
-    items = 1 << (probed.units * _ITEMS_OF_A_UNIT - 1).bit_length()
+    items = 1 << (probed.units * _ITEMS_OF_A_UNIT).bit_length() - 1
     local_size = min(_LOCAL_SIZE, probed.description.max_work_group_size)
     step = items % vectors + (0 if private else local_size)
 

@@ -1,8 +1,8 @@
 """Numbers from times: medians with their spread, curves that only fall or rise, levels, slopes.
 
 All of it bears with outliers. Other work on the machine only ever lengthens a run, so that a time is the median
-of the faster half of its runs; neighbours are pooled where a curve goes the wrong way; slopes are between all pairs
-of points.
+of the faster half of its runs; neighbours are pooled where a curve goes the wrong way; slopes are between all
+pairs of points.
 """
 
 from __future__ import annotations

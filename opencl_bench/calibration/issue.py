@@ -37,7 +37,7 @@ class Operation:
     Args:
         type: of the values, in OpenCL C; `WIDE` stands for the device's vector of `float`.
         step: the next value of `{x}`, from it and the constants `a` and `b`.
-        count: how many operations a step is for each element; a multiplication and an addition to it are one.
+        count: how many operations a step is for each element; one with an addition is one.
     """
 
     type: str
@@ -53,7 +53,7 @@ CHAINED: Mapping[str, Operation] = MappingProxyType(
         DOUBLE: Operation("double", "{x} * a + b", 1),
         INTEGER: Operation("uint", "({x} ^ a) + b", 2),
         MULTIPLY: Operation("uint", "{x} * a + b", 1),
-        DIVISION: Operation("float", "b / ({x} + a)", 2),
+        DIVISION: Operation("float", "b / ({x} + a)", 1),
         MATH: Operation("float", "exp(-{x})", 1),
     }
 )

@@ -12,14 +12,18 @@ from coarsen.opencl_bench.calibration.fitting import curve_of, relative, seconds
 ELEMENT_BYTES = 4
 READS_OF_AN_ITEM = 4
 TILE_WORDS = 4096
+_GPU_SIZES = 4
 _CACHED_BYTES = 256 << 10
 _CACHED_ITEMS = 1 << 18
 
 
 def stride_cost(probed: ProbedDevice, program: cl.Program) -> Curve:
-    """Return the cost in memory: every run goes through the largest footprint once, so that no cache holds it."""
-    data = probed.ones(probed.footprints[-1])
-    elements = probed.footprints[-1] // ELEMENT_BYTES
+    """Return the cost in memory: every run goes once through more than any cache holds."""
+    size = probed.footprints[-1]
+    if probed.is_gpu:  # whose runs would be too short to time
+        size = min(_GPU_SIZES * size, 1 << probed.largest_buffer.bit_length() - 1)
+    data = probed.ones(size)
+    elements = size // ELEMENT_BYTES
     found = {
         stride: _seconds_of_an_access(probed, program, data, elements, stride, elements // stride)
         for stride in probed.settings.strides
