@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coarsen.features import FeatureTable, MechanismTable
+from coarsen.features.work_counts import LaunchSizes, WorkCounts
 
 LocalSize = tuple[int, ...]
+LaunchedWork = tuple[WorkCounts, LaunchSizes]
 
 # Two versions of one algorithm are one family: neither may teach about the other.
 _FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
@@ -29,6 +31,7 @@ class Example:
         best_factor: 1 where no factor helps.
         table: the kernel's 17 features at each factor.
         mechanism: its mechanism features there, for the launch.
+        work: of the really coarsened kernel and the sizes of its launch, by factor; empty where it wasn't counted.
     """
 
     kernel: str
@@ -40,6 +43,7 @@ class Example:
     best_factor: int
     table: FeatureTable
     mechanism: MechanismTable
+    work: Mapping[int, LaunchedWork] = field(default_factory=dict)
 
     def log_speedup(self, factor: int) -> float:
         """The natural logarithm of the speed-up at a factor: 0 at 1, NaN where it was not measured."""

@@ -24,8 +24,8 @@ Models = Annotated[
         "-m",
         "--model",
         metavar="NAME",
-        help="never, unique, published, cascade, default or oracle. May be repeated.  "
-        "[default: all but published]",
+        help="never, unique, published, cascade, default, analytic, hong-kim or oracle. May be repeated.  "
+        "[default: never, unique, cascade, default and oracle]",
     ),
 ]
 Devices = Annotated[

@@ -14,24 +14,26 @@ from coarsen.errors import RefusalError
 from coarsen.features import FeatureTable, MechanismTable, feature_tables
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.models.examples import Example
+from coarsen.models.examples import Example, LaunchedWork
 from coarsen.opencl_bench.results.curves import Curve
+from coarsen.opencl_bench.results.example_work import work_by_factor
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
 from coarsen.processes import mapped
 
 # The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
 Launch = tuple[int, LocalSize | None]
-Tables = tuple[FeatureTable, MechanismTable]
+Tables = tuple[FeatureTable, MechanismTable, Mapping[int, LaunchedWork]]
 
 
 @dataclass(frozen=True)
 class KernelLaunches:
-    """A kernel by its name in the data, the folder that may describe it, and the launches wanted."""
+    """A kernel by its name in the data, the folder that may describe it, the launches, whether work is counted."""
 
     name: str
     folder: Path | None
     launches: tuple[Launch, ...]
+    counts_work: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,12 @@ class Examples:
     notes: tuple[str, ...]
 
 
-def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes: int | None = None) -> Examples:
+def examples_of(
+    curves: Sequence[Curve],
+    kernels: Path | None = None,
+    processes: int | None = None,
+    counts_work: bool = False,
+) -> Examples:
     """The curves with their kernels' features.
 
     Args:
@@ -50,6 +57,7 @@ def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes:
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many compute features. None: as many as there are processors, but for a script just one;
             one that has its work under `if __name__ == "__main__":` may say more.
+        counts_work: whether each kernel is coarsened by each factor and its work counted, which takes longer.
 
     Raises:
         InvalidInputError: a kernel that is not known, or does not compile; the message names it.
@@ -57,7 +65,7 @@ def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes:
     wanted: defaultdict[str, dict[Launch, None]] = defaultdict(dict)
     for curve in curves:
         wanted[curve.kernel][_launch(curve)] = None
-    asked = [KernelLaunches(name, kernels, tuple(launches)) for name, launches in wanted.items()]
+    asked = [KernelLaunches(name, kernels, tuple(launches), counts_work) for name, launches in wanted.items()]
     known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
     examples = [
         _example(curve, tables)
@@ -83,6 +91,7 @@ def _example(curve: Curve, tables: Tables) -> Example:
         best_factor=curve.best_factor,
         table=tables[0],
         mechanism=tables[1],
+        work=tables[2],
     )
 
 
@@ -93,11 +102,11 @@ def _tables(asked: KernelLaunches) -> Mapping[Launch, Tables | str]:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     except RefusalError as refusal:
         return dict.fromkeys(asked.launches, f"{asked.name} can't be coarsened: {refusal}")
-    return {launch: _tables_of_launch(asked.name, kernel, launch) for launch in asked.launches}
+    return {launch: _tables_of_launch(asked, kernel, launch) for launch in asked.launches}
 
 
-def _tables_of_launch(name: str, kernel: Kernel, launch: Launch) -> Tables | str:
+def _tables_of_launch(asked: KernelLaunches, kernel: Kernel, launch: Launch) -> Tables | str:
     try:
-        return feature_tables(kernel, *launch)
+        return *feature_tables(kernel, *launch), work_by_factor(kernel, *launch) if asked.counts_work else {}
     except RefusalError as refusal:
-        return f"{name} can't be coarsened along dimension {launch[0]}: {refusal}"
+        return f"{asked.name} can't be coarsened along dimension {launch[0]}: {refusal}"

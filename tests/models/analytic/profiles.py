@@ -34,6 +34,6 @@ PROFILE = DeviceProfile(
     levels=(MemoryLevel(32768.0, 4e11, 1e-7), MemoryLevel(None, 1e11)),
     stride_cost=(Point(1.0, 1.0, 0.0), Point(2.0, 2.0, 0.1)),
     local_bandwidth=Quantity(1e12, 0.05),
-    rates=MappingProxyType({FLOAT: IssueRate(Quantity(1e12, 0.01), Quantity(4e-9), (Point(1.0, 1e11),))}),
+    rates=MappingProxyType({FLOAT: IssueRate(Quantity(1e12, 0.01), Quantity(4e-9), (Point(1.0, 1e12),))}),
     launch=LaunchCosts(gap=Quantity(5e-6, 0.2), barrier=Quantity(1e-8)),
 )

@@ -40,5 +40,7 @@ def test_without_runtimes_there_are_no_gains() -> None:
 
 
 def test_every_method_says_what_it_is() -> None:
-    assert {"never", "unique", "published", "cascade", "default", "oracle"} == set(ENTRANTS)
+    assert {"never", "unique", "published", "cascade", "default", "analytic", "hong-kim", "oracle"} == set(
+        ENTRANTS
+    )
     assert all(entrant.description for entrant in ENTRANTS.values())
