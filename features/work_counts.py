@@ -11,9 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from coarsen.ir.types import AddressSpace
 from coarsen.variant.coarsening import DIMENSIONS
 
 Sizes = tuple[int, int, int]
+
+# A generic pointer leads to global memory far more often than elsewhere.
+_OUTER = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
 
 
 class InstructionClass(enum.StrEnum):
@@ -84,6 +88,16 @@ class AccessCount:
     store: bool
     footprint: float | None
     dependent_on_load: bool
+
+    @property
+    def is_outer(self) -> bool:
+        """Return True for memory that all work-groups share: global, constant, and what a generic pointer is to."""
+        return self.address_space in _OUTER
+
+    @property
+    def is_local(self) -> bool:
+        """Return True for a work-group's local memory."""
+        return self.address_space == AddressSpace.LOCAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from types import MappingProxyType
 
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import (
-    OUTER_MEMORY,
     Estimate,
     bandwidth_at,
     operations_per_second,
@@ -68,7 +67,7 @@ def _body(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> floa
 def _gathering(work: WorkCounts, machine: DeviceProfile) -> float:
     """How much longer a work-item takes since its neighbours' accesses do not lie side by side, at least 1."""
     total = sum(work.instructions.values())
-    outer = [access for access in work.accesses if access.address_space in OUTER_MEMORY]
+    outer = [access for access in work.accesses if access.is_outer]
     if not total or not outer or not machine.cached_stride_cost:
         return 1.0
     far = machine.cached_stride_cost[-1].value
@@ -88,7 +87,7 @@ def _memory(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> fl
     return sum(
         launch.items * each.count * moved_bytes(each, lanes, line) / bandwidth_at(machine, each.footprint)
         for each in work.accesses
-        if each.address_space in OUTER_MEMORY
+        if each.is_outer
     )
 
 

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from coarsen.errors import InvalidInputError
 from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
-from coarsen.ir.types import AddressSpace
 from coarsen.models.analytic.machine import (
     DIVISION,
     DOUBLE,
@@ -32,7 +31,6 @@ _RATES: Mapping[InstructionClass, tuple[str, ...]] = {
     InstructionClass.LOCAL_ACCESS: (FLOAT,),
     InstructionClass.GLOBAL_ACCESS: (FLOAT,),
 }
-OUTER_MEMORY = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
 
 
 @dataclass(frozen=True)

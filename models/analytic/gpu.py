@@ -17,9 +17,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
-from coarsen.ir.types import AddressSpace
 from coarsen.models.analytic.estimate import (
-    OUTER_MEMORY,
     Estimate,
     bandwidth_at,
     latency_at,
@@ -58,7 +56,7 @@ def _compute(work: WorkCounts, machine: DeviceProfile) -> float:
 
 def _memory(work: WorkCounts, items: int, machine: DeviceProfile) -> dict[str, float]:
     lanes, sector = machine.simd_width or _USUAL_LANES, machine.sector_bytes or _USUAL_SECTOR
-    outer = [access for access in work.accesses if access.address_space in OUTER_MEMORY]
+    outer = [access for access in work.accesses if access.is_outer]
     beyond = sum(
         items * each.count * moved_bytes(each, lanes, sector) / bandwidth_at(machine, each.footprint)
         for each in outer
@@ -73,7 +71,7 @@ def _local(work: WorkCounts, machine: DeviceProfile) -> float:
     if machine.local_bandwidth is None:
         return 0.0
     bandwidth = machine.local_bandwidth.value
-    local = (access for access in work.accesses if access.address_space == AddressSpace.LOCAL)
+    local = (access for access in work.accesses if access.is_local)
     return sum(
         access.count * access.bytes * _conflicts(access.lane_stride, machine) / bandwidth for access in local
     )
@@ -85,7 +83,7 @@ def _conflicts(stride: int | None, machine: DeviceProfile) -> float:
 
 
 def _latency(work: WorkCounts, machine: DeviceProfile) -> float:
-    footprints = [access.footprint for access in work.accesses if access.address_space in OUTER_MEMORY]
+    footprints = [access.footprint for access in work.accesses if access.is_outer]
     known = [each for each in footprints if each is not None]
     largest = max(known) if known and len(known) == len(footprints) else None
     operation = rate_of(machine, InstructionClass.FLOAT).latency

@@ -33,7 +33,6 @@ from types import MappingProxyType
 from coarsen.errors import InvalidInputError
 from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import (
-    OUTER_MEMORY,
     Estimate,
     bandwidth_at,
     instruction_total,
@@ -174,7 +173,7 @@ def parameters(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) ->
 
 
 def _accesses(work: WorkCounts, lanes: int, sector: int) -> Mapping[str, float]:
-    outer = [access for access in work.accesses if access.address_space in OUTER_MEMORY]
+    outer = [access for access in work.accesses if access.is_outer]
     apart = [
         (access, n)
         for access in outer
