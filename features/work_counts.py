@@ -91,7 +91,7 @@ class AccessCount:
 
     @property
     def is_outer(self) -> bool:
-        """Return True for memory that all work-groups share: global, constant, and what a generic pointer is to."""
+        """Return True for memory that all work-groups share: global, constant, and by a generic pointer."""
         return self.address_space in _OUTER
 
     @property
