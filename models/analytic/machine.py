@@ -201,4 +201,4 @@ def interpolated(curve: Sequence[Point], at: float) -> float | None:
         return curve[-1].value
     low, high = curve[index - 1], curve[index]
     share = math.log(at / low.at) / math.log(high.at / low.at)
-    return low.value * (high.value / low.value) ** share
+    return float(low.value * (high.value / low.value) ** share)

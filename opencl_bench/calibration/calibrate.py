@@ -6,6 +6,7 @@ import datetime
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pyopencl as cl
@@ -16,7 +17,7 @@ from coarsen.errors import DeviceError
 from coarsen.models.analytic.machine import DeviceProfile, Source
 from coarsen.opencl_bench.calibration.bandwidth import bandwidth_curve
 from coarsen.opencl_bench.calibration.device import ProbedDevice, Settings, source_of
-from coarsen.opencl_bench.calibration.fitting import levels_of
+from coarsen.opencl_bench.calibration.fitting import at_least, levels_of
 from coarsen.opencl_bench.calibration.issue import issue_rates
 from coarsen.opencl_bench.calibration.latency import latency_curve
 from coarsen.opencl_bench.calibration.launches import launch_costs
@@ -64,7 +65,8 @@ def _measured(probed: ProbedDevice, name: str, progress: Progress) -> DeviceProf
     memory = probed.build(source_of("memory.cl"), f"-DTILE={TILE_WORDS}")
     progress("bandwidth")
     shared = bandwidth_curve(probed, memory, private=False)
-    private = bandwidth_curve(probed, memory, private=True)
+    # What a unit reads again can't be slower to read than what another one had: only other work makes it seem so.
+    private = at_least(bandwidth_curve(probed, memory, private=True), shared)
     progress("latency")
     latency = latency_curve(probed, memory)
     progress("strides")
@@ -105,7 +107,8 @@ def _simd_width(probed: ProbedDevice, program: cl.Program) -> int | None:
     if not probed.is_gpu:
         return int(probed.device.native_vector_width_float) or None
     preferred = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
-    return int(cl.Kernel(program, "strided").get_work_group_info(preferred, probed.device)) or None
+    found = cast("int", cl.Kernel(program, "strided").get_work_group_info(preferred, probed.device))
+    return int(found) or None
 
 
 def _source(seconds: float) -> Source:

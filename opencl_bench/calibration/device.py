@@ -23,7 +23,8 @@ NEVER = np.float32(-1.5)
 NO_ITEM = np.uint32(0xFFFFFFFF)
 _LONGEST_GROWTH = 8
 
-Words = Sequence[object]
+# What kernels take: buffers, local memory, numbers of NumPy.
+Arguments = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Settings:
 
     smallest_footprint: int = 32 << 10
     largest_footprint: int = 256 << 20
-    repetitions: int = 7
+    repetitions: int = 11
     shortest_run: float = 2e-3
     strides: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     chains: tuple[int, ...] = (1, 2, 4, 8)
@@ -85,7 +86,7 @@ class ProbedDevice:
     def ones(self, byte_count: int) -> cl.Buffer:
         """A buffer that is full of `float` ones."""
         buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, byte_count)
-        cl.enqueue_fill_buffer(self.queue, buffer, np.float32(1.0), 0, byte_count)
+        cl.enqueue_fill_buffer(self.queue, buffer, np.ones(1, np.float32), 0, byte_count)
         self.queue.finish()
         return buffer
 
@@ -103,7 +104,7 @@ class ProbedDevice:
             reason = " ".join(str(error).split())[:200]
             raise DeviceError(f"{self.description} does not build a probe: {reason}") from None
 
-    def event_seconds(self, kernel: cl.Kernel, global_size: int, local_size: int, arguments: Words) -> float:
+    def event_seconds(self, kernel: cl.Kernel, global_size: int, local_size: int, arguments: Arguments) -> float:
         """Launch a kernel once; its duration in seconds, as its event tells."""
         event = kernel(self.queue, (global_size,), (local_size,), *arguments)
         event.wait()

@@ -48,6 +48,11 @@ def rising(curve: Curve) -> Curve:
     return _with_values(curve, _isotonic([math.log(point.value) for point in curve]))
 
 
+def at_least(curve: Curve, other: Curve) -> Curve:
+    """The larger of two curves that have the same places, point by point."""
+    return tuple(max(pair, key=lambda point: point.value) for pair in zip(curve, other, strict=True))
+
+
 def relative(curve: Curve) -> Curve:
     """The curve over its first value."""
     return tuple(Point(point.at, point.value / curve[0].value, point.spread) for point in curve)

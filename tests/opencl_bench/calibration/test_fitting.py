@@ -7,6 +7,7 @@ import pytest
 
 from coarsen.models.analytic.machine import Curve, Point
 from coarsen.opencl_bench.calibration.fitting import (
+    at_least,
     falling,
     intercept,
     levels_of,
@@ -31,7 +32,7 @@ def values(of: Curve) -> list[float]:
 
 def test_a_median_and_its_spread() -> None:
     found = quantity_of([1.0, 2.0, 3.0, 4.0, 1000.0])
-    assert (found.value, found.spread) == (3.0, pytest.approx(1 / 3))
+    assert found.value == 3.0 and found.spread == pytest.approx(1 / 3)
 
 
 def test_other_work_on_the_machine_does_not_change_a_time() -> None:
@@ -50,6 +51,10 @@ def test_rising_and_falling_curves_are_monotone() -> None:
     noisy = curve(*np.exp(np.random.default_rng(1).normal(size=20)))
     assert values(rising(noisy)) == sorted(values(rising(noisy)))
     assert values(falling(noisy)) == sorted(values(falling(noisy)), reverse=True)
+
+
+def test_the_larger_of_two_curves() -> None:
+    assert values(at_least(curve(8.0, 2.0, 1.0), curve(4.0, 4.0, 1.0))) == [8.0, 4.0, 1.0]
 
 
 def test_relative_to_the_first() -> None:
