@@ -13,6 +13,7 @@ from coarsen.cli.output import Format, print_json, print_line
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.profile_json import profile_to_json, write_profile
 from coarsen.models.analytic.profiles import find_profile, profile_name, user_folder
+from coarsen.models.analytic.steadiness import busy_remark
 
 if TYPE_CHECKING:
     from coarsen.models.analytic.machine import DeviceProfile
@@ -68,6 +69,9 @@ def _calibrated(spec: str | None, output: Path | None) -> DeviceProfile:
         profile = measured(found, path.stem, progress=lambda what: note(f"measuring {what}"))
     write_profile(profile, path)
     note(f"the profile is in {path}")
+    remark = busy_remark(profile)
+    if remark is not None:
+        note(remark)
     return profile
 
 

@@ -20,7 +20,8 @@ instructions, U the transactions of an uncoalesced one, and times in cycles:
     each with                   Departure·(MWP − 1)·#sync·active blocks·Rep
 
 There are no caches in it, no cost of launching, and Rep may be a fraction. A kernel without accesses to memory,
-for which the paper gives no case, takes Comp_cycles·N·Rep.
+for which the paper gives no case, takes Comp_cycles·N·Rep. One thing is added: MWP is at least 1. Where a single
+warp's accesses ask for more than the whole bandwidth the equations give less, and then times below 0.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from pathlib import Path
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import CoarsenError
 from coarsen.models.analytic.profile_json import write_profile
+from coarsen.models.analytic.steadiness import busy_remark
 from coarsen.opencl_bench.calibration.calibrate import calibrate
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.printable import printable
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    print(printable(profile.source.text))
+    print("; ".join(printable(text) for text in (profile.source.text, busy_remark(profile)) if text))
     return 0
 
 

@@ -134,6 +134,11 @@ def test_hong_and_kim_with_uncoalesced_accesses() -> None:
     assert cycles(apart).cycles == pytest.approx(2 * 730 + 80)
 
 
+def test_hong_and_kim_where_one_warp_takes_more_than_the_bandwidth() -> None:
+    found = cycles(replace(HAND, mem_bandwidth=1e6))
+    assert (found.mwp, found.cycles) == (1, 840 * 20)
+
+
 def test_hong_and_kim_without_memory() -> None:
     assert cycles(replace(HAND, coalesced=0)).cycles == pytest.approx(80 * 20)
 
