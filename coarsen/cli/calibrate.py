@@ -44,7 +44,7 @@ def calibrate(
 ) -> None:
     """Measure what a device's memory, operations and launches cost, for the analytic models.
 
-    Takes about half a minute on a machine that does nothing else. Where only PyOpenCL and NumPy are installed,
+    Takes about ten seconds on a machine that does nothing else. Where only PyOpenCL and NumPy are installed,
     python -m coarsen.opencl_bench.calibration does the same.
 
     Example: coarsen calibrate --device pocl
