@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable, MechanismTable
+from coarsen.features.work_counts import LaunchSizes, WorkCounts
 
 LocalSize = tuple[int, ...]
+LaunchedWork = tuple[WorkCounts, LaunchSizes]
 
 # Two versions of one algorithm are one family: neither may teach about the other.
 _FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
@@ -31,6 +33,7 @@ class Example:
         table: the kernel's 17 features at each factor, of version 1.
         mechanism: its mechanism features there, for the launch.
         published: its 17 features of version 2; None where they were not computed.
+        work: of the really coarsened kernel and the sizes of its launch, by factor; empty where it wasn't counted.
     """
 
     kernel: str
@@ -43,6 +46,7 @@ class Example:
     table: FeatureTable
     mechanism: MechanismTable
     published: FeatureTable | None = None
+    work: Mapping[int, LaunchedWork] = field(default_factory=dict)
 
     def features(self, version: int) -> FeatureTable:
         """The 17 features of a version. Raises InvalidInputError where they were not computed."""

@@ -51,13 +51,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
-ROOMS = ("workloads", "records", "measure", "results", "search", "sweep", "tuning", "reporting", "studies")
+ROOMS = (
+    *("workloads", "records", "measure", "results", "search", "sweep", "tuning", "calibration", "reporting"),
+    "studies",
+)
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
     MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | above
 MAY_IMPORT["opencl_bench"] = LIBRARY | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
 MAY_IMPORT["drop_in"] = LIBRARY | {
-    f"opencl_bench.{room}" for room in ROOMS if room not in ("reporting", "studies")
+    f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")
 }
 MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in", "opencl_bench.tuning"}

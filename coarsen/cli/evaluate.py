@@ -129,7 +129,7 @@ def _needs_training(plan: Plan) -> bool:
     from coarsen.models.evaluation.entrants import entrant
 
     fitted = [entrant(name) for name in plan.methods]
-    return any(each.pools or (plan.unseen and each.make is not None) for each in fitted)
+    return any(each.pools or (plan.unseen and each.make is not None and not each.reads_work) for each in fitted)
 
 
 class _Progress:

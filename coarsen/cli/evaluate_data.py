@@ -68,7 +68,9 @@ def read_data(wanted: DataRequest, plan: Plan, needs_training: bool) -> Evaluati
     note(
         f"computing the features of {counted(len({c.kernel for c in (*read.curves, *further.curves)}), 'kernel')}"
     )
-    data, more = (examples_of(found, wanted.kernels, processors()) for found in (read.curves, further.curves))
+    counts_work = any(entrant(name).reads_work for name in plan.methods)
+    data = examples_of(read.curves, wanted.kernels, processors(), counts_work)
+    more = examples_of(further.curves, wanted.kernels, processors())
     _say([*data.notes, *more.notes])
     return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted}, devices)
 

@@ -49,6 +49,7 @@ _RESEARCH = MappingProxyType(
         "search": "Judge searchers on spaces that were measured as a whole.",
         "results": "List, show, export, import and merge stored measurements.",
         "remembered": "List, show, forget, export and import what tuning found.",
+        "calibrate": "Measure what a device's memory, operations and launches cost.",
         "devices": "List the OpenCL devices and whether each really runs a kernel.",
     }
 )

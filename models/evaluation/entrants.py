@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.analytic.method import analytic, published
 from coarsen.models.cascade.settings import VARIANTS, CascadeSettings
 from coarsen.models.evaluation.method import Method
 from coarsen.models.evaluation.simple_methods import Never, Unique
@@ -24,6 +25,7 @@ class Entrant:
             table.
         is_random: whether the seed matters.
         pools: whether it can use what was measured on any device, so that further training data is of use to it.
+        reads_work: whether it needs the work of the really coarsened kernels, `Example.work`.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Entrant:
     make: Callable[[], Method] | None
     is_random: bool = False
     pools: bool = False
+    reads_work: bool = False
 
 
 def cascade_entrant(name: str, settings: CascadeSettings, description: str) -> Entrant:
@@ -68,6 +71,8 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
             Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
             *(cascade_entrant(name, settings, _CASCADES[name]) for name, settings in VARIANTS.items()),
             Entrant("default", "the default model", _default, is_random=True, pools=True),
+            Entrant("analytic", "the analytic models, which learn nothing", analytic, reads_work=True),
+            Entrant("hong-kim", "Hong and Kim's model of GPUs (ISCA 2009)", published, reads_work=True),
             Entrant(ORACLE, "the best factor, known afterwards", None),
         )
     }

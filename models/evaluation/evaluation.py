@@ -36,7 +36,7 @@ class Plan:
     """What to evaluate, and how.
 
     Args:
-        methods: of `never`, `unique`, `published`, `cascade`, `default` and `oracle`.
+        methods: of `ENTRANTS`.
         seeds: how many times a method that draws random numbers is fitted, with the seeds 0, 1, …
         dimension: of the NDRange, along which is predicted; what is learned from may be along any.
         devices: that are predicted for, all if none is named; what is learned from may be on any.

@@ -20,24 +20,26 @@ from coarsen.features import (
 )
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.models.examples import Example
+from coarsen.models.examples import Example, LaunchedWork
 from coarsen.opencl_bench.results.curves import Curve
+from coarsen.opencl_bench.results.example_work import work_by_factor
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
 from coarsen.processes import mapped
 
 # The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
 Launch = tuple[int, LocalSize | None]
-Tables = tuple[FeatureTable, MechanismTable, FeatureTable]
+Tables = tuple[FeatureTable, MechanismTable, FeatureTable, Mapping[int, LaunchedWork]]
 
 
 @dataclass(frozen=True)
 class KernelLaunches:
-    """A kernel by its name in the data, the folder that may describe it, and the launches wanted."""
+    """A kernel by its name in the data, the folder that may describe it, the launches, whether work is counted."""
 
     name: str
     folder: Path | None
     launches: tuple[Launch, ...]
+    counts_work: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,12 @@ class Examples:
     notes: tuple[str, ...]
 
 
-def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes: int | None = None) -> Examples:
+def examples_of(
+    curves: Sequence[Curve],
+    kernels: Path | None = None,
+    processes: int | None = None,
+    counts_work: bool = False,
+) -> Examples:
     """The curves with their kernels' features.
 
     Args:
@@ -56,6 +63,7 @@ def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes:
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many compute features. None: as many as there are processors, but for a script just one;
             one that has its work under `if __name__ == "__main__":` may say more.
+        counts_work: whether each kernel is coarsened by each factor and its work counted, which takes longer.
 
     Raises:
         InvalidInputError: a kernel that is not known, or does not compile; the message names it.
@@ -63,7 +71,7 @@ def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes:
     wanted: defaultdict[str, dict[Launch, None]] = defaultdict(dict)
     for curve in curves:
         wanted[curve.kernel][_launch(curve)] = None
-    asked = [KernelLaunches(name, kernels, tuple(launches)) for name, launches in wanted.items()]
+    asked = [KernelLaunches(name, kernels, tuple(launches), counts_work) for name, launches in wanted.items()]
     known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
     examples = [
         _example(curve, tables)
@@ -90,6 +98,7 @@ def _example(curve: Curve, tables: Tables) -> Example:
         table=tables[0],
         mechanism=tables[1],
         published=tables[2],
+        work=tables[3],
     )
 
 
@@ -100,12 +109,13 @@ def _tables(asked: KernelLaunches) -> Mapping[Launch, Tables | str]:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     except RefusalError as refusal:
         return dict.fromkeys(asked.launches, f"{asked.name} can't be coarsened: {refusal}")
-    return {launch: _tables_of_launch(asked.name, kernel, launch) for launch in asked.launches}
+    return {launch: _tables_of_launch(asked, kernel, launch) for launch in asked.launches}
 
 
-def _tables_of_launch(name: str, kernel: Kernel, launch: Launch) -> Tables | str:
+def _tables_of_launch(asked: KernelLaunches, kernel: Kernel, launch: Launch) -> Tables | str:
     try:
         published = feature_table(kernel, launch[0], version=PUBLISHED_FEATURE_SET_VERSION)
-        return (*feature_tables(kernel, *launch), published)
+        work = work_by_factor(kernel, *launch) if asked.counts_work else {}
+        return (*feature_tables(kernel, *launch), published, work)
     except RefusalError as refusal:
-        return f"{name} can't be coarsened along dimension {launch[0]}: {refusal}"
+        return f"{asked.name} can't be coarsened along dimension {launch[0]}: {refusal}"

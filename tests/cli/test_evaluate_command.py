@@ -259,3 +259,11 @@ def test_two_devices_that_differ_in_capitals_are_two(tmp_path: Path, run: Run) -
     for name in ("Gpu", "gpu"):
         out = run("evaluate", "--data", path, "-m", "oracle", "--device", name, "-f", "json").out
         assert list(json.loads(out)["devices"]) == [name]
+
+
+def test_analytic_models_need_nothing_to_learn_from(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "best.csv"
+    data.write_text("kernel,device,best_factor\nmvCoal,tahiti,2\nmvCoal,pocl,2\n")
+    outcome = run("evaluate", "--data", data, "--unseen", "-m", "analytic", "-m", "hong-kim", "-f", "json")
+    assert outcome.code == 0
+    assert '"analytic"' in outcome.out and '"hong-kim"' in outcome.out

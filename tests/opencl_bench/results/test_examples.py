@@ -106,3 +106,14 @@ def test_synthetic_kernels_are_made_again_from_their_names() -> None:
     first, second = examples_of([curve("synthetic-0-0"), curve("synthetic-0-1")]).examples
     assert (first.kernel, second.kernel) == ("synthetic-0-0", "synthetic-0-1")
     assert (first.family, second.family) == (synthetic_family("synthetic-0-0"), synthetic_family("synthetic-0-1"))
+
+
+def test_work_is_counted_where_it_is_asked_for() -> None:
+    (without,) = examples_of([curve("mvCoal", local_size=(64,))]).examples
+    assert without.work == {}
+    (found,) = examples_of([curve("mvCoal", local_size=(64,))], counts_work=True).examples
+    assert list(found.work) == [1, 2, 4, 8, 16, 32]
+    loads = [sum(access.count for access in work.accesses) for work, _ in found.work.values()]
+    assert loads == sorted(loads) and loads[0] < loads[-1]
+    assert [launch.group_items for _, launch in found.work.values()] == [64, 32, 16, 8, 4, 2]
+    assert {launch.groups for _, launch in found.work.values()} == {(1 << 20) // 64}

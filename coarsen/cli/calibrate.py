@@ -1,0 +1,97 @@
+"""`coarsen calibrate`: a device's bandwidths, latencies, rates and launch costs, measured and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coarsen.cli.messages import note
+from coarsen.cli.options import OutputFormat
+from coarsen.cli.output import Format, print_json, print_line
+from coarsen.errors import InvalidInputError
+from coarsen.models.analytic.profile_json import profile_to_json, write_profile
+from coarsen.models.analytic.profiles import find_profile, profile_name, user_folder
+from coarsen.models.analytic.steadiness import busy_remark
+
+if TYPE_CHECKING:
+    from coarsen.models.analytic.machine import DeviceProfile
+
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "-d",
+        "--device",
+        metavar="NAME|INDEX",
+        help="Part of its OpenCL name, or its index; the first if left out.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="The profile.  [default: a file in the user's data folder]"
+    ),
+]
+Show = Annotated[
+    str | None,
+    typer.Option("--show", metavar="NAME|FILE", help="Show a profile that is there, and measure nothing."),
+]
+
+
+def calibrate(
+    device: Device = None, output: Output = None, show: Show = None, output_format: OutputFormat = Format.TABLE
+) -> None:
+    """Measure what a device's memory, operations and launches cost, for the analytic models.
+
+    Takes about ten seconds on a machine that does nothing else. Where only PyOpenCL and NumPy are installed,
+    python -m coarsen.opencl_bench.calibration does the same.
+
+    Example: coarsen calibrate --device pocl
+    """
+    if show is None:
+        _print(_calibrated(device, output), output_format)
+    elif device is not None or output is not None:
+        raise InvalidInputError("--show measures nothing: leave out --device and --output")
+    else:
+        _print(find_profile(show), output_format)
+
+
+def _calibrated(spec: str | None, output: Path | None) -> DeviceProfile:
+    # Imported late: PyOpenCL is slow to import.
+    from coarsen.devices.selection import find_device, find_working_device
+    from coarsen.opencl_bench.calibration.calibrate import calibrate as measured
+    from coarsen.opencl_bench.sweep.device_lock import device_lock
+
+    found = find_device(spec) if spec is not None else find_working_device()
+    path = output or _own_file(profile_name(spec or found.name))
+    with device_lock(found):
+        profile = measured(found, path.stem, progress=lambda what: note(f"measuring {what}"))
+    write_profile(profile, path)
+    note(f"the profile is in {path}")
+    remark = busy_remark(profile)
+    if remark is not None:
+        note(remark)
+    return profile
+
+
+def _own_file(name: str) -> Path:
+    """The file of a profile in the user's folder, which is made."""
+    folder = user_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(
+            f"the folder {folder} can't be made: {error.strerror}; name a file with -o"
+        ) from None
+    return folder / f"{name}.json"
+
+
+def _print(profile: DeviceProfile, output_format: Format) -> None:
+    if output_format is Format.JSON:
+        print_json(profile_to_json(profile))
+        return
+    from coarsen.cli.calibrate_report import print_profile
+
+    print_line(str(profile))
+    print_profile(profile)

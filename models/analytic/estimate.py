@@ -1,0 +1,104 @@
+"""The time that a launch takes, by a model: seconds, what bounds it, and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from coarsen.errors import InvalidInputError
+from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
+from coarsen.models.analytic.machine import (
+    DIVISION,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    MATH,
+    MULTIPLY,
+    DeviceProfile,
+    IssueRate,
+    interpolated,
+)
+
+# Which measured rates tell of a class of instructions: the first that the profile has.
+_RATES: Mapping[InstructionClass, tuple[str, ...]] = {
+    InstructionClass.INTEGER: (INTEGER, MULTIPLY, FLOAT),
+    InstructionClass.FLOAT: (FLOAT,),
+    InstructionClass.DOUBLE: (DOUBLE, FLOAT),
+    InstructionClass.MATH: (MATH, DIVISION, FLOAT),
+    InstructionClass.CONVERSION: (INTEGER, FLOAT),
+    InstructionClass.CONTROL: (INTEGER, FLOAT),
+    InstructionClass.LOCAL_ACCESS: (FLOAT,),
+    InstructionClass.GLOBAL_ACCESS: (FLOAT,),
+}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate.
+
+    Args:
+        seconds: of the launch on the device; what the host does before and after is not in it.
+        bound: the part that decides: `compute`, `memory`, `latency`, `local memory` or `groups`.
+        parts: seconds of each part, as if it were alone.
+    """
+
+    seconds: float
+    bound: str
+    parts: Mapping[str, float]
+
+
+class Model(Protocol):
+    """An analytic model."""
+
+    def __call__(self, work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Estimate:
+        """Estimate a launch. Raises InvalidInputError where the profile lacks what the model can't do without."""
+        ...
+
+
+def rate_of(machine: DeviceProfile, kind: InstructionClass) -> IssueRate:
+    """The rate of a class of instructions. Raises InvalidInputError where the profile has none."""
+    for name in _RATES[kind]:
+        if name in machine.rates:
+            return machine.rates[name]
+    raise InvalidInputError(f"the profile '{machine.name}' has no rate of operations; calibrate the device")
+
+
+def operations_per_second(machine: DeviceProfile, kind: InstructionClass, chains: float) -> float:
+    """Operations per second of the whole device in work-items with so many independent chains of them."""
+    rate = rate_of(machine, kind)
+    return interpolated(rate.by_chains, chains) or rate.throughput.value
+
+
+def bandwidth_at(machine: DeviceProfile, footprint: float | None) -> float:
+    """Bytes per second of reading from a footprint of so many bytes; from memory where it isn't known.
+
+    Raises:
+        InvalidInputError: the profile has no bandwidth.
+    """
+    curve = machine.bandwidth if machine.is_gpu else machine.private_bandwidth
+    if curve:
+        return curve[-1].value if footprint is None else interpolated(curve, footprint) or curve[-1].value
+    for level in machine.levels:
+        if level.bytes is None or (footprint is not None and footprint <= level.bytes):
+            return level.bandwidth
+    raise InvalidInputError(f"the profile '{machine.name}' has no bandwidth; calibrate the device")
+
+
+def latency_at(machine: DeviceProfile, footprint: float | None) -> float:
+    """Seconds of a load that waits for another, 0 where the profile has none."""
+    if machine.latency:
+        curve = machine.latency
+        return curve[-1].value if footprint is None else interpolated(curve, footprint) or curve[-1].value
+    known = [level.latency for level in machine.levels if level.latency is not None]
+    return known[-1] if known else 0.0
+
+
+def instruction_total(work: WorkCounts) -> float:
+    """All instructions of a work-item."""
+    return sum(work.instructions.values())
+
+
+def parallelism(work: WorkCounts) -> float:
+    """Independent chains of operations in a work-item: operations over the longest chain, at least 1."""
+    return max(1.0, instruction_total(work) / max(1.0, work.chain_operations))

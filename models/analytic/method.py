@@ -1,0 +1,76 @@
+"""The analytic models as the evaluation takes them: they learn nothing, and choose the factor of the least time.
+
+The kernel's work at each factor is that of the really coarsened kernel (`Example.work`). The time of the
+uncoarsened launch over that of the coarsened one is the predicted speed-up. Nothing is corrected by what was
+measured of kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coarsen.models.analytic.cpu import cpu
+from coarsen.models.analytic.estimate import Model
+from coarsen.models.analytic.gpu import gpu
+from coarsen.models.analytic.hong_kim import hong_kim
+from coarsen.models.analytic.machine import DeviceProfile
+from coarsen.models.analytic.profiles import shipped_profile
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.examples import Example
+
+
+@dataclass(frozen=True)
+class AnalyticPredictor:
+    """Chooses by a model for GPUs and one for CPUs, None where there is none of the kind."""
+
+    gpu: Model | None
+    cpu: Model | None
+
+    def choose(self, example: Example) -> Choice:
+        """The factor of the largest predicted speed-up, the smaller of equals; abstains without a profile."""
+        predicted = self.log_speedups(example)
+        if not predicted:
+            return Choice(1, abstained=True)
+        return Choice(min(predicted, key=lambda factor: (-predicted[factor], factor)))
+
+    def log_speedups(self, example: Example) -> Mapping[int, float]:
+        """The natural logarithm of the predicted speed-up at each factor; empty where nothing can be said.
+
+        Raises:
+            InvalidInputError: the device's profile is damaged, or lacks what the model needs.
+        """
+        machine = shipped_profile(example.device)
+        model = self._model(machine)
+        if machine is None or model is None or 1 not in example.work:
+            return {}
+        seconds = {factor: model(*each, machine).seconds for factor, each in example.work.items()}
+        return {factor: math.log(seconds[1] / each) for factor, each in seconds.items()}
+
+    def _model(self, machine: DeviceProfile | None) -> Model | None:
+        if machine is None:
+            return None
+        return self.gpu if machine.is_gpu else self.cpu
+
+
+@dataclass(frozen=True)
+class Analytic:
+    """An analytic model that needs no training."""
+
+    name: str
+    predictor: AnalyticPredictor
+
+    def fit(self, training: Sequence[Example], seed: int) -> AnalyticPredictor:
+        """Learn nothing."""
+        return self.predictor
+
+
+def analytic() -> Analytic:
+    """The models with sectors, caches and waves for GPUs, and that of CPUs."""
+    return Analytic("analytic", AnalyticPredictor(gpu, cpu))
+
+
+def published() -> Analytic:
+    """Hong and Kim's model, which is of GPUs: it abstains elsewhere."""
+    return Analytic("hong-kim", AnalyticPredictor(hong_kim, None))

@@ -1,0 +1,48 @@
+"""How many work-groups share a compute unit, and in how many waves a launch runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coarsen.features.work_counts import LaunchSizes, WorkCounts
+from coarsen.models.analytic.machine import DeviceProfile
+
+# Where a profile doesn't say: what GPUs of the last ten years have.
+_USUAL_ITEMS, _USUAL_GROUPS, _USUAL_REGISTERS = 2048, 16, 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """A launch on a device.
+
+    Args:
+        resident_groups: that a compute unit holds at once, at least 1.
+        active_units: compute units that have a group.
+        waves: how often all active units' places are filled, a part of a wave being a whole one.
+        active_warps: warps that are resident on an active unit.
+    """
+
+    resident_groups: int
+    active_units: int
+    waves: int
+    active_warps: float
+
+
+def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
+    """The occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
+    items = launch.group_items
+    limits = [
+        (machine.items_per_unit or _USUAL_ITEMS) // items,
+        machine.groups_per_unit or _USUAL_GROUPS,
+        (machine.registers_per_unit or _USUAL_REGISTERS) // (items * max(1, work.live_words)),
+    ]
+    local = machine.local_memory_per_unit or machine.local_memory
+    if work.local_bytes and local:
+        limits.append(local // work.local_bytes)
+    groups = max(1, launch.groups)
+    active = min(machine.compute_units, groups)
+    # No more than there are: a small launch doesn't fill the places.
+    resident = max(1, min(*limits, math.ceil(groups / active)))
+    warps = resident * math.ceil(items / (machine.simd_width or 1))
+    return Occupancy(resident, active, math.ceil(groups / (active * resident)), warps)

@@ -1,0 +1,1 @@
+"""Calibration: small kernels measure a device; from their times come the numbers that models reckon with."""

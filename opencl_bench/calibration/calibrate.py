@@ -1,0 +1,117 @@
+"""A device's profile, from all probes one after the other."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import pyopencl as cl
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.distribution import __version__
+from coarsen.errors import DeviceError
+from coarsen.models.analytic.machine import DeviceProfile, Source
+from coarsen.opencl_bench.calibration.bandwidth import bandwidth_curve
+from coarsen.opencl_bench.calibration.device import ProbedDevice, Settings, source_of
+from coarsen.opencl_bench.calibration.fitting import at_least, levels_of
+from coarsen.opencl_bench.calibration.issue import issue_rates
+from coarsen.opencl_bench.calibration.latency import latency_curve
+from coarsen.opencl_bench.calibration.launches import launch_costs
+from coarsen.opencl_bench.calibration.strides import TILE_WORDS, cached_stride_cost, local_memory, stride_cost
+
+# Told what is measured next.
+Progress = Callable[[str], None]
+
+_GPU_SECTOR, _CPU_LINE = 32, 64
+MEGAHERTZ = 1e6
+
+
+def calibrate(
+    device: DeviceDescription,
+    name: str,
+    settings: Settings | None = None,
+    progress: Progress = lambda _: None,
+) -> DeviceProfile:
+    """Measure a device with small kernels.
+
+    The caller holds the device's lock: other work on it would be measured too.
+
+    Args:
+        device: that works.
+        name: of the profile.
+        settings: how thoroughly; thoroughly if None.
+        progress: told what is measured next.
+
+    Raises:
+        DeviceError: a probe can't be built or run.
+    """
+    start = time.monotonic()
+    try:
+        measured = _measured(ProbedDevice(device, settings or Settings()), name, progress)
+    except (cl.Error, MemoryError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DeviceError(f"{device}: a probe failed: {reason}") from None
+    seconds = time.monotonic() - start
+    return replace(measured, source=_source(seconds))
+
+
+def _measured(probed: ProbedDevice, name: str, progress: Progress) -> DeviceProfile:
+    progress("launches")
+    launch = launch_costs(probed, probed.build(source_of("launch.cl")))
+    memory = probed.build(source_of("memory.cl"), f"-DTILE={TILE_WORDS}")
+    progress("bandwidth")
+    shared = bandwidth_curve(probed, memory, private=False)
+    # What a unit reads again can't be slower to read than what another one had: only other work makes it seem so.
+    private = at_least(bandwidth_curve(probed, memory, private=True), shared)
+    progress("latency")
+    latency = latency_curve(probed, memory)
+    progress("strides")
+    in_memory, in_cache = stride_cost(probed, memory), cached_stride_cost(probed, memory)
+    local_bandwidth, local_cost = local_memory(probed, memory)
+    progress("operations")
+    described, device = probed.description, probed.device
+    return DeviceProfile(
+        name=name,
+        device=described.name,
+        vendor=described.vendor,
+        platform=described.platform_name,
+        driver=described.driver_version,
+        is_gpu=probed.is_gpu,
+        source=_source(0.0),
+        compute_units=described.compute_units,
+        simd_width=_simd_width(probed, memory),
+        clock=float(device.max_clock_frequency) * MEGAHERTZ or None,
+        local_memory=described.local_memory or None,
+        local_memory_is_dedicated=device.local_mem_type == cl.device_local_mem_type.LOCAL,
+        sector_bytes=_GPU_SECTOR if probed.is_gpu else _CPU_LINE,
+        bandwidth=shared,
+        private_bandwidth=private,
+        latency=latency,
+        # A GPU's first level is what a unit rereads; a CPU's caches are its cores' own.
+        levels=levels_of(shared if probed.is_gpu else private, latency),
+        stride_cost=in_memory,
+        cached_stride_cost=in_cache,
+        local_bandwidth=local_bandwidth,
+        local_stride_cost=local_cost,
+        rates=issue_rates(probed),
+        launch=launch,
+    )
+
+
+def _simd_width(probed: ProbedDevice, program: cl.Program) -> int | None:
+    """A GPU's warp, by what it prefers groups to be multiples of; a CPU's vector of `float`."""
+    if not probed.is_gpu:
+        return int(probed.device.native_vector_width_float) or None
+    preferred = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
+    found = cast("int", cl.Kernel(program, "strided").get_work_group_info(preferred, probed.device))
+    return int(found) or None
+
+
+def _source(seconds: float) -> Source:
+    versions = f"coarsen {__version__}, PyOpenCL {cl.VERSION_TEXT}, NumPy {np.__version__}"
+    text = f"measured by coarsen calibrate in {seconds:.0f} s ({versions}); sector_bytes is what such devices have"
+    return Source("measured", datetime.datetime.now(datetime.UTC).date().isoformat(), text)

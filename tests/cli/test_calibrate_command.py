@@ -1,0 +1,72 @@
+"""`coarsen calibrate`: what it writes, shows and refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.models.analytic.machine import DeviceProfile
+from coarsen.models.analytic.profile_json import read_profile, write_profile
+from coarsen.opencl_bench.calibration import __main__ as alone
+from tests.models.analytic.profiles import PROFILE
+
+Run = Callable[..., Any]
+
+
+def measured(device: DeviceDescription, name: str, **_: object) -> DeviceProfile:
+    return PROFILE
+
+
+def test_a_profile_is_shown(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "nowhere.json"
+    write_profile(PROFILE, path)
+    outcome = run("calibrate", "--show", path)
+    assert outcome.code == 0
+    assert outcome.out.startswith("nowhere (Nowhere 100, OpenCL, driver 1.0)\nmeasured on 2026-11-22: made up\n")
+    rows = [" ".join(line.split()) for line in outcome.out.splitlines()]
+    assert "up to 32 KiB 400 GB/s 100 ns" in rows
+    assert "a work-group, on its compute unit" in outcome.out
+    assert json.loads(run("calibrate", "--show", path, "-f", "json").out)["compute_units"] == 4
+
+
+def test_a_calibration_goes_to_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, device: DeviceDescription
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("coarsen.opencl_bench.calibration.calibrate.calibrate", measured)
+    outcome = run("calibrate", "--device", device.index)
+    assert outcome.code == 0
+    (path,) = (tmp_path / "coarsen" / "profiles").iterdir()
+    assert read_profile(path) == PROFILE
+    assert str(path) in outcome.err
+
+
+def test_a_calibration_goes_to_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: DeviceDescription, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(alone, "calibrate", measured)
+    path = tmp_path / "here.json"
+    assert alone.main(["-d", device.index, "-o", str(path)]) == 0
+    assert read_profile(path) == PROFILE
+    assert alone.main(["-d", "no such device", "-o", str(path)]) == 4
+    assert "no OpenCL device is called 'no such device'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--show", "x.json", "--device", "pocl"), 2, "--show measures nothing: leave out --device and --output"),
+        (("--show", "no-such-profile"), 2, "there is no profile 'no-such-profile'"),
+        (("--show", "/nowhere/x.json"), 2, "can't be read"),
+        (("--device", "no such device"), 4, "no OpenCL device is called"),
+    ],
+)
+def test_bad_input(run: Run, words: tuple[str, ...], code: int, message: str) -> None:
+    outcome = run("calibrate", *words)
+    assert outcome.code == code
+    assert message in outcome.error

@@ -1,0 +1,39 @@
+"""A profile of a device that is nowhere, small and with all that a profile can hold."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from coarsen.models.analytic.machine import (
+    FLOAT,
+    DeviceProfile,
+    IssueRate,
+    LaunchCosts,
+    MemoryLevel,
+    Point,
+    Quantity,
+    Source,
+)
+
+PROFILE = DeviceProfile(
+    name="nowhere",
+    device="Nowhere 100",
+    vendor="Nobody",
+    platform="OpenCL",
+    driver="1.0",
+    is_gpu=True,
+    source=Source("measured", "2026-11-22", "made up"),
+    compute_units=4,
+    simd_width=32,
+    clock=1e9,
+    local_memory=48 << 10,
+    local_memory_is_dedicated=True,
+    sector_bytes=32,
+    bandwidth=(Point(32768.0, 4e11, 0.01), Point(65536.0, 1e11, None)),
+    latency=(Point(32768.0, 1e-7, 0.02),),
+    levels=(MemoryLevel(32768.0, 4e11, 1e-7), MemoryLevel(None, 1e11)),
+    stride_cost=(Point(1.0, 1.0, 0.0), Point(2.0, 2.0, 0.1)),
+    local_bandwidth=Quantity(1e12, 0.05),
+    rates=MappingProxyType({FLOAT: IssueRate(Quantity(1e12, 0.01), Quantity(4e-9), (Point(1.0, 1e12),))}),
+    launch=LaunchCosts(gap=Quantity(5e-6, 0.2), barrier=Quantity(1e-8)),
+)

@@ -1,0 +1,151 @@
+"""Sectors, occupancy, and the equations of the published models, against what was reckoned by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from coarsen.features.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
+from coarsen.ir.types import AddressSpace
+from coarsen.models.analytic.hong_kim import Parameters, cycles
+from coarsen.models.analytic.occupancy import occupancy
+from coarsen.models.analytic.three_classes import three_classes
+from coarsen.models.analytic.transactions import moved_bytes, sectors, sharing
+from tests.models.analytic.profiles import PROFILE
+
+ACCESS = AccessCount(
+    count=1,
+    bytes=4,
+    address_space=AddressSpace.GLOBAL,
+    lane_stride=4,
+    replica_stride=None,
+    store=False,
+    footprint=None,
+    dependent_on_load=False,
+)
+WORK = WorkCounts(
+    instructions={InstructionClass.FLOAT: 10.0, InstructionClass.GLOBAL_ACCESS: 1.0},
+    accesses=(ACCESS,),
+    barriers=0,
+    atomics=0,
+    local_bytes=0,
+    live_words=16,
+    chain_operations=5,
+    chain_accesses=1,
+)
+
+# A memory of 80 GB/s, a warp's access 128 bytes: MWP is 80e9 · 420 / (1e9 · 128 · 16) = 16.40625 at most.
+HAND = Parameters(
+    mem_ld=420,
+    departure_unc=10,
+    departure_coal=4,
+    issue_cycles=4,
+    instructions=20,
+    coalesced=2,
+    uncoalesced=0,
+    transactions=1,
+    synchronisations=0,
+    load_bytes=128,
+    frequency=1e9,
+    mem_bandwidth=80e9,
+    active_warps=20,
+    active_blocks=5,
+    active_multiprocessors=16,
+    blocks=80,
+)
+
+
+@pytest.mark.parametrize(
+    ("stride", "size", "expected"),
+    [
+        (0, 4, 1),
+        (4, 4, 4),
+        (-4, 4, 4),
+        (8, 4, 8),
+        (16, 16, 16),
+        (32, 4, 32),
+        (64, 4, 32),
+        (None, 4, 32),
+        (64, 64, 64),
+    ],
+)
+def test_sectors_of_a_warp(stride: int | None, size: int, expected: int) -> None:
+    assert sectors(replace(ACCESS, lane_stride=stride, bytes=size), 32, 32) == expected
+
+
+def test_copies_of_an_access_share_sectors() -> None:
+    # Four floats of each lane, side by side: together they move what one access of 16 bytes would.
+    copy = replace(ACCESS, lane_stride=16, replica_stride=4)
+    assert sharing(copy, 32) == 4
+    assert 4 * moved_bytes(copy, 32, 32) == moved_bytes(replace(ACCESS, lane_stride=16, bytes=16), 32, 32) == 16
+    assert sharing(replace(ACCESS, lane_stride=64, replica_stride=4), 32) == 8
+    assert sharing(replace(ACCESS, lane_stride=4, replica_stride=128), 32) == 1
+
+
+def test_occupancy_is_cut_by_each_limit() -> None:
+    launch = LaunchSizes((1 << 20, 1, 1), (256, 1, 1))
+    placed = occupancy(WORK, launch, PROFILE)
+    assert (placed.resident_groups, placed.active_units, placed.active_warps) == (8, 4, 64)
+    assert placed.waves == 4096 // 32
+    assert occupancy(replace(WORK, live_words=64), launch, PROFILE).resident_groups == 4
+    assert occupancy(replace(WORK, local_bytes=20 << 10), launch, PROFILE).resident_groups == 2
+    assert occupancy(WORK, launch, replace(PROFILE, groups_per_unit=3)).resident_groups == 3
+    assert occupancy(replace(WORK, local_bytes=1 << 20), launch, PROFILE).resident_groups == 1
+
+
+def test_part_of_a_wave_is_a_whole_one() -> None:
+    def waves(groups: int) -> int:
+        return occupancy(WORK, LaunchSizes((256 * groups, 1, 1), (256, 1, 1)), PROFILE).waves
+
+    assert [waves(groups) for groups in (1, 4, 32, 33, 64, 65)] == [1, 1, 1, 2, 2, 3]
+    small = occupancy(WORK, LaunchSizes((512, 1, 1), (256, 1, 1)), PROFILE)
+    assert (small.active_units, small.resident_groups) == (2, 1)
+
+
+def test_hong_and_kim_where_computation_hides_memory() -> None:
+    found = cycles(HAND)
+    assert found.case == "compute"
+    assert (found.mwp, found.cwp) == pytest.approx((16.40625, 11.5))
+    assert found.cycles == pytest.approx(420 + 80 * 20)
+
+
+def test_hong_and_kim_where_memory_hides_computation() -> None:
+    found = cycles(replace(HAND, instructions=10))
+    assert (found.case, found.cwp) == ("memory", 20)
+    assert found.cycles == pytest.approx(840 * 20 / 16.40625 + 40 / 2 * 15.40625)
+
+
+def test_hong_and_kim_with_too_few_warps() -> None:
+    found = cycles(replace(HAND, instructions=10, active_warps=8))
+    assert (found.case, found.mwp, found.cwp) == ("latency", 8, 8)
+    assert found.cycles == pytest.approx(840 + 40 + 20 * 7)
+
+
+def test_hong_and_kim_with_barriers_and_repetitions() -> None:
+    alone = replace(HAND, instructions=10, active_warps=8)
+    assert cycles(replace(alone, synchronisations=3)).cycles == pytest.approx(1020 + 4 * 7 * 3 * 5)
+    assert cycles(replace(alone, blocks=200)).cycles == pytest.approx(2.5 * 1020)
+
+
+def test_hong_and_kim_with_uncoalesced_accesses() -> None:
+    apart = replace(HAND, coalesced=0, uncoalesced=2, transactions=32, active_warps=1)
+    # Mem_L is 420 + 31 · 10.
+    assert cycles(apart).cycles == pytest.approx(2 * 730 + 80)
+
+
+def test_hong_and_kim_where_one_warp_takes_more_than_the_bandwidth() -> None:
+    found = cycles(replace(HAND, mem_bandwidth=1e6))
+    assert (found.mwp, found.cycles) == (1, 840 * 20)
+
+
+def test_hong_and_kim_without_memory() -> None:
+    assert cycles(replace(HAND, coalesced=0)).cycles == pytest.approx(80 * 20)
+
+
+def test_adaptics_classes() -> None:
+    few, many = LaunchSizes((128, 1, 1), (32, 1, 1)), LaunchSizes((1 << 22, 1, 1), (256, 1, 1))
+    assert three_classes(WORK, few, PROFILE).bound == "latency"
+    assert three_classes(WORK, many, PROFILE).bound == "memory"
+    busy = replace(WORK, instructions={InstructionClass.FLOAT: 5000.0})
+    assert three_classes(busy, many, PROFILE).bound == "compute"
