@@ -39,7 +39,9 @@ def expression_from_data(data: object, depth: int = 0) -> Expression:
     if isinstance(data, int | float) and not isinstance(data, bool) and math.isfinite(data):
         return Number(data)
     if not isinstance(data, dict) or len(data) != 1:
-        raise InvalidInputError(f"an expression is a number, a name or an operator with its operands, not {_shown(data)}")
+        raise InvalidInputError(
+            f"an expression is a number, a name or an operator with its operands, not {_shown(data)}"
+        )
     [(operator, operands)] = data.items()
     if operator not in list(Operator):
         raise InvalidInputError(f"an expression has the unknown operator {_shown(operator)}")

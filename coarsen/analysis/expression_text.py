@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from coarsen.analysis.expressions import Combined, Expression, Name, Number, Operator, number, product, split
+from coarsen.analysis.expressions import (
+    Combined,
+    Expression,
+    Name,
+    Number,
+    Operator,
+    as_known,
+    number,
+    product,
+    split,
+)
 
 _CALLS = {Operator.MINIMUM: "min", Operator.MAXIMUM: "max"}
 
 
 def expression_text(expression: Expression) -> str:
-    """Return an expression in one line; what stands in for missing names is left out."""
+    """Return an expression in one line, as it is where all names have values."""
+    return _text(as_known(expression))
+
+
+def _text(expression: Expression) -> str:
     if isinstance(expression, Number):
         return str(expression.value) if isinstance(expression.value, int) else f"{expression.value:.6g}"
     if isinstance(expression, Name):
@@ -26,18 +40,16 @@ def expression_text(expression: Expression) -> str:
         case Operator.FLOOR:
             return f"⌊{_ratio(*operands)}⌋"
         case Operator.LOGARITHM:
-            return f"⌊log{expression_text(operands[1])}({expression_text(operands[0])})⌋"
-        case Operator.OTHERWISE:
-            return expression_text(operands[0])
+            return f"⌊log{_text(operands[1])}({_text(operands[0])})⌋"
         case _:
-            return f"{_CALLS[expression.operator]}({', '.join(map(expression_text, operands))})"
+            return f"{_CALLS[expression.operator]}({', '.join(map(_text, operands))})"
 
 
 def _sum(expression: Combined) -> str:
     text = ""
     for term in expression.operands:
         factor, rest = split(term)
-        spelled = expression_text(product([number(abs(factor)), rest]))
+        spelled = _text(product([number(abs(factor)), rest]))
         sign = "-" if factor < 0 else "+"
         text += f" {sign} {spelled}" if text else f"-{spelled}" if factor < 0 else spelled
     return text
@@ -45,7 +57,7 @@ def _sum(expression: Combined) -> str:
 
 def _ratio(dividend: Expression, divisor: Expression) -> str:
     if divisor == Number(1):
-        return expression_text(dividend)
+        return _text(dividend)
     return f"{_factor(dividend)} / {_divisor(divisor)}"
 
 
@@ -58,7 +70,5 @@ def _divisor(expression: Expression) -> str:
 
 
 def _in_parentheses(expression: Expression, looser: set[Operator]) -> str:
-    while isinstance(expression, Combined) and expression.operator is Operator.OTHERWISE:
-        expression = expression.operands[0]
-    text = expression_text(expression)
+    text = _text(expression)
     return f"({text})" if isinstance(expression, Combined) and expression.operator in looser else text

@@ -157,6 +157,29 @@ def maximum(*parts: Expression) -> Expression:
     return _extreme(Operator.MAXIMUM, parts, max)
 
 
+def at_least_zero(value: Expression) -> Expression:
+    """Return a value, or 0 for a negative one."""
+    return value if is_never_negative(value) else maximum(value, ZERO)
+
+
+def magnitude(value: Expression) -> Expression:
+    """Return a value without its sign."""
+    opposite = product([Number(-1), value])
+    return next((each for each in (value, opposite) if is_never_negative(each)), maximum(value, opposite))
+
+
+def is_never_negative(expression: Expression) -> bool:
+    """Return True for an expression that sizes, which are never negative, can't make negative."""
+    if isinstance(expression, Number):
+        return expression.value >= 0
+    if isinstance(expression, Name):
+        return True
+    if expression.operator is Operator.LOGARITHM:
+        return False
+    together = any if expression.operator is Operator.MAXIMUM else all
+    return together(map(is_never_negative, expression.operands))
+
+
 def logarithm(value: Expression, base: int = 2) -> Expression:
     """Return the logarithm to a whole base of at least 2, rounded down; -1 of what is below 1."""
     return _folded(Operator.LOGARITHM, (value, Number(base)))
@@ -165,6 +188,15 @@ def logarithm(value: Expression, base: int = 2) -> Expression:
 def otherwise(value: Expression, assumed: Expression) -> Expression:
     """Return a value that is replaced by another where a name in it has no value."""
     return value if not value.names or value == assumed else Combined(Operator.OTHERWISE, (value, assumed))
+
+
+def as_known(expression: Expression) -> Expression:
+    """Return an expression as it is where all names have values."""
+    if not isinstance(expression, Combined):
+        return expression
+    if expression.operator is Operator.OTHERWISE:
+        return as_known(expression.operands[0])
+    return _made(expression.operator, [as_known(operand) for operand in expression.operands])
 
 
 def evaluate(expression: Expression, sizes: Mapping[str, Quantity]) -> Quantity:
@@ -279,7 +311,11 @@ def _is_whole(expression: Expression) -> bool:
     """Whether an expression is whole whatever its sizes are, all of them being whole."""
     if isinstance(expression, Number):
         return isinstance(expression.value, int)
-    if isinstance(expression, Name) or expression.operator in (Operator.CEILING, Operator.FLOOR, Operator.LOGARITHM):
+    if isinstance(expression, Name) or expression.operator in (
+        Operator.CEILING,
+        Operator.FLOOR,
+        Operator.LOGARITHM,
+    ):
         return True
     return expression.operator is not Operator.QUOTIENT and all(map(_is_whole, expression.operands))
 

@@ -9,19 +9,21 @@ Where more than one id decides, and not as above, the mean is taken to be that o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
     Expression,
+    at_least_zero,
     ceiling,
     difference,
-    maximum,
     minimum,
     number,
     product,
     quotient,
+    replaced,
     total,
 )
 from coarsen.analysis.polynomial import Polynomial
@@ -54,6 +56,18 @@ class Means:
         extent = extent_of_id(name)
         return self.sizes.resolved(extent) if extent is not None else self.extents.get(name)
 
+    def steps_of(self, symbol: str) -> Expression | None:
+        """Return how many values a symbol of an address takes over the launch: 1 for a size; None where
+        nothing says, and for what more than one id decides."""
+        value = self.sizes.resolved(Polynomial.symbol(symbol))
+        if value is None:
+            return None
+        varying = {name: self.extent(name) for name in value.names if self._varies(name)}
+        ends = {name: total([extent, number(-1)]) for name, extent in varying.items() if extent is not None}
+        if len(ends) < len(varying) or len(varying) > 1:
+            return None
+        return total([replaced(value, ends), ONE]) if varying else ONE
+
     def settled(self, expression: Expression | None) -> Expression | None:
         """Return an expression with ids and iterations at their means; None where one has none."""
         if expression is None:
@@ -78,7 +92,7 @@ class Means:
             return None
         varying = sorted(filter(self._varies, way.names))
         if not varying:
-            return Mean(_positive(ceiling(way, size), distance), False, True)
+            return Mean(at_least_zero(ceiling(way, size)), False, True)
         shared = self._shared_out(distance, step, varying)
         if shared is not None:
             return Mean(shared, True, True)
@@ -89,7 +103,7 @@ class Means:
                 value = summed if size == ONE else quotient(total([summed, rest]), size)
                 return Mean(value, True, size == ONE)
         middle = self.settled(way)
-        return None if middle is None else Mean(maximum(ZERO, ceiling(middle, size)), True, False)
+        return None if middle is None else Mean(at_least_zero(ceiling(middle, size)), True, False)
 
     def _shared_out(self, distance: Polynomial, step: Polynomial, varying: list[str]) -> Expression | None:
         """The mean where work-items together go every place just once: i = id; i < n; i += number of ids."""
@@ -107,7 +121,7 @@ class Means:
         whole = self.sizes.resolved(rest)
         if whole is None or without_queries(step).terms != unit.terms or any(map(self._varies, whole.names)):
             return None
-        return quotient(_positive(whole, rest), _joined(shares, self.sizes.resolved(step)))
+        return quotient(at_least_zero(whole), _joined(shares, self.sizes.resolved(step)))
 
     def _in_a_row(self, distance: Polynomial, name: str) -> Expression | None:
         """The mean of max(0, distance) over one id: of an arithmetic series that ends at 0."""
@@ -122,37 +136,90 @@ class Means:
         if slope > 0:  # counted from the other end
             start = total([start, product([number(slope), total([extent, number(-1)])])])
         steep = number(abs(slope))
-        terms = minimum(extent, maximum(ZERO, ceiling(start, steep)))
+        terms = minimum(extent, at_least_zero(ceiling(start, steep)))
         falling = product([number(abs(slope) / 2), terms, total([terms, number(-1)])])
         return quotient(difference(product([terms, start]), falling), extent)
 
-    def share_below(self, gap: Polynomial) -> Mean | None:
-        """Return the share of work-items, or iterations, for which a value is below 0."""
-        gap = self.sizes.expanded(gap)
-        value = self.sizes.resolved(gap)
-        if value is None:
+    def share_below(self, gap: Polynomial, known: Mapping[str, Expression]) -> Mean | None:
+        """Return the share of work-items, or iterations, for which a value is below 0.
+
+        Args:
+            gap: the value.
+            known: the means of symbols that are neither ids nor iterations.
+        """
+        certain = self._of_remainder(self.sizes.expanded(gap))
+        if certain is not None:
+            return Mean(certain, False, True)
+        gap = self._without_quotient(self.sizes.expanded(gap))
+        rest, others = self._without(gap, known)
+        value = self.sizes.resolved(rest)
+        if value is None or others is None:
             return None
         varying = sorted(filter(self._varies, value.names))
         name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
-        gain = gap.factor_of(name) if name else None
-        extent = self.extent(name)
-        if gain is None or not gain.is_constant or gain.constant_part == 0 or extent is None:
-            settled = self.settled(value)
-            below = None if settled is None else minimum(ONE, maximum(ZERO, product([number(-1), settled])))
-            return None if below is None else Mean(below, bool(varying), not varying)
-        start = self.settled(self.sizes.resolved(gap - gain * Polynomial.symbol(name)))
-        if start is None:
-            return None
+        gain, extent = rest.factor_of(name), self.extent(name)
+        if gain is None or not gain.is_constant or not gain.terms or extent is None:
+            return self._in_the_middle(total([value, others]))
+        inner = self.sizes.resolved(rest - gain * Polynomial.symbol(name))
+        start = self.settled(inner)
+        if start is None or inner is None or name in inner.names:
+            return self._in_the_middle(total([value, others]))
         slope = gain.constant_part
+        start = total([start, others])
         if slope < 0:  # counted from the other end
             start = total([start, product([number(slope), total([extent, number(-1)])])])
-        below = ceiling(product([number(-1), start]), number(abs(slope)))
-        return Mean(quotient(minimum(extent, maximum(ZERO, below)), extent), True, len(varying) == 1)
+        below = product([number(-1), start])
+        below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
+        share = quotient(minimum(extent, at_least_zero(below)), extent)
+        return Mean(share, True, len(varying) == 1 and not known)
 
+    def _in_the_middle(self, gap: Expression) -> Mean | None:
+        """1 where a value is below 0 for a work-item in the middle, else 0."""
+        settled = self.settled(gap)
+        if settled is None:
+            return None
+        return Mean(minimum(ONE, at_least_zero(product([number(-1), settled]))), settled != gap, settled == gap)
 
-def _positive(value: Expression, polynomial: Polynomial) -> Expression:
-    """A value, or 0 for a negative one; sizes are never negative."""
-    return value if all(factor >= 0 for factor in polynomial.terms.values()) else maximum(ZERO, value)
+    def _of_remainder(self, gap: Polynomial) -> Expression | None:
+        """`x % w < w` is always true, `x % w >= w` never."""
+        for symbol in gap.symbols:
+            piece = self.sizes.forms.symbols.piece(symbol)
+            if piece is not None and symbol.startswith("(") and len(piece.parts) == 2:
+                dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
+                remainder = dividend - divisor * Polynomial.symbol(symbol)
+                if not (gap - remainder + divisor).terms:
+                    return ONE
+                if (gap + remainder - divisor).terms == {(): -1}:
+                    return ZERO
+        return None
+
+    def _without_quotient(self, gap: Polynomial) -> Polynomial:
+        """`x / w < c` as x < c·w, `x / w > c` as x >= (c + 1)·w."""
+        for symbol in gap.symbols:
+            piece = self.sizes.forms.symbols.piece(symbol)
+            factor = gap.factor_of(symbol)
+            if piece is None or not symbol.startswith("(") or factor is None or len(piece.parts) != 2:
+                continue
+            dividend, divisor = piece.parts
+            rest = gap - factor * Polynomial.symbol(symbol)
+            if factor.terms == {(): 1}:
+                return self.sizes.expanded(dividend) + rest * divisor
+            if factor.terms == {(): -1}:
+                above = (rest + Polynomial.constant(1)) * divisor - Polynomial.constant(1)
+                return above - self.sizes.expanded(dividend)
+        return gap
+
+    def _without(self, gap: Polynomial, known: Mapping[str, Expression]) -> tuple[Polynomial, Expression | None]:
+        """A value without what other symbols contribute, and the mean of that."""
+        others: list[Expression] = []
+        for symbol, mean in known.items():
+            factor = gap.factor_of(symbol)
+            resolved = self.sizes.resolved(factor) if factor is not None else None
+            if factor is None or resolved is None:
+                return gap, None
+            gap = gap - factor * Polynomial.symbol(symbol)
+            others.append(product([resolved, mean]))
+        return gap, total(others)
 
 
 def unit_of(distance: Polynomial, name: str) -> Polynomial:

@@ -1,0 +1,151 @@
+"""Which share of work-items takes a branch, as an expression over the sizes of the launch.
+
+    if (get_global_id(0) < n)        min(global_size(0), n) / global_size(0)
+    if (get_local_id(0) == 0)        1 / local_size(0)
+    if (x > 0 && x < width - 1)      the product of both shares, as if they had nothing to do with each other
+    if (values[i] > limit)           depends on data: no expression
+
+For predictions only, as `loop_counts.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coarsen.analysis.expressions import (
+    ONE,
+    ZERO,
+    Expression,
+    difference,
+    magnitude,
+    minimum,
+    product,
+    quotient,
+)
+from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
+from coarsen.analysis.loop_counts import LoopCounts
+from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.size_forms import extent_of_id
+from coarsen.analysis.symbols import ONE as ONE_FORM
+from coarsen.ir.details import predicate
+from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.types import IntegerType
+
+_DEEPEST = 20
+_MINUS_ONE = Polynomial.constant(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """The shares for which a condition is true, and false."""
+
+    true: Expression
+    false: Expression
+
+    @property
+    def opposite(self) -> _Share:
+        """Those of the opposite condition."""
+        return _Share(self.false, self.true)
+
+
+def _joined(opcode: str, parts: list[_Share]) -> _Share | None:
+    """The share of conditions that are joined by `a && b` (select a, b, false), `a || b` (select a, true, b), `!a`."""
+    first, last = parts[0], parts[-1]
+    if opcode == "freeze":
+        return first
+    if opcode == "xor":
+        return first.opposite if last.true == ONE else None
+    if opcode == "or" or (opcode == "select" and parts[1].true == ONE):
+        neither = product([first.false, last.false])
+        return _Share(difference(ONE, neither), neither)
+    both = product([first.true, parts[1].true])
+    return _Share(both, difference(ONE, both)) if opcode == "and" or last.false == ONE else None
+
+
+class BranchShares:
+    """The shares of a kernel's branches.
+
+    Args:
+        counts: of the kernel's loops.
+    """
+
+    def __init__(self, counts: LoopCounts) -> None:
+        self._counts = counts
+        self._kernel = counts.forms.kernel
+        self._known: dict[str, Expression | None] = {}
+
+    def of_edge(self, block: str, target: str) -> Expression | None:
+        """Return the share that goes from a block to one of its successors; None where data decide."""
+        branch = self._kernel.block[block].terminator
+        if len(set(branch.targets)) == 1:
+            return ONE
+        if branch.opcode != "br":
+            return None
+        if block not in self._known:
+            self._known[block] = self._share(branch.arguments[0], 0)
+        share = self._known[block]
+        return None if share is None else share.true if target == branch.targets[0] else share.false
+
+    def _share(self, condition: Value, depth: int) -> _Share | None:
+        if condition.kind is ValueKind.CONSTANT and condition.text in ("true", "false"):
+            return _Share(ONE, ZERO) if condition.text == "true" else _Share(ZERO, ONE)
+        if condition.kind is not ValueKind.INSTRUCTION or depth > _DEEPEST:
+            return None
+        instruction = self._kernel.definition[condition.text]
+        if instruction.opcode == "icmp" and isinstance(instruction.operands[0].type, IntegerType):
+            return self._compared(instruction)
+        parts = [self._share(operand, depth + 1) for operand in instruction.operands[:3]]
+        known = [part for part in parts if part is not None]
+        if instruction.opcode not in ("freeze", "and", "or", "xor", "select") or len(known) < len(parts):
+            return None
+        return _joined(instruction.opcode, known)
+
+    def _compared(self, comparison: Instruction) -> _Share | None:
+        left, right = (self._counts.forms.form(operand) for operand in comparison.operands)
+        gap = self._counts.sizes.expanded(left - right)
+        relation = predicate(comparison)
+        if relation in ("eq", "ne"):
+            same = self._equal(gap)
+            share = None if same is None else _Share(same, difference(ONE, same))
+        else:
+            relation = relation.lstrip("us")
+            gap = gap if relation in ("lt", "ge") else gap - ONE_FORM
+            below, above = self._below(gap), self._below(_MINUS_ONE - gap)
+            share = None if below is None or above is None else _Share(below, above)
+        return share if share is None or relation in ("eq", "lt", "le") else share.opposite
+
+    def _below(self, gap: Polynomial) -> Expression | None:
+        found = self._counts.means.share_below(gap, self._counters_in(gap))
+        return None if found is None else found.value
+
+    def _counters_in(self, gap: Polynomial) -> dict[str, Expression]:
+        """The means of counters that loops divide, by their symbols."""
+        found: dict[str, Expression] = {}
+        flow = self._counts.forms.control_flow
+        for symbol in gap.symbols:
+            phi = self._kernel.definition.get(symbol.removeprefix("%"))
+            block = self._kernel.block_of.get(phi.name) if phi is not None and phi.opcode == "phi" else None
+            loop = flow.loop_at.get(block) if block is not None else None
+            pace = pace_of(self._counts.sizes, loop, phi) if loop is not None and phi is not None else None
+            runs = self._counts.of(loop.header).count if loop is not None else None
+            mean = (
+                mean_of_counter(pace, self._counts.sizes, runs) if pace is not None and runs is not None else None
+            )
+            if mean is not None:
+                found[symbol] = mean
+        return found
+
+    def _equal(self, gap: Polynomial) -> Expression | None:
+        """The share for which a value is 0."""
+        value = self._counts.sizes.resolved(gap)
+        if value is None:
+            return None
+        ids = sorted(symbol for symbol in gap.symbols if extent_of_id(symbol) is not None)
+        if ids:
+            shares = [
+                quotient(ONE, extent) for each in ids if (extent := self._counts.means.extent(each)) is not None
+            ]
+            return product(shares)
+        if self._counts.means.settled(value) != value:
+            return None
+        return difference(ONE, minimum(ONE, magnitude(value)))
