@@ -1,0 +1,150 @@
+"""The counts of `WorkFunctions` beside what runs: loads, stores and rounds of loops, for kernels at small sizes.
+
+    python -m coarsen.opencl_bench.studies.work_agreement ten pocl
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyopencl as cl
+
+from coarsen.analysis.affine import access_patterns
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.executions import Executions
+from coarsen.analysis.expressions import Quantity, evaluate
+from coarsen.analysis.index_forms import IndexForms
+from coarsen.analysis.loop_counts import Basis, LoopCounts
+from coarsen.analysis.trip_counts import trip_counts
+from coarsen.devices.discovery import discover_devices, open_device
+from coarsen.errors import InvalidInputError
+from coarsen.features.work_counts import LaunchSizes, padded
+from coarsen.features.work_functions import launch_sizes_by_name
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.studies.executed_blocks import LaunchRuns, executed_blocks
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, ScalarArgument
+from coarsen.opencl_bench.workloads.further import further_benchmark, names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """What was counted, and what ran, in all launches together."""
+
+    counted: float
+    executed: int
+
+    @property
+    def text(self) -> str:
+        """The first over the second, `-` where nothing ran."""
+        return f"{self.counted / self.executed:.3f}" if self.executed else "-"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """One kernel.
+
+    Attributes:
+        kernel: its name.
+        loops: how many it has.
+        numbers: of how many of them the code has the count as a number.
+        expressions: of how many there is an expression.
+        loads: from memory of any kind.
+        stores: likewise.
+        rounds: runs of loops' bodies.
+        assumed: whether data decide something, which was taken for granted.
+    """
+
+    kernel: str
+    loops: int
+    numbers: int
+    expressions: int
+    loads: Ratio
+    stores: Ratio
+    rounds: Ratio
+    assumed: bool
+
+
+def work_row(benchmark: Benchmark, queue: cl.CommandQueue) -> WorkRow:
+    """Return what is counted of a benchmark, and what runs at its preset `test`.
+
+    Args:
+        benchmark: the kernel with its driver.
+        queue: an in-order queue with profiling enabled, where it runs.
+    """
+    kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    launches = executed_blocks(queue, benchmark, benchmark.workload("test"))
+    forms = IndexForms(kernel, ControlFlow(kernel))
+    loops = LoopCounts(forms)
+    runs = Executions(loops)
+    found = loops.all()
+    bodies = Counter(_body(forms.control_flow, each.header, each.tested_first) for each in found)
+    accesses = [access for access in access_patterns(forms)]
+    return WorkRow(
+        kernel=benchmark.name,
+        loops=len(found),
+        numbers=len(trip_counts(forms)),
+        expressions=sum(each.count is not None for each in found),
+        loads=_ratio(kernel, runs, launches, Counter(a.block for a in accesses if a.is_load)),
+        stores=_ratio(kernel, runs, launches, Counter(a.block for a in accesses if a.is_store)),
+        rounds=_ratio(kernel, runs, launches, bodies),
+        assumed=bool(runs.undecided) or any(each.basis in (Basis.UNKNOWN, Basis.BOUND) for each in found),
+    )
+
+
+def _body(flow: ControlFlow, header: str, tested_first: bool) -> str:  # noqa: FBT001 (an attribute)
+    """The block that runs once in each round of a loop."""
+    if not tested_first:
+        return header
+    return next(block for block in flow.successors(header) if block in flow.loop_at[header].blocks)
+
+
+def _ratio(kernel: Kernel, runs: Executions, launches: Sequence[LaunchRuns], blocks: Mapping[str, int]) -> Ratio:
+    counted = 0.0
+    executed = 0
+    for launch in launches:
+        sizes = sizes_of(kernel, launch.launch)
+        items = math.prod(launch.launch.global_size)
+        counted += items * sum(times * evaluate(runs.of(block), sizes) for block, times in blocks.items())
+        executed += sum(times * launch.blocks[block] for block, times in blocks.items())
+    return Ratio(counted, executed)
+
+
+def sizes_of(kernel: Kernel, launch: Launch) -> dict[str, Quantity]:
+    """Return the sizes of a launch with its whole scalar arguments, by their names in expressions."""
+    sizes = launch_sizes_by_name(LaunchSizes(padded(launch.global_size), padded(launch.local_size)))
+    for argument, value in zip(kernel.arguments, launch.arguments, strict=False):
+        if isinstance(value, ScalarArgument) and value.value.dtype.kind in "iub":
+            sizes[argument.name] = int(value.value)
+    return sizes
+
+
+def table(rows: Sequence[WorkRow]) -> Iterator[str]:
+    """Return the rows as lines of text, a heading first and sums last."""
+    yield f"{'kernel':14} {'loops':>5} {'number':>6} {'known':>5} {'loads':>7} {'stores':>7} {'rounds':>7}  assumed"
+    for row in rows:
+        yield (
+            f"{row.kernel:14} {row.loops:5} {row.numbers:6} {row.expressions:5} {row.loads.text:>7}"
+            f" {row.stores.text:>7} {row.rounds.text:>7}  {'yes' if row.assumed else ''}".rstrip()
+        )
+    loops, numbers, known = (sum(column) for column in zip(*((r.loops, r.numbers, r.expressions) for r in rows)))
+    yield f"{'all':14} {loops:5} {numbers:6} {known:5}"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table of the kernels named by the first argument, run on the device named by the second."""
+    device = next((each for each in discover_devices() if each.is_called(arguments[1])), None)
+    if device is None:
+        raise InvalidInputError(f"no device is called {arguments[1]!r}")
+    properties = cl.command_queue_properties.PROFILING_ENABLE
+    queue = cl.CommandQueue(cl.Context([open_device(device)]), properties=properties)
+    rows = [work_row(further_benchmark(name), queue) for name in names_of(arguments[0])]
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
