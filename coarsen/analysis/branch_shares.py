@@ -2,7 +2,7 @@
 
     if (get_global_id(0) < n)        min(global_size(0), n) / global_size(0)
     if (get_local_id(0) == 0)        1 / local_size(0)
-    if (x > 0 && x < width - 1)      the product of both shares, as if they had nothing to do with each other
+    if (x < width && y < height)     the product of both shares (`conditions.py`)
     if (values[i] > limit)           depends on data: no expression
 
 For predictions only, as `loop_counts.py`.
@@ -10,8 +10,7 @@ For predictions only, as `loop_counts.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
@@ -19,7 +18,6 @@ from coarsen.analysis.expressions import (
     difference,
     magnitude,
     minimum,
-    product,
     quotient,
 )
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
@@ -35,31 +33,16 @@ _DEEPEST = 20
 _MINUS_ONE = Polynomial.constant(-1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """The shares for which a condition is true, and false."""
-
-    true: Expression
-    false: Expression
-
-    @property
-    def opposite(self) -> _Share:
-        """Those of the opposite condition."""
-        return _Share(self.false, self.true)
-
-
-def _joined(opcode: str, parts: list[_Share]) -> _Share | None:
-    """The share of conditions that are joined by `a && b` (select a, b, false), `a || b` (select a, true, b), `!a`."""
-    first, last = parts[0], parts[-1]
+def _joined(opcode: str, parts: list[Condition]) -> Condition | None:
+    """Conditions joined by `a && b`, as `select a, b, false` too, by `a || b` (`select a, true, b`), or by `!a`."""
+    first, second, last = parts[0], parts[min(1, len(parts) - 1)], parts[-1]
     if opcode == "freeze":
         return first
     if opcode == "xor":
         return first.opposite if last.true == ONE else None
-    if opcode == "or" or (opcode == "select" and parts[1].true == ONE):
-        neither = product([first.false, last.false])
-        return _Share(difference(ONE, neither), neither)
-    both = product([first.true, parts[1].true])
-    return _Share(both, difference(ONE, both)) if opcode == "and" or last.false == ONE else None
+    if opcode == "or" or (opcode == "select" and second.true == ONE):
+        return first.or_else(last)
+    return first.and_also(second) if opcode == "and" or last.false == ONE else None
 
 
 class BranchShares:
@@ -72,7 +55,7 @@ class BranchShares:
     def __init__(self, counts: LoopCounts) -> None:
         self._counts = counts
         self._kernel = counts.forms.kernel
-        self._known: dict[str, Expression | None] = {}
+        self._known: dict[str, Condition | None] = {}
 
     def of_edge(self, block: str, target: str) -> Expression | None:
         """Return the share that goes from a block to one of its successors; None where data decide."""
@@ -86,9 +69,9 @@ class BranchShares:
         share = self._known[block]
         return None if share is None else share.true if target == branch.targets[0] else share.false
 
-    def _share(self, condition: Value, depth: int) -> _Share | None:
+    def _share(self, condition: Value, depth: int) -> Condition | None:
         if condition.kind is ValueKind.CONSTANT and condition.text in ("true", "false"):
-            return _Share(ONE, ZERO) if condition.text == "true" else _Share(ZERO, ONE)
+            return of_share(ONE if condition.text == "true" else ZERO)
         if condition.kind is not ValueKind.INSTRUCTION or depth > _DEEPEST:
             return None
         instruction = self._kernel.definition[condition.text]
@@ -100,18 +83,18 @@ class BranchShares:
             return None
         return _joined(instruction.opcode, known)
 
-    def _compared(self, comparison: Instruction) -> _Share | None:
+    def _compared(self, comparison: Instruction) -> Condition | None:
         left, right = (self._counts.forms.form(operand) for operand in comparison.operands)
         gap = self._counts.sizes.expanded(left - right)
         relation = predicate(comparison)
         if relation in ("eq", "ne"):
-            same = self._equal(gap)
-            share = None if same is None else _Share(same, difference(ONE, same))
+            share = self._equal(gap)
         else:
             relation = relation.lstrip("us")
             gap = gap if relation in ("lt", "ge") else gap - ONE_FORM
             below, above = self._below(gap), self._below(_MINUS_ONE - gap)
-            share = None if below is None or above is None else _Share(below, above)
+            axis, place = self._end_of(gap)
+            share = None if below is None or above is None else Condition({axis: Region(below, above, place)})
         return share if share is None or relation in ("eq", "lt", "le") else share.opposite
 
     def _below(self, gap: Polynomial) -> Expression | None:
@@ -135,17 +118,26 @@ class BranchShares:
                 found[symbol] = mean
         return found
 
-    def _equal(self, gap: Polynomial) -> Expression | None:
-        """The share for which a value is 0."""
+    def _equal(self, gap: Polynomial) -> Condition | None:
+        """The condition that a value is 0."""
         value = self._counts.sizes.resolved(gap)
         if value is None:
             return None
-        ids = sorted(symbol for symbol in gap.symbols if extent_of_id(symbol) is not None)
-        if ids:
-            shares = [
-                quotient(ONE, extent) for each in ids if (extent := self._counts.means.extent(each)) is not None
-            ]
-            return product(shares)
-        if self._counts.means.settled(value) != value:
-            return None
-        return difference(ONE, minimum(ONE, magnitude(value)))
+        regions: dict[str, Region] = {}
+        for axis in sorted(symbol for symbol in gap.symbols if extent_of_id(symbol) is not None):
+            extent = self._counts.means.extent(axis)
+            if extent is not None:
+                share = quotient(ONE, extent)
+                regions[axis] = Region(share, difference(ONE, share), Place.SINGLE)
+        if regions:
+            return Condition(regions)
+        is_settled = self._counts.means.settled(value) == value
+        return of_share(difference(ONE, minimum(ONE, magnitude(value)))) if is_settled else None
+
+    def _end_of(self, gap: Polynomial) -> tuple[str, Place]:
+        """The id that decides whether a value is below 0, if a single one does, and at which end it is."""
+        ids = [symbol for symbol in gap.symbols if extent_of_id(symbol) is not None]
+        factor = gap.factor_of(ids[0]) if len(ids) == 1 else None
+        if factor is None or not factor.is_constant:
+            return NO_ID, Place.OTHER
+        return ids[0], Place.FIRST if factor.constant_part > 0 else Place.LAST

@@ -14,7 +14,14 @@ from coarsen.errors import InvalidInputError
 
 _DEEPEST = 100
 _LONGEST_NAME = 200  # characters
-_PAIRS = {Operator.QUOTIENT, Operator.CEILING, Operator.FLOOR, Operator.LOGARITHM, Operator.OTHERWISE}
+_PAIRS = {
+    Operator.QUOTIENT,
+    Operator.CEILING,
+    Operator.FLOOR,
+    Operator.LOGARITHM,
+    Operator.OTHERWISE,
+    Operator.POWER,
+}
 
 
 def expression_as_data(expression: Expression) -> object:
@@ -49,8 +56,9 @@ def expression_from_data(data: object, depth: int = 0) -> Expression:
     if not isinstance(operands, list) or not operands or (known in _PAIRS and len(operands) != 2):
         raise InvalidInputError(f"the operands of '{known}' in an expression are missing or too many")
     read = tuple(expression_from_data(operand, depth + 1) for operand in operands)
-    if known is Operator.LOGARITHM and not _is_base(read[1]):
-        raise InvalidInputError("the base of a logarithm in an expression is a whole number of at least 2")
+    base = {Operator.LOGARITHM: read[-1], Operator.POWER: read[0]}.get(known)
+    if base is not None and not _is_base(base):
+        raise InvalidInputError(f"the base of a {known} in an expression is a whole number of at least 2")
     return Combined(known, read)
 
 

@@ -41,6 +41,8 @@ def _text(expression: Expression) -> str:
             return f"⌊{_ratio(*operands)}⌋"
         case Operator.LOGARITHM:
             return f"⌊log{_text(operands[1])}({_text(operands[0])})⌋"
+        case Operator.POWER:
+            return f"{_text(operands[0])}^{_in_parentheses(operands[1], set(Operator))}"
         case _:
             return f"{_CALLS[expression.operator]}({', '.join(map(_text, operands))})"
 

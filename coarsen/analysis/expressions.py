@@ -2,7 +2,7 @@
 
     ⌈(width - 3) / 4⌉        CEILING of a sum by a number; FLOOR likewise
     height / groups(0)       an exact QUOTIENT: a mean over work-items need not be whole
-    ⌊log2(local_size(0))⌋    LOGARITHM to a whole base; -1 of what is below 1
+    ⌊log2(local_size(0))⌋    LOGARITHM to a whole base; -1 of what is below 1. POWER is its opposite: 2^levels
     width                    OTHERWISE: its first part where all names in it have values, else its second
 
 Trees are made by the functions here, which fold numbers, collect equal terms and cancel equal factors; they never
@@ -35,6 +35,7 @@ class Operator(enum.StrEnum):
     MINIMUM = "minimum"
     MAXIMUM = "maximum"
     LOGARITHM = "logarithm"
+    POWER = "power"
     OTHERWISE = "otherwise"
 
 
@@ -76,6 +77,9 @@ class Combined:
 
 
 Expression = Number | Name | Combined
+
+# No size is larger than 2 to this.
+_LARGEST_EXPONENT = 64
 
 ZERO = Number(0)
 ONE = Number(1)
@@ -185,6 +189,11 @@ def logarithm(value: Expression, base: int = 2) -> Expression:
     return _folded(Operator.LOGARITHM, (value, Number(base)))
 
 
+def power(base: int, exponent: Expression) -> Expression:
+    """Return a whole number of at least 2 to the power of an expression."""
+    return _folded(Operator.POWER, (Number(base), exponent))
+
+
 def otherwise(value: Expression, assumed: Expression) -> Expression:
     """Return a value that is replaced by another where a name in it has no value."""
     return value if not value.names or value == assumed else Combined(Operator.OTHERWISE, (value, assumed))
@@ -271,7 +280,7 @@ def _made(operator: Operator, parts: Sequence[Expression]) -> Expression:
             return otherwise(*parts)
         case Operator.CEILING | Operator.FLOOR:
             return _rounded(operator, *parts)
-        case Operator.LOGARITHM:
+        case Operator.LOGARITHM | Operator.POWER:
             return _folded(operator, tuple(parts))
 
 
@@ -331,8 +340,12 @@ def _extreme(
 
 def _folded(operator: Operator, operands: tuple[Expression, ...]) -> Expression:
     values = [operand.value for operand in operands if isinstance(operand, Number)]
-    is_number = len(values) == len(operands) and not (operator is not Operator.LOGARITHM and values[1] == 0)
-    return number(_RULES[operator](values)) if is_number else Combined(operator, operands)
+    if len(values) < len(operands):
+        return Combined(operator, operands)
+    try:
+        return number(_RULES[operator](values))
+    except (ZeroDivisionError, OverflowError):
+        return Combined(operator, operands)
 
 
 def _logarithm(values: Sequence[Quantity]) -> Quantity:
@@ -341,6 +354,12 @@ def _logarithm(values: Sequence[Quantity]) -> Quantity:
     while value >= 1:
         value, found = value // base, found + 1
     return found
+
+
+def _power(values: Sequence[Quantity]) -> Quantity:
+    if values[1] > _LARGEST_EXPONENT:
+        raise OverflowError
+    return values[0] ** values[1]
 
 
 _RULES: Mapping[Operator, Callable[[Sequence[Quantity]], Quantity]] = {
@@ -352,4 +371,5 @@ _RULES: Mapping[Operator, Callable[[Sequence[Quantity]], Quantity]] = {
     Operator.MINIMUM: min,
     Operator.MAXIMUM: max,
     Operator.LOGARITHM: _logarithm,
+    Operator.POWER: _power,
 }

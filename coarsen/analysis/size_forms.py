@@ -22,6 +22,7 @@ from coarsen.analysis.expressions import (
     maximum,
     minimum,
     number,
+    power,
     product,
     replaced,
     total,
@@ -140,7 +141,7 @@ class SizeForms:
         return found
 
     def _piece(self, piece: Piece) -> Expression | None:
-        """A quotient, a smallest or a largest value."""
+        """A quotient, a power of 2, a smallest or a largest value."""
         instruction = self.forms.kernel.definition[piece.instruction]
         parts = [part for each in piece.parts if (part := self.resolved(each)) is not None]
         if len(parts) < len(piece.parts) or instruction.opcode == "phi":
@@ -149,6 +150,8 @@ class SizeForms:
             return self._of_select(instruction, piece, parts)
         if instruction.opcode == "call":
             return _of_builtin(builtin_name(instruction.callee), parts)
+        if len(parts) == 1 and instruction.opcode in ("shl", "lshr", "ashr"):
+            return power(2, parts[0])
         is_quotient = len(parts) == 2 and instruction.opcode not in ("xor", "or")
         return floor(*parts) if is_quotient and parts[1] != ZERO else None
 

@@ -1,6 +1,6 @@
 """The counts of `WorkFunctions` beside what runs: loads, stores and rounds of loops, for kernels at small sizes.
 
-    python -m coarsen.opencl_bench.studies.work_agreement ten pocl
+python -m coarsen.opencl_bench.studies.work_agreement ten pocl
 """
 
 from __future__ import annotations

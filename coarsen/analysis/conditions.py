@@ -1,0 +1,130 @@
+"""Conditions on the ids of work-items, each with the share of work-items for which it holds.
+
+What is known along an id is kept, so that conditions on the same id are not taken for independent:
+
+    x < n && x < m      the smaller share
+    x > 0 && x < n - 1  both shares less 1: what is left out stands at different ends
+    x < n && y < m      the product
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coarsen.analysis.expressions import (
+    ONE,
+    Expression,
+    at_least_zero,
+    difference,
+    minimum,
+    number,
+    product,
+    total,
+)
+
+
+class Place(enum.Enum):
+    """Which work-items along an id a condition holds for."""
+
+    FIRST = "the first"
+    LAST = "the last"
+    SINGLE = "a single one"
+    REST = "all but a single one"
+    OTHER = "others"
+
+
+_OPPOSITE = {
+    Place.FIRST: Place.LAST,
+    Place.LAST: Place.FIRST,
+    Place.SINGLE: Place.REST,
+    Place.REST: Place.SINGLE,
+    Place.OTHER: Place.OTHER,
+}
+# Of conditions that no single id decides: they are taken to have nothing to do with each other.
+NO_ID = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The work-items along an id for which a condition holds: their share, that of the others, and where they are."""
+
+    share: Expression
+    others: Expression
+    place: Place
+
+    @property
+    def opposite(self) -> Region:
+        """The others."""
+        return Region(self.others, self.share, _OPPOSITE[self.place])
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that holds where all regions do, or, if it is negated, where not all of them do.
+
+    Attributes:
+        regions: by the id along which they are, `NO_ID` for any other.
+        is_negated: only where there is more than one.
+    """
+
+    regions: Mapping[str, Region]
+    is_negated: bool = False
+
+    @property
+    def true(self) -> Expression:
+        """The share of work-items for which it holds."""
+        share = product(region.share for region in self.regions.values())
+        return difference(ONE, share) if self.is_negated else share
+
+    @property
+    def false(self) -> Expression:
+        """The share of work-items for which it doesn't."""
+        if len(self.regions) == 1:
+            return next(iter(self.regions.values())).others
+        return self.opposite.true
+
+    @property
+    def opposite(self) -> Condition:
+        """The opposite condition."""
+        if len(self.regions) == 1:
+            return Condition({axis: region.opposite for axis, region in self.regions.items()})
+        return Condition(self.regions, not self.is_negated)
+
+    def and_also(self, other: Condition) -> Condition:
+        """Return the condition that both hold."""
+        merged = dict(self._plain.regions)
+        for axis, region in other._plain.regions.items():
+            merged[axis] = _both(merged[axis], region, axis) if axis in merged else region
+        return Condition(merged)
+
+    def or_else(self, other: Condition) -> Condition:
+        """Return the condition that one of both holds."""
+        return self.opposite.and_also(other.opposite).opposite
+
+    @property
+    def _plain(self) -> Condition:
+        """The condition without a negation that stands before several regions."""
+        return of_share(self.true, self.false) if self.is_negated else self
+
+
+def of_share(share: Expression, others: Expression | None = None) -> Condition:
+    """Return a condition of which no more than its share is known."""
+    rest = difference(ONE, share) if others is None else others
+    return Condition({NO_ID: Region(share, rest, Place.OTHER)})
+
+
+def _both(first: Region, second: Region, axis: str) -> Region:
+    """Where two regions along the same id overlap."""
+    if axis == NO_ID:
+        share = product([first.share, second.share])
+        return Region(share, difference(ONE, share), Place.OTHER)
+    if first.place is second.place and first.place in (Place.FIRST, Place.LAST):
+        less = minimum(first.share, second.share)
+        return Region(less, difference(ONE, less), first.place)
+    if Place.SINGLE in (first.place, second.place):
+        less = minimum(first.share, second.share)
+        return Region(less, difference(ONE, less), Place.OTHER)
+    rest = at_least_zero(total([first.share, second.share, number(-1)]))
+    return Region(rest, difference(ONE, rest), Place.OTHER)
