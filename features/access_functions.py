@@ -42,7 +42,9 @@ class AccessFunction:
     @property
     def names(self) -> frozenset[str]:
         """The sizes that it depends on."""
-        parts = (self.count, self.footprint.strides[0], self.footprint.of_launch)
+        footprint = self.footprint
+        touched = (footprint.of_item, footprint.of_group, footprint.of_launch)
+        parts = (self.count, *footprint.strides, *footprint.iteration_strides.values(), *touched)
         return frozenset().union(*(part.names for part in parts if part is not None))
 
     def at(self, sizes: Mapping[str, Quantity]) -> AccessCount:

@@ -38,7 +38,7 @@ class WorkFunctions:
 
     Attributes:
         kernel: its name.
-        arguments: the scalar arguments that the functions use.
+        scalars: the kernel's whole scalar arguments.
         instructions: by class; a vector's elements count one by one.
         accesses: to memory of any kind.
         barriers: that it waits at.
@@ -52,7 +52,7 @@ class WorkFunctions:
     """
 
     kernel: str
-    arguments: tuple[str, ...]
+    scalars: tuple[str, ...]
     instructions: Mapping[InstructionClass, Expression]
     accesses: tuple[AccessFunction, ...]
     barriers: Expression
@@ -63,6 +63,19 @@ class WorkFunctions:
     chain_accesses: Expression
     loops: tuple[LoopCount, ...]
     unknown: tuple[str, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All sizes and arguments that something depends on."""
+        parts = [self.barriers, self.atomics, self.chain_operations, self.chain_accesses]
+        parts += [*self.instructions.values(), *(loop.count for loop in self.loops if loop.count is not None)]
+        return frozenset().union(*(part.names for part in parts), *(access.names for access in self.accesses))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The scalar arguments that something depends on, in their order."""
+        names = self.names
+        return tuple(name for name in self.scalars if name in names)
 
     def at(self, launch: LaunchSizes, arguments: Mapping[str, int] | None = None) -> WorkCounts:
         """Return the work of a launch in numbers.
@@ -109,11 +122,9 @@ def work_functions(kernel: Kernel) -> WorkFunctions:
     instructions = _instructions(blocks, accesses)
     depths = [(dependence_depth(block.instructions), times) for block, times in blocks]
     barriers = [(sum(Kind.BARRIER in kinds_of(i) for i in block.instructions), times) for block, times in blocks]
-    scalars = [argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)]
-    used = frozenset().union(*(count.names for count in instructions.values()), *(a.names for a in accesses))
     return WorkFunctions(
         kernel=kernel.name,
-        arguments=tuple(name for name in scalars if name in used),
+        scalars=tuple(argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)),
         instructions=instructions,
         accesses=accesses,
         barriers=_weighted(barriers),

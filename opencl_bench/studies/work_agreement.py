@@ -83,7 +83,7 @@ def work_row(benchmark: Benchmark, queue: cl.CommandQueue) -> WorkRow:
     runs = Executions(loops)
     found = loops.all()
     bodies = Counter(_body(forms.control_flow, each.header, each.tested_first) for each in found)
-    accesses = [access for access in access_patterns(forms)]
+    accesses = access_patterns(forms)
     return WorkRow(
         kernel=benchmark.name,
         loops=len(found),
@@ -96,7 +96,7 @@ def work_row(benchmark: Benchmark, queue: cl.CommandQueue) -> WorkRow:
     )
 
 
-def _body(flow: ControlFlow, header: str, tested_first: bool) -> str:  # noqa: FBT001 (an attribute)
+def _body(flow: ControlFlow, header: str, tested_first: bool) -> str:
     """The block that runs once in each round of a loop."""
     if not tested_first:
         return header
@@ -131,8 +131,8 @@ def table(rows: Sequence[WorkRow]) -> Iterator[str]:
             f"{row.kernel:14} {row.loops:5} {row.numbers:6} {row.expressions:5} {row.loads.text:>7}"
             f" {row.stores.text:>7} {row.rounds.text:>7}  {'yes' if row.assumed else ''}".rstrip()
         )
-    loops, numbers, known = (sum(column) for column in zip(*((r.loops, r.numbers, r.expressions) for r in rows)))
-    yield f"{'all':14} {loops:5} {numbers:6} {known:5}"
+    loops, numbers = sum(row.loops for row in rows), sum(row.numbers for row in rows)
+    yield f"{'all':14} {loops:5} {numbers:6} {sum(row.expressions for row in rows):5}"
 
 
 def main(arguments: Sequence[str]) -> None:
