@@ -57,17 +57,17 @@ class BranchShares:
         self._kernel = counts.forms.kernel
         self._known: dict[str, Condition | None] = {}
 
-    def of_edge(self, block: str, target: str) -> Expression | None:
-        """Return the share that goes from a block to one of its successors; None where data decide."""
+    def of_edge(self, block: str, target: str) -> Condition | None:
+        """Return when a block's branch goes to one of its successors; None where data decide."""
         branch = self._kernel.block[block].terminator
         if len(set(branch.targets)) == 1:
-            return ONE
+            return of_share(ONE)
         if branch.opcode != "br":
             return None
         if block not in self._known:
             self._known[block] = self._share(branch.arguments[0], 0)
-        share = self._known[block]
-        return None if share is None else share.true if target == branch.targets[0] else share.false
+        condition = self._known[block]
+        return condition if condition is None or target == branch.targets[0] else condition.opposite
 
     def _share(self, condition: Value, depth: int) -> Condition | None:
         if condition.kind is ValueKind.CONSTANT and condition.text in ("true", "false"):

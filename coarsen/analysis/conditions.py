@@ -94,6 +94,8 @@ class Condition:
 
     def and_also(self, other: Condition) -> Condition:
         """Return the condition that both hold."""
+        if self.true == ONE:
+            return other
         merged = dict(self._plain.regions)
         for axis, region in other._plain.regions.items():
             merged[axis] = _both(merged[axis], region, axis) if axis in merged else region
@@ -117,6 +119,8 @@ def of_share(share: Expression, others: Expression | None = None) -> Condition:
 
 def _both(first: Region, second: Region, axis: str) -> Region:
     """Where two regions along the same id overlap."""
+    if ONE in (first.share, second.share):
+        return second if first.share == ONE else first
     if axis == NO_ID:
         share = product([first.share, second.share])
         return Region(share, difference(ONE, share), Place.OTHER)

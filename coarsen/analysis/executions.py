@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from coarsen.analysis.branch_shares import BranchShares
+from coarsen.analysis.conditions import Condition, of_share
 from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, number, otherwise, product, total
 from coarsen.analysis.loop_counts import LoopCounts
@@ -21,6 +22,7 @@ from coarsen.analysis.loop_counts import LoopCounts
 ASSUMED_TRIPS = 8
 """How often a loop goes round of which nothing says how often."""
 
+_ALWAYS = of_share(ONE)
 # A branching block and the successor that it goes to.
 _Edge = tuple[str, str]
 
@@ -36,8 +38,8 @@ class Executions:
         self._counts = counts
         self._shares = BranchShares(counts)
         self._flow = counts.forms.control_flow
-        self._entered: dict[str, Expression] = {}
-        self._bodies: dict[str, Expression] = {}
+        self._rounds: dict[str, Expression] = {}
+        self._reached: dict[str, Condition] = {}
         self._found: dict[str, Expression] = {}
         self._undecided: dict[str, None] = {}
         for block in self._flow.reverse_postorder:
@@ -54,30 +56,36 @@ class Executions:
 
     def _executions(self, block: str) -> Expression:
         loop = self._flow.loop_of[block]
-        if loop is None or loop.header != block:
-            return self._from_branches(block, loop)
-        outer = self._flow.loop_at[loop.parent] if loop.parent is not None else None
-        entered = self._from_branches(block, outer, entering=loop)
+        is_header = loop is not None and loop.header == block
+        outer = self._parent(loop) if is_header else loop
+        self._reached[block] = self._condition(block, outer, loop if is_header else None)
+        share = otherwise(self._reached[block].true, ONE)
+        around = ONE if outer is None else self._rounds[outer.header]
+        if not is_header:
+            return product([around, share])
         found = self._counts.of(block)
         assumed = number(ASSUMED_TRIPS)
-        runs = assumed if found.count is None else otherwise(found.count, assumed)
-        self._entered[block], self._bodies[block] = entered, product([entered, runs])
-        return product([entered, total([runs, ONE])]) if found.tested_first else self._bodies[block]
+        rounds = assumed if found.count is None else otherwise(found.count, assumed)
+        self._rounds[block] = product([around, rounds])
+        return product([around, total([rounds, ONE]) if found.tested_first else rounds, share])
 
-    def _from_branches(self, block: str, around: Loop | None, entering: Loop | None = None) -> Expression:
-        """How often a block runs by the branches that decide on it, in the body of the loop around it."""
-        whole = ONE if around is None else self._bodies[around.header]
+    def _parent(self, loop: Loop | None) -> Loop | None:
+        return self._flow.loop_at[loop.parent] if loop is not None and loop.parent is not None else None
+
+    def _condition(self, block: str, around: Loop | None, entering: Loop | None) -> Condition:
+        """The condition under which a block is reached in a round of the loop around it, by branches of that loop."""
+        always = _ALWAYS if around is None else self._reached[around.header]
         edges = [edge for edge in self._deciding[block] if self._counts_for(edge[0], around, entering)]
         if not edges:
-            return whole
-        shares = [self._share(edge, around) for edge in edges]
-        if len(edges) > 1 and any(share is None for share in shares):
-            first = self._flow.common_dominator(source for source, _ in edges)
-            return self._at(first, around) if around is None or first in around.blocks else whole
-        return total(
-            product([self._at(source, around), ONE if share is None else otherwise(share, ONE)])
-            for (source, _), share in zip(edges, shares, strict=True)
-        )
+            return always
+        taken = [self._taken(edge, around) for edge in edges]
+        if len(edges) == 1:
+            return taken[0] or self._at(edges[0][0], around)
+        known = [condition.true for condition in taken if condition is not None]
+        if len(known) == len(edges):
+            return of_share(total(known))
+        first = self._flow.common_dominator(source for source, _ in edges)
+        return self._at(first, around) if around is None or first in around.blocks else always
 
     def _counts_for(self, source: str, around: Loop | None, entering: Loop | None) -> bool:
         """Whether a branch guards something in a loop's body: one that leaves the loop is in the loop's count."""
@@ -87,23 +95,22 @@ class Executions:
             return True
         return source in around.blocks and all(t in around.blocks for t in self._flow.successors(source))
 
-    def _share(self, edge: _Edge, around: Loop | None) -> Expression | None:
+    def _taken(self, edge: _Edge, around: Loop | None) -> Condition | None:
+        """The condition under which an edge is taken, None where data decide."""
         source, target = edge
-        share = self._shares.of_edge(source, target) if self._flow.loop_of[source] == around else None
-        if share is None:
+        condition = self._shares.of_edge(source, target) if self._flow.loop_of[source] == around else None
+        if condition is None:
             self._undecided[source] = None
-        return share
+            return None
+        return self._at(source, around).and_also(condition)
 
-    def _at(self, source: str, around: Loop | None) -> Expression:
-        """How often a deciding block is reached; one in an inner loop as often as that loop is entered."""
+    def _at(self, source: str, around: Loop | None) -> Condition:
+        """The condition under which a deciding block is reached; for one in an inner loop, that loop."""
         inner = self._flow.loop_of[source]
-        while inner is not None and inner.parent != (around.header if around is not None else None):
-            inner = self._flow.loop_at[inner.parent] if inner.parent is not None else None
-        if inner is not None and inner != around:
-            return self._entered.get(inner.header, ONE)
-        if around is not None and source == around.header:
-            return self._bodies[source]
-        return self._found.get(source, ONE)
+        while inner is not None and inner != around and self._parent(inner) != around:
+            inner = self._parent(inner)
+        place = inner.header if inner is not None and inner != around else source
+        return self._reached.get(place, _ALWAYS)
 
     @cached_property
     def _deciding(self) -> Mapping[str, list[_Edge]]:

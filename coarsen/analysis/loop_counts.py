@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import Loop
-from coarsen.analysis.expressions import ONE, Expression, minimum, number, total
+from coarsen.analysis.expressions import ONE, Expression, maximum, minimum, number, total
 from coarsen.analysis.geometric_loops import geometric_of
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.means import Mean, Means
@@ -29,7 +29,7 @@ from coarsen.analysis.size_forms import SizeForms
 from coarsen.analysis.symbols import ONE as ONE_FORM
 from coarsen.analysis.symbols import iteration
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
@@ -136,17 +136,30 @@ class LoopCounts:
             if sorted(staying) != [False, True] or not is_always_met or not is_direct:
                 yield None
                 continue
-            passed = self._passed(loop, branch, stays_if=staying[0])
+            passed = self._passed(loop, branch.arguments[0], stays_if=staying[0])
             is_first = name == loop.header and len(loop.blocks) > 1
             yield None if passed is None else _Exit(passed if is_first else _once_more(passed), is_first)
 
-    def _passed(self, loop: Loop, branch: Instruction, *, stays_if: bool) -> Mean | None:
+    def _passed(self, loop: Loop, condition: Value, *, stays_if: bool) -> Mean | None:
         """How many iterations in a row stay in the loop at a branch."""
-        if branch.arguments[0].kind is not ValueKind.INSTRUCTION:
+        if condition.kind is not ValueKind.INSTRUCTION:
             return None
-        comparison = self.forms.kernel.definition[branch.arguments[0].text]
-        if comparison.opcode != "icmp" or not isinstance(comparison.operands[0].type, IntegerType | PointerType):
+        test = self.forms.kernel.definition[condition.text]
+        if test.opcode == "icmp" and isinstance(test.operands[0].type, IntegerType | PointerType):
+            return self._compared(loop, test, stays_if=stays_if)
+        parts = _joined(test)
+        if parts is None:
             return None
+        found = [self._passed(loop, part, stays_if=stays_if) for part in parts]
+        known = [part for part in found if part is not None]
+        is_first = (test.opcode == "and" or test.operands[-1].text == "false") == stays_if
+        if len(known) < len(found):
+            return None
+        chosen = minimum if is_first else maximum
+        value = chosen(*(part.value for part in known))
+        return Mean(value, any(part.varies for part in known), all(part.is_exact for part in known))
+
+    def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Mean | None:
         left, right = (self.forms.form(operand) for operand in comparison.operands)
         relation = predicate(comparison)
         relation = relation if relation in ("eq", "ne") else relation.lstrip("us")
@@ -177,6 +190,18 @@ class LoopCounts:
             return None
         distance = start * _MINUS
         return self.means.steps(distance + ONE_FORM if relation == "le" else distance, step)
+
+
+def _joined(test: Instruction) -> tuple[Value, Value] | None:
+    """The conditions of `a && b` or `a || b`, as `select a, b, false` and `select a, true, b` too."""
+    first, *others = test.operands
+    if test.opcode in ("and", "or") and len(others) == 1:
+        return first, others[0]
+    if test.opcode != "select":
+        return None
+    if others[1].text == "false":
+        return first, others[0]
+    return (first, others[1]) if others[0].text == "true" else None
 
 
 def _once_more(passed: Mean) -> Mean:

@@ -9,6 +9,7 @@ Where more than one id decides, and not as above, the mean is taken to be that o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -107,7 +108,8 @@ class Means:
 
     def _shared_out(self, distance: Polynomial, step: Polynomial, varying: list[str]) -> Expression | None:
         """The mean where work-items together go every place just once: i = id; i < n; i += number of ids."""
-        unit, left, rest = Polynomial.constant(1), dict.fromkeys(varying), distance
+        size = math.gcd(*step.terms.values())
+        unit, left, rest = Polynomial.constant(size), dict.fromkeys(varying), distance
         shares: list[Expression] = []
         while left:
             following = next((name for name in left if _is_taken(distance, name, unit)), None)
@@ -121,7 +123,7 @@ class Means:
         whole = self.sizes.resolved(rest)
         if whole is None or without_queries(step).terms != unit.terms or any(map(self._varies, whole.names)):
             return None
-        return quotient(at_least_zero(whole), _joined(shares, self.sizes.resolved(step)))
+        return quotient(at_least_zero(ceiling(whole, number(size))), product(shares))
 
     def _in_a_row(self, distance: Polynomial, name: str) -> Expression | None:
         """The mean of max(0, distance) over one id: of an arithmetic series that ends at 0."""
@@ -231,7 +233,3 @@ def unit_of(distance: Polynomial, name: str) -> Polynomial:
 def _is_taken(distance: Polynomial, name: str, unit: Polynomial) -> bool:
     gain = distance.factor_of(name)
     return gain is not None and without_queries(Polynomial({}) - gain).terms == unit.terms
-
-
-def _joined(shares: list[Expression], step: Expression | None) -> Expression:
-    return step if step is not None and len(shares) > 1 else product(shares)

@@ -10,10 +10,10 @@ import typer
 from coarsen.cli.features_mechanism import (
     LocalSizeBefore,
     Mechanism,
+    given_local_size,
     mechanism_as_data,
     mechanism_of,
     print_mechanism,
-    given_local_size,
 )
 from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
 from coarsen.cli.features_work import (

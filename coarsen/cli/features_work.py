@@ -56,7 +56,7 @@ class _Row:
     function: Expression | None
 
 
-def check_work_options(work: bool, global_size: str | None, arguments: Sequence[str] | None) -> None:  # noqa: FBT001
+def check_work_options(work: bool, global_size: str | None, arguments: Sequence[str] | None) -> None:
     """Raise InvalidInputError for sizes without `--work`, and for arguments without a global size."""
     if not work and (global_size is not None or arguments):
         raise InvalidInputError(f"{'--size' if arguments else '--global-size'} is for --work")
