@@ -60,10 +60,14 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A direction in which an access moves: in how many steps, of how many bytes."""
+    """A direction in which an access moves: in how many steps, of how many bytes.
+
+    `is_dependent`: whether the steps are those of another axis too, as those of id / w are of id.
+    """
 
     steps: Expression
     stride: Expression
+    is_dependent: bool = False
 
 
 def footprints(counts: LoopCounts) -> tuple[Footprint, ...]:
@@ -110,8 +114,7 @@ def _gain(counts: LoopCounts, form: Polynomial, symbol: str) -> Expression | Non
 def _is_known(counts: LoopCounts, form: Polynomial, symbol: str) -> bool:
     """Whether nothing in a form changes with a loop's iteration in a way of its own; other loops are other axes."""
     loop = counts.forms.control_flow.loop_at[counts.sizes.counters[symbol]]
-    changing = counts.forms.symbols.origins(form) - counts.sizes.counters.keys()
-    return all(counts.forms.symbols.block_of(each) not in loop.blocks for each in changing)
+    return counts.sizes.changing(form, loop) <= counts.sizes.counters.keys()
 
 
 def _along_loops(counts: LoopCounts, steps: Mapping[str, Expression | None]) -> list[_Axis] | None:
@@ -148,7 +151,10 @@ def _over_launch(counts: LoopCounts, form: Polynomial, iterations: set[str]) -> 
         if stride is None:
             return None
         if steps != ONE and stride != ZERO:
-            axes.append(_Axis(steps, stride))
+            is_dependent = extent_of_id(symbol) is None and not counts.means.ids_of(symbol).isdisjoint(
+                form.symbols
+            )
+            axes.append(_Axis(steps, stride, is_dependent))
     return axes
 
 
@@ -161,7 +167,7 @@ def _touched(size: Expression, *directions: Iterable[_Axis] | None) -> Expressio
         axes.extend(direction)
     if not axes:
         return size
-    each = product([size, *(axis.steps for axis in axes)])
+    each = product([size, *(axis.steps for axis in axes if not axis.is_dependent)])
     if len(axes) == 1 and axes[0].stride in (size, product([number(-1), size])):
         return each
     return minimum(each, total([size, *_spans(axes)]))

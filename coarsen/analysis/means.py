@@ -69,6 +69,11 @@ class Means:
             return None
         return total([replaced(value, ends), ONE]) if varying else ONE
 
+    def ids_of(self, symbol: str) -> frozenset[str]:
+        """Return the ids and iterations that a symbol is computed from, none where it isn't known."""
+        value = self.sizes.resolved(Polynomial.symbol(symbol))
+        return frozenset() if value is None else frozenset(filter(self._varies, value.names))
+
     def settled(self, expression: Expression | None) -> Expression | None:
         """Return an expression with ids and iterations at their means; None where one has none."""
         if expression is None:

@@ -40,6 +40,8 @@ _QUERY = re.compile(r"(get_\w+)\((\d)\)$")
 _ID = re.compile(r"(global_id|local_id|group_id)\((\d)\)$")
 _EXTENT = {"global_id": "get_global_size", "local_id": "get_local_size", "group_id": "get_num_groups"}
 _LARGEST_DEPTH = 30
+# What gives the same for the same operands.
+_OF_PARTS = frozenset({"udiv", "sdiv", "urem", "srem", "lshr", "ashr", "shl", "and", "call"})
 
 Trips = Callable[[str], Expression | None]
 
@@ -104,10 +106,24 @@ class SizeForms:
         return Polynomial.constant(value) if isinstance(value, int) else Polynomial.symbol(symbol)
 
     def is_invariant(self, polynomial: Polynomial, loop: Loop) -> bool:
-        """Return True if a value is the same in all iterations of a loop."""
-        symbols = self.forms.symbols
-        changing = symbols.origins(polynomial) - {trips(loop.header)}
-        return all(symbols.block_of(symbol) not in loop.blocks for symbol in changing)
+        """Return True if a value is the same in all iterations of a loop, wherever it is computed."""
+        return not self.changing(polynomial, loop) - {trips(loop.header)}
+
+    def changing(self, polynomial: Polynomial, loop: Loop) -> frozenset[str]:
+        """Return the symbols of a value that get their values in a loop, its iteration included."""
+        found: set[str] = set()
+        pending, seen = list(polynomial.symbols), set[str]()
+        while pending:
+            symbol = pending.pop()
+            if symbol in seen or self.forms.symbols.block_of(symbol) not in loop.blocks:
+                continue
+            seen.add(symbol)
+            piece = self.forms.symbols.piece(symbol)
+            if piece is not None and self.forms.kernel.definition[piece.instruction].opcode in _OF_PARTS:
+                pending.extend(each for part in piece.parts for each in part.symbols)
+            else:
+                found.add(symbol)
+        return frozenset(found)
 
     # Expressions.
 
