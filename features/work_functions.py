@@ -1,10 +1,10 @@
 """The work of a kernel as functions of the sizes of its launch, counted on the IR that is given, coarsened or not.
 
-    kernel ─▶ index forms ─▶ loops' counts, branches' shares, footprints ─▶ WorkFunctions ─ .at(sizes) ─▶ WorkCounts
+    kernel ─▶ loops' counts, branches' shares, footprints ─▶ WorkFunctions ─ .at(sizes) ─▶ WorkCounts
 
-Counts are means over the work-items of the NDRange. Sizes are `global_size(d)`, `local_size(d)`, `groups(d)` and the
-whole scalar arguments by their names. What nobody knows is taken for granted as everywhere (`work.py`): a loop goes
-round 8 times, both ways of a branch are taken; `unknown` names it. For predictions only.
+Counts are means over the work-items of the NDRange. Sizes are `global_size(d)`, `local_size(d)`, `groups(d)` and
+the whole scalar arguments by their names. What nobody knows is taken for granted as everywhere (`work.py`): a loop
+goes round 8 times, both ways of a branch are taken; `unknown` names it. For predictions only.
 """
 
 from __future__ import annotations

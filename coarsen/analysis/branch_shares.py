@@ -34,7 +34,7 @@ _MINUS_ONE = Polynomial.constant(-1)
 
 
 def _joined(opcode: str, parts: list[Condition]) -> Condition | None:
-    """Conditions joined by `a && b`, as `select a, b, false` too, by `a || b` (`select a, true, b`), or by `!a`."""
+    """Join conditions by `a && b` (also `select a, b, false`), `a || b` (`select a, true, b`) or `!a`."""
     first, second, last = parts[0], parts[min(1, len(parts) - 1)], parts[-1]
     if opcode == "freeze":
         return first

@@ -48,7 +48,7 @@ NO_ID = ""
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The work-items along an id for which a condition holds: their share, that of the others, and where they are."""
+    """The work-items along an id for which a condition holds: their share, the others', where they are."""
 
     share: Expression
     others: Expression

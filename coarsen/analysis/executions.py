@@ -3,8 +3,8 @@
     a loop's blocks      the loop's runs (`loop_counts.py`); a header that tests first, once more
     a guarded block      the share of work-items that takes the branch (`branch_shares.py`)
 
-Where data decide, a loop is taken to go round 8 times, and both ways of a branch to be taken by all; so it is where
-a size has no value when the expression is evaluated. For predictions only.
+Where data decide, a loop is taken to go round 8 times, and both ways of a branch to be taken by all; so it is
+where a size has no value when the expression is evaluated. For predictions only.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Executions:
         return self._flow.loop_at[loop.parent] if loop is not None and loop.parent is not None else None
 
     def _condition(self, block: str, around: Loop | None, entering: Loop | None) -> Condition:
-        """The condition under which a block is reached in a round of the loop around it, by branches of that loop."""
+        """The condition under which a block is reached in a round of the loop around it."""
         always = _ALWAYS if around is None else self._reached[around.header]
         edges = [edge for edge in self._deciding[block] if self._counts_for(edge[0], around, entering)]
         if not edges:

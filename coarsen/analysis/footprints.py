@@ -3,10 +3,10 @@
     matrix[row * width + column]      neighbours along dimension 0: 4·width bytes apart; iterations: 4 bytes
                                       a work-item touches 4·width bytes, the launch 4·width·global_size(0)
 
-A stride is that from one work-item, or one iteration of a loop, to the next. What an access touches is counted from
-the numbers of its steps: each step to new bytes, or all bytes from the first to the last, whichever is less. Guards
-are left out: a footprint is that of all work-items of the NDRange. Where groups are numbered in an order of their own,
-each is taken to touch bytes of its own.
+A stride is that from one work-item, or one iteration of a loop, to the next. What an access touches is counted
+from the numbers of its steps: each step to new bytes, or all bytes from the first to the last, whichever is less.
+Guards are left out: a footprint is that of all work-items of the NDRange. Where groups are numbered in an order of
+their own, each is taken to touch bytes of its own.
 
 Accesses that are not affine, through a loaded index for example, have no expressions. For predictions only.
 """
@@ -112,7 +112,7 @@ def _gain(counts: LoopCounts, form: Polynomial, symbol: str) -> Expression | Non
 
 
 def _is_known(counts: LoopCounts, form: Polynomial, symbol: str) -> bool:
-    """Whether nothing in a form changes with a loop's iteration in a way of its own; other loops are other axes."""
+    """Whether nothing in a form changes with a loop's iteration but along the axes of loops."""
     loop = counts.forms.control_flow.loop_at[counts.sizes.counters[symbol]]
     return counts.sizes.changing(form, loop) <= counts.sizes.counters.keys()
 

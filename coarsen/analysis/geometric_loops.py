@@ -4,7 +4,7 @@ With s from a start on and a base b, and whole sizes:
 
     s > c, divided by b      ⌊log_b(⌊start / (c + 1)⌋)⌋ + 1 iterations, exact
     s < c, multiplied by b   ⌊log_b(⌈c / start⌉ - 1)⌋ + 1 iterations, exact
-    mean of s over them      (b·start - c - 1) / ((b - 1)·n) and (c - start) / ((b - 1)·n): exact where all are powers
+    mean of s over n of them, divided by b down to 0: (b·start - 1) / ((b - 1)·n), exact for a power of b
 """
 
 from __future__ import annotations

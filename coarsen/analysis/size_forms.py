@@ -1,8 +1,8 @@
 """Index arithmetic (`index_forms.py`) as expressions over the sizes of a launch.
 
-Sizes are `global_size(d)`, `local_size(d)`, `groups(d)`, and whole scalar arguments by their names. Values of which
-they say nothing, loaded ones for example, have no expression. A work-item's ids and the iterations of loops stay
-names of their own at first; whoever takes a mean over work-items replaces them.
+Sizes are `global_size(d)`, `local_size(d)`, `groups(d)`, and whole scalar arguments by their names. Values of
+which they say nothing, loaded ones for example, have no expression. A work-item's ids and the iterations of loops
+stay names of their own at first; whoever takes a mean over work-items replaces them.
 
 Predict with it, never decide what is legal: index forms take arithmetic as exact.
 """
@@ -203,7 +203,7 @@ def extent_of_id(symbol: str) -> Polynomial | None:
 
 
 def without_queries(polynomial: Polynomial) -> Polynomial:
-    """Return a polynomial with global sizes as products of groups and local sizes, so that equal ones look equal."""
+    """Return a polynomial with global sizes as groups times local sizes, so that equal ones look equal."""
 
     def value_of(symbol: str) -> Polynomial:
         query = _QUERY.match(symbol)

@@ -125,7 +125,8 @@ def sizes_of(kernel: Kernel, launch: Launch) -> dict[str, Quantity]:
 
 def table(rows: Sequence[WorkRow]) -> Iterator[str]:
     """Return the rows as lines of text, a heading first and sums last."""
-    yield f"{'kernel':14} {'loops':>5} {'number':>6} {'known':>5} {'loads':>7} {'stores':>7} {'rounds':>7}  assumed"
+    ratios = f"{'loads':>7} {'stores':>7} {'rounds':>7}"
+    yield f"{'kernel':14} {'loops':>5} {'number':>6} {'known':>5} {ratios}  assumed"
     for row in rows:
         yield (
             f"{row.kernel:14} {row.loops:5} {row.numbers:6} {row.expressions:5} {row.loads.text:>7}"

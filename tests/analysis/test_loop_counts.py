@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
@@ -13,7 +13,7 @@ from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.loop_counts import Basis, LoopCount, LoopCounts
 from coarsen.frontend.lower import lower
 
-Rounds = Callable[[int, int, int, int, int], Iterator[int]]
+Rounds = Callable[[int, int, int], Iterable[int]]
 GLOBAL, LOCAL = 64, 16
 
 
@@ -37,82 +37,82 @@ def multiplied(start: int, end: int, base: int) -> Iterator[int]:
         start *= base
 
 
-# The loop in C; its count; the same loop in Python for n, m, and a work-item's global, local and group id.
+# The loop in C; its count; the same loop in Python for n, m, and a work-item's global id.
 EXACT: list[tuple[str, str, Basis, Rounds]] = [
-    ("for (int i = 0; i < n; ++i)", "n", Basis.SAME, lambda n, m, g, l, w: iter(range(n))),
+    ("for (int i = 0; i < n; ++i)", "n", Basis.SAME, lambda n, m, x: range(n)),
     (
         "for (int i = 3; i < n; i += 4)",
         "max(⌈(n - 3) / 4⌉, 0)",
         Basis.SAME,
-        lambda n, m, g, l, w: iter(range(3, n, 4)),
+        lambda n, m, x: range(3, n, 4),
     ),
     (
         "for (int i = 0; i <= n; i += 2)",
         "⌈(n + 1) / 2⌉",
         Basis.SAME,
-        lambda n, m, g, l, w: iter(range(0, n + 1, 2)),
+        lambda n, m, x: range(0, n + 1, 2),
     ),
-    ("for (int i = n; i > 0; i -= 3)", "⌈n / 3⌉", Basis.SAME, lambda n, m, g, l, w: iter(range(n, 0, -3))),
-    ("for (int i = n - 1; i >= 0; --i)", "n", Basis.SAME, lambda n, m, g, l, w: iter(range(n))),
-    ("for (int i = 0; i != n; ++i)", "n", Basis.SAME, lambda n, m, g, l, w: iter(range(n))),
-    ("for (int i = -m; i <= m; ++i)", "2·m + 1", Basis.SAME, lambda n, m, g, l, w: iter(range(-m, m + 1))),
-    ("for (int i = 0; i < n * m; ++i)", "m·n", Basis.SAME, lambda n, m, g, l, w: iter(range(n * m))),
-    ("for (int i = 0; i < n / 4; ++i)", "⌊n / 4⌋", Basis.SAME, lambda n, m, g, l, w: iter(range(n // 4))),
-    ("for (int i = 0; i < min(n, m); ++i)", "min(n, m)", Basis.SAME, lambda n, m, g, l, w: iter(range(min(n, m)))),
+    ("for (int i = n; i > 0; i -= 3)", "⌈n / 3⌉", Basis.SAME, lambda n, m, x: range(n, 0, -3)),
+    ("for (int i = n - 1; i >= 0; --i)", "n", Basis.SAME, lambda n, m, x: range(n)),
+    ("for (int i = 0; i != n; ++i)", "n", Basis.SAME, lambda n, m, x: range(n)),
+    ("for (int i = -m; i <= m; ++i)", "2·m + 1", Basis.SAME, lambda n, m, x: range(-m, m + 1)),
+    ("for (int i = 0; i < n * m; ++i)", "m·n", Basis.SAME, lambda n, m, x: range(n * m)),
+    ("for (int i = 0; i < n / 4; ++i)", "⌊n / 4⌋", Basis.SAME, lambda n, m, x: range(n // 4)),
+    ("for (int i = 0; i < min(n, m); ++i)", "min(n, m)", Basis.SAME, lambda n, m, x: range(min(n, m))),
     (
         "for (int i = 0; i < n && i < m; ++i)",
         "min(n, m)",
         Basis.SAME,
-        lambda n, m, g, l, w: iter(range(min(n, m))),
+        lambda n, m, x: range(min(n, m)),
     ),
     (
         "for (int i = 0; i < n; i += get_local_size(0))",
         "⌈n / local_size(0)⌉",
         Basis.SAME,
-        lambda n, m, g, l, w: iter(range(0, n, LOCAL)),
+        lambda n, m, x: range(0, n, LOCAL),
     ),
     (
         "for (int i = get_local_id(0); i < n; i += get_local_size(0))",
         "n / local_size(0)",
         Basis.MEAN,
-        lambda n, m, g, l, w: iter(range(l, n, LOCAL)),
+        lambda n, m, x: range(x % LOCAL, n, LOCAL),
     ),
     (
         "for (int i = get_global_id(0); i < n; i += get_global_size(0))",
         "n / global_size(0)",
         Basis.MEAN,
-        lambda n, m, g, l, w: iter(range(g, n, GLOBAL)),
+        lambda n, m, x: range(x, n, GLOBAL),
     ),
     (
         "for (int i = 4 * get_global_id(0); i < n; i += 4 * get_global_size(0))",
         "⌈n / 4⌉ / global_size(0)",
         Basis.MEAN,
-        lambda n, m, g, l, w: iter(range(4 * g, n, 4 * GLOBAL)),
+        lambda n, m, x: range(4 * x, n, 4 * GLOBAL),
     ),
     (
         "for (int i = get_group_id(0) * get_local_size(0) + get_local_id(0); i < n; i += get_global_size(0))",
         "n / (local_size(0)·groups(0))",
         Basis.MEAN,
-        lambda n, m, g, l, w: iter(range(g, n, GLOBAL)),
+        lambda n, m, x: range(x, n, GLOBAL),
     ),
     (
         "for (int i = 0; i < (int)get_local_id(0); ++i)",
         "",
         Basis.MEAN,
-        lambda n, m, g, l, w: iter(range(l)),
+        lambda n, m, x: range(x % LOCAL),
     ),
-    ("for (int i = get_local_id(0); i < n; ++i)", "", Basis.MEAN, lambda n, m, g, l, w: iter(range(l, n))),
+    ("for (int i = get_local_id(0); i < n; ++i)", "", Basis.MEAN, lambda n, m, x: range(x % LOCAL, n)),
     (
         "for (int s = get_local_size(0) / 2; s > 0; s >>= 1)",
         "⌊log2(⌊local_size(0) / 2⌋)⌋ + 1",
         Basis.SAME,
-        lambda n, m, g, l, w: halved(LOCAL // 2, 1),
+        lambda n, m, x: halved(LOCAL // 2, 1),
     ),
-    ("for (uint s = n; s > 5; s /= 2)", "", Basis.SAME, lambda n, m, g, l, w: halved(n, 6)),
-    ("for (uint s = n; s; s >>= 1)", "⌊log2(n)⌋ + 1", Basis.SAME, lambda n, m, g, l, w: halved(n, 1)),
-    ("for (int s = 1; s < n; s *= 2)", "⌊log2(n - 1)⌋ + 1", Basis.SAME, lambda n, m, g, l, w: multiplied(1, n, 2)),
-    ("for (int s = m; s < n; s *= 3)", "", Basis.SAME, lambda n, m, g, l, w: multiplied(m, n, 3)),
-    ("for (int s = 1; s <= n; s <<= 2)", "", Basis.SAME, lambda n, m, g, l, w: multiplied(1, n + 1, 4)),
+    ("for (uint s = n; s > 5; s /= 2)", "", Basis.SAME, lambda n, m, x: halved(n, 6)),
+    ("for (uint s = n; s; s >>= 1)", "⌊log2(n)⌋ + 1", Basis.SAME, lambda n, m, x: halved(n, 1)),
+    ("for (int s = 1; s < n; s *= 2)", "⌊log2(n - 1)⌋ + 1", Basis.SAME, lambda n, m, x: multiplied(1, n, 2)),
+    ("for (int s = m; s < n; s *= 3)", "", Basis.SAME, lambda n, m, x: multiplied(m, n, 3)),
+    ("for (int s = 1; s <= n; s <<= 2)", "", Basis.SAME, lambda n, m, x: multiplied(1, n + 1, 4)),
 ]
 
 
@@ -124,7 +124,7 @@ def test_a_count_is_what_runs(head: str, text: str, basis: Basis, rounds: Rounds
     assert not text or expression_text(found.count) == text
     for n, m in [(1, 1), (2, 3), (7, 2), (16, 4), (37, 5), (64, 1), (129, 8), (300, 2)]:
         sizes = {"n": n, "m": m, "global_size(0)": GLOBAL, "local_size(0)": LOCAL, "groups(0)": GLOBAL // LOCAL}
-        ran = [len(list(rounds(n, m, item, item % LOCAL, item // LOCAL))) for item in range(GLOBAL)]
+        ran = [len(list(rounds(n, m, item))) for item in range(GLOBAL)]
         assert evaluate(found.count, sizes) == pytest.approx(sum(ran) / GLOBAL, abs=1e-9), (n, m)
 
 
