@@ -120,11 +120,12 @@ class BranchShares:
 
     def _equal(self, gap: Polynomial) -> Condition | None:
         """The condition that a value is 0."""
+        gap = self._counts.means.with_remainders(gap)
         value = self._counts.sizes.resolved(gap)
         if value is None:
             return None
         regions: dict[str, Region] = {}
-        for axis in sorted(symbol for symbol in gap.symbols if extent_of_id(symbol) is not None):
+        for axis in sorted(symbol for symbol in gap.symbols if self._counts.means.is_counted(symbol)):
             extent = self._counts.means.extent(axis)
             if extent is not None:
                 share = quotient(ONE, extent)

@@ -3,7 +3,7 @@
 What is known along an id is kept, so that conditions on the same id are not taken for independent:
 
     x < n && x < m      the smaller share
-    x > 0 && x < n - 1  both shares less 1: what is left out stands at different ends
+    x > 0 && x < n - 1  what is left over of all: different ends, or places, are left out
     x < n && y < m      the product
 """
 
@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 from coarsen.analysis.expressions import (
     ONE,
+    ZERO,
     Expression,
     at_least_zero,
     difference,
+    maximum,
     minimum,
-    number,
     product,
     total,
 )
@@ -32,6 +33,7 @@ class Place(enum.Enum):
     LAST = "the last"
     SINGLE = "a single one"
     REST = "all but a single one"
+    PART = "all but some at both ends and some single ones"
     OTHER = "others"
 
 
@@ -40,6 +42,7 @@ _OPPOSITE = {
     Place.LAST: Place.FIRST,
     Place.SINGLE: Place.REST,
     Place.REST: Place.SINGLE,
+    Place.PART: Place.OTHER,
     Place.OTHER: Place.OTHER,
 }
 # Of conditions that no single id decides: they are taken to have nothing to do with each other.
@@ -47,17 +50,47 @@ NO_ID = ""
 
 
 @dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left out along an id: the shares of work-items at the start, at the end, and of single ones."""
+
+    start: Expression = ZERO
+    end: Expression = ZERO
+    single: Expression = ZERO
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
-    """The work-items along an id for which a condition holds: their share, the others', where they are."""
+    """The work-items along an id for which a condition holds.
+
+    Attributes:
+        share: of all work-items.
+        others: the share of those for which it doesn't hold.
+        place: where along the id they are.
+        left: what a part leaves out; None elsewhere.
+    """
 
     share: Expression
     others: Expression
     place: Place
+    left: _Left | None = None
 
     @property
     def opposite(self) -> Region:
         """The others."""
         return Region(self.others, self.share, _OPPOSITE[self.place])
+
+    @property
+    def left_out(self) -> _Left | None:
+        """What it leaves out along the id, None where that isn't known."""
+        match self.place:
+            case Place.FIRST:
+                return _Left(end=self.others)
+            case Place.LAST:
+                return _Left(start=self.others)
+            case Place.REST:
+                return _Left(single=self.others)
+            case _:
+                return self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +157,14 @@ def _both(first: Region, second: Region, axis: str) -> Region:
     if axis == NO_ID:
         share = product([first.share, second.share])
         return Region(share, difference(ONE, share), Place.OTHER)
-    if first.place is second.place and first.place in (Place.FIRST, Place.LAST):
-        less = minimum(first.share, second.share)
-        return Region(less, difference(ONE, less), first.place)
-    if Place.SINGLE in (first.place, second.place):
-        less = minimum(first.share, second.share)
-        return Region(less, difference(ONE, less), Place.OTHER)
-    rest = at_least_zero(total([first.share, second.share, number(-1)]))
-    return Region(rest, difference(ONE, rest), Place.OTHER)
+    left, also = first.left_out, second.left_out
+    is_same = first.place is second.place and first.place in (Place.FIRST, Place.LAST)
+    if is_same or Place.SINGLE in (first.place, second.place):
+        share, place = minimum(first.share, second.share), first.place if is_same else Place.OTHER
+        return Region(share, difference(ONE, share), place)
+    if left is None or also is None:
+        share = product([first.share, second.share])
+        return Region(share, difference(ONE, share), Place.OTHER)
+    parts = _Left(maximum(left.start, also.start), maximum(left.end, also.end), total([left.single, also.single]))
+    share = at_least_zero(difference(ONE, total([parts.start, parts.end, parts.single])))
+    return Region(share, difference(ONE, share), Place.PART, parts)

@@ -28,7 +28,7 @@ from coarsen.analysis.expressions import (
     total,
 )
 from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.size_forms import SizeForms, extent_of_id, with_means, without_queries
+from coarsen.analysis.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,10 @@ class Means:
         value = self.sizes.resolved(Polynomial.symbol(symbol))
         return frozenset() if value is None else frozenset(filter(self._varies, value.names))
 
+    def is_counted(self, symbol: str) -> bool:
+        """Return True for an id, and for the remainder of one."""
+        return extent_of_id(symbol) is not None or symbol.startswith(REMAINDER)
+
     def settled(self, expression: Expression | None) -> Expression | None:
         """Return an expression with ids and iterations at their means; None where one has none."""
         if expression is None:
@@ -83,7 +87,26 @@ class Means:
         return with_means(expression, extents) if len(extents) == len(varying) else None
 
     def _varies(self, name: str) -> bool:
-        return extent_of_id(name) is not None or name in self.sizes.counters
+        return extent_of_id(name) is not None or name in self.sizes.counters or name.startswith(REMAINDER)
+
+    def with_remainders(self, polynomial: Polynomial) -> Polynomial:
+        """Return a polynomial with x - c·(x / c) of ids x as one symbol, whose values are 0 to c - 1."""
+        polynomial = self.sizes.expanded(polynomial)
+        for symbol in sorted(polynomial.symbols):
+            piece = self.sizes.forms.symbols.piece(symbol)
+            factor = polynomial.factor_of(symbol)
+            if piece is None or factor is None or not symbol.startswith("(") or len(piece.parts) != 2:
+                continue
+            dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
+            times = (factor * Polynomial.constant(-1)).divided(divisor)
+            extent = self.sizes.resolved(divisor)
+            if times is None or not times.is_constant or extent is None or not self.ids_of(symbol):
+                continue
+            name = f"{REMAINDER}{symbol}"
+            self.extents[name] = extent
+            rest = polynomial - factor * Polynomial.symbol(symbol) - times * dividend
+            polynomial = rest + times * Polynomial.symbol(name)
+        return polynomial
 
     def steps(self, distance: Polynomial, step: Polynomial) -> Mean | None:
         """Return the mean of how many steps it takes to go a distance, none for a negative one.
@@ -92,7 +115,7 @@ class Means:
             distance: to be gone, of a work-item.
             step: the size of a step, above 0.
         """
-        distance, step = self.sizes.expanded(distance), self.sizes.expanded(step)
+        distance, step = self.with_remainders(distance), self.sizes.expanded(step)
         size, way = self.sizes.resolved(step), self.sizes.resolved(distance)
         if size is None or way is None or any(map(self._varies, size.names)):
             return None
@@ -157,7 +180,7 @@ class Means:
         certain = self._of_remainder(self.sizes.expanded(gap))
         if certain is not None:
             return Mean(certain, False, True)
-        gap = self._without_quotient(self.sizes.expanded(gap))
+        gap = self._without_quotient(self.with_remainders(gap))
         rest, others = self._without(gap, known)
         value = self.sizes.resolved(rest)
         if value is None or others is None:

@@ -40,6 +40,8 @@ _QUERY = re.compile(r"(get_\w+)\((\d)\)$")
 _ID = re.compile(r"(global_id|local_id|group_id)\((\d)\)$")
 _EXTENT = {"global_id": "get_global_size", "local_id": "get_local_size", "group_id": "get_num_groups"}
 _LARGEST_DEPTH = 30
+REMAINDER = "remainder "
+"""What the symbols of remainders start with, which whoever takes a mean puts into polynomials."""
 # What gives the same for the same operands.
 _OF_PARTS = frozenset({"udiv", "sdiv", "urem", "srem", "lshr", "ashr", "shl", "and", "call"})
 
@@ -146,7 +148,8 @@ class SizeForms:
             return Name(f"{size}({query[2]})") if size is not None else offset
         if symbol in self._headers:
             return self._last_iteration(self._headers[symbol])
-        if symbol in self._scalars or symbol in self.counters or _ID.match(symbol):
+        is_counted = symbol in self.counters or symbol.startswith(REMAINDER)
+        if is_counted or symbol in self._scalars or _ID.match(symbol):
             return Name(symbol)
         piece = self.forms.symbols.piece(symbol)
         if piece is None or self._depth > _LARGEST_DEPTH:

@@ -108,6 +108,8 @@ EXACT: list[tuple[str, str, Basis, Rounds]] = [
         Basis.SAME,
         lambda n, m, x: halved(LOCAL // 2, 1),
     ),
+    ("for (int i = get_global_id(0) % 8; i < n; ++i)", "", Basis.MEAN, lambda n, m, x: range(x % 8, n)),
+    ("for (uint i = get_global_id(0) & 3; i < 40; i += 1)", "", Basis.MEAN, lambda n, m, x: range(x % 4, 40)),
     ("for (uint s = n; s > 5; s /= 2)", "", Basis.SAME, lambda n, m, x: halved(n, 6)),
     ("for (uint s = n; s; s >>= 1)", "⌊log2(n)⌋ + 1", Basis.SAME, lambda n, m, x: halved(n, 1)),
     ("for (int s = 1; s < n; s *= 2)", "⌊log2(n - 1)⌋ + 1", Basis.SAME, lambda n, m, x: multiplied(1, n, 2)),
