@@ -10,6 +10,8 @@ For predictions only, as `loop_counts.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -25,12 +27,15 @@ from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.analysis.polynomial import Polynomial
 from coarsen.analysis.size_forms import extent_of_id
 from coarsen.analysis.symbols import ONE as ONE_FORM
+from coarsen.analysis.symbols import iteration, trips
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType
 
 _DEEPEST = 20
 _MINUS_ONE = Polynomial.constant(-1)
+# Iterations of loops, by the symbols of those that leave them.
+_Ends = Mapping[str, Polynomial]
 
 
 def _joined(opcode: str, parts: list[Condition]) -> Condition | None:
@@ -65,27 +70,37 @@ class BranchShares:
         if branch.opcode != "br":
             return None
         if block not in self._known:
-            self._known[block] = self._share(branch.arguments[0], 0)
+            self._known[block] = self._share(branch.arguments[0], {}, 0)
         condition = self._known[block]
         return condition if condition is None or target == branch.targets[0] else condition.opposite
 
-    def _share(self, condition: Value, depth: int) -> Condition | None:
+    def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
+        """The work-items for which a condition holds, in the last iteration of the loops that it comes out of."""
         if condition.kind is ValueKind.CONSTANT and condition.text in ("true", "false"):
             return of_share(ONE if condition.text == "true" else ZERO)
         if condition.kind is not ValueKind.INSTRUCTION or depth > _DEEPEST:
             return None
         instruction = self._kernel.definition[condition.text]
         if instruction.opcode == "icmp" and isinstance(instruction.operands[0].type, IntegerType):
-            return self._compared(instruction)
-        parts = [self._share(operand, depth + 1) for operand in instruction.operands[:3]]
+            return self._compared(instruction, ends)
+        if instruction.opcode == "phi" and len(instruction.operands) == 1:
+            return self._share(instruction.operands[0], {**ends, **self._ends_of(instruction)}, depth + 1)
+        parts = [self._share(operand, ends, depth + 1) for operand in instruction.operands[:3]]
         known = [part for part in parts if part is not None]
         if instruction.opcode not in ("freeze", "and", "or", "xor", "select") or len(known) < len(parts):
             return None
         return _joined(instruction.opcode, known)
 
-    def _compared(self, comparison: Instruction) -> Condition | None:
+    def _ends_of(self, phi: Instruction) -> _Ends:
+        """The last iterations of the loops that a phi takes its value out of."""
+        flow, block = self._counts.forms.control_flow, self._kernel.block_of[phi.name]
+        left = [loop.header for loop in flow.loops_around(phi.incoming[0]) if block not in loop.blocks]
+        return {iteration(header): Polynomial.symbol(trips(header)) for header in left}
+
+    def _compared(self, comparison: Instruction, ends: _Ends) -> Condition | None:
         left, right = (self._counts.forms.form(operand) for operand in comparison.operands)
         gap = self._counts.sizes.expanded(left - right)
+        gap = gap.replaced(lambda symbol: ends.get(symbol, Polynomial.symbol(symbol)))
         relation = predicate(comparison)
         if relation in ("eq", "ne"):
             share = self._equal(gap)
