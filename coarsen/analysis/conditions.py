@@ -129,6 +129,13 @@ class Condition:
         """Return the condition that both hold."""
         if self.true == ONE:
             return other
+        neither = _joined_boxes(self.opposite, other.opposite) if self.is_negated and other.is_negated else None
+        if neither is not None:
+            return neither.opposite
+        for whole, part in ((self, other), (other, self)):
+            if part.is_negated and not whole.is_negated and _are_nested(whole, part):
+                # What is left of a box without a smaller one.
+                return of_share(at_least_zero(difference(whole.true, part.opposite.true)))
         merged = dict(self._plain.regions)
         for axis, region in other._plain.regions.items():
             merged[axis] = _both(merged[axis], region, axis) if axis in merged else region
@@ -136,7 +143,8 @@ class Condition:
 
     def or_else(self, other: Condition) -> Condition:
         """Return the condition that one of both holds."""
-        return self.opposite.and_also(other.opposite).opposite
+        both = _joined_boxes(self, other)
+        return both if both is not None else self.opposite.and_also(other.opposite).opposite
 
     @property
     def _plain(self) -> Condition:
@@ -148,6 +156,29 @@ def of_share(share: Expression, others: Expression | None = None) -> Condition:
     """Return a condition of which no more than its share is known."""
     rest = difference(ONE, share) if others is None else others
     return Condition({NO_ID: Region(share, rest, Place.OTHER)})
+
+
+def _are_nested(first: Condition, second: Condition) -> bool:
+    """Whether regions of two conditions are along the same ids, each within the other's or around it."""
+    if first.regions.keys() != second.regions.keys() or len(first.regions) == 1:
+        return False
+    pairs = [(region, second.regions[axis]) for axis, region in first.regions.items()]
+    ends = (Place.FIRST, Place.LAST)
+    return all(one == other or (one.place is other.place and one.place in ends) for one, other in pairs)
+
+
+def _joined_boxes(first: Condition, second: Condition) -> Condition | None:
+    """Where one of two boxes along the same ids holds, if they differ along one id at most; None for others."""
+    if first.is_negated or second.is_negated or not _are_nested(first, second):
+        return None
+    axes = [axis for axis, region in first.regions.items() if region != second.regions[axis]]
+    wider = {axis: _either(first.regions[axis], second.regions[axis], axis) for axis in axes}
+    return Condition({**first.regions, **wider}) if len(axes) <= 1 else None
+
+
+def _either(first: Region, second: Region, axis: str) -> Region:
+    """Both regions along the same id together."""
+    return _both(first.opposite, second.opposite, axis).opposite
 
 
 def _both(first: Region, second: Region, axis: str) -> Region:

@@ -48,6 +48,8 @@ def executions(body: str) -> tuple[Executions, list[str]]:
         ("x > 0 && x < n - 1", lambda x, y: 0 < x < N - 1),
         ("x == 0 || y == 0 || x == 9 || y == 5", lambda x, y: x in (0, 9) or y in (0, 5)),
         ("x >= n || y >= m", lambda x, y: x >= N or y >= M),
+        ("(x < n && y < 5) || (x < 50 && y < 5)", lambda x, y: x < 50 and y < 5),
+        ("(x < 50 && y < 5) && !(x < n && y < 5)", lambda x, y: N <= x < 50 and y < 5),
         ("!(x < n)", lambda x, y: x >= N),
         ("n > m", lambda x, y: True),
         ("n == m", lambda x, y: False),
@@ -63,6 +65,12 @@ def test_a_guarded_block_runs_for_a_share(condition: str, holds: Callable[[int, 
 def test_a_guard_within_a_guard_is_not_independent() -> None:
     runs, [block] = executions("if (x >= n) return; if (x > 0 && x < n - 1) data[x] = n;")
     assert evaluate(runs.of(block), SIZES) == pytest.approx((N - 2) / GLOBAL)
+
+
+def test_a_branch_behind_a_loop_is_that_of_its_last_round() -> None:
+    body = "int k = lane; for (; k < n; k += 16) data[k] = 1; if (k < n + 16) data[y] = k;"
+    runs, blocks = executions(body)
+    assert evaluate(runs.of(blocks[-1]), SIZES) == 1
 
 
 def test_both_ways_of_a_branch_add_up() -> None:
