@@ -20,7 +20,6 @@ import pyopencl as cl
 from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError
-from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import parsed
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import Argument, Kernel
@@ -28,7 +27,7 @@ from coarsen.ir.printer import assemble
 from coarsen.ir.reader import read_kernel
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.opencl_bench.measure.run import KernelArgument, LaunchableKernel, run_workload
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, Workload
+from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
 from coarsen.transform.added_arguments import with_arguments
 
 _COUNTS = Argument(
@@ -72,18 +71,20 @@ def _counted(kernel: Kernel, number: int) -> list[str]:
     return [*head, *lines, *(i.text for i in block.instructions if i.text not in head)]
 
 
-def executed_blocks(queue: cl.CommandQueue, benchmark: Benchmark, work: Workload) -> tuple[LaunchRuns, ...]:
+def executed_blocks(
+    queue: cl.CommandQueue, kernel: Kernel, work: Workload, build_options: str = ""
+) -> tuple[LaunchRuns, ...]:
     """Run a workload once and count the blocks of each of its launches.
 
     Args:
         queue: an in-order queue with profiling enabled.
-        benchmark: whose kernel is counted.
-        work: its workload; results are not compared.
+        kernel: in normal form, coarsened or not.
+        work: with launches of this kernel; results are not compared.
+        build_options: those of the kernel's source.
     """
-    kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     counting = counting_kernel(kernel)
     source = write_opencl_c(counting)
-    options = [source.standard, *parse_options(benchmark.build_options).device_options]
+    options = [source.standard, *parse_options(build_options).device_options]
     program = build_uncached(queue.context, source.text, options)
     counted = _Counted(cast("LaunchableKernel", cl.Kernel(program, kernel.name)), len(kernel.blocks))
     run_workload(queue, replace(work, reference=None), lambda _: counted)

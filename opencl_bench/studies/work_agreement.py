@@ -1,6 +1,7 @@
 """The counts of `WorkFunctions` beside what runs: loads, stores and rounds of loops, for kernels at small sizes.
 
-python -m coarsen.opencl_bench.studies.work_agreement ten pocl
+python -m coarsen.opencl_bench.studies.work_agreement ten pocl      # as the kernels are
+python -m coarsen.opencl_bench.studies.work_agreement all pocl 4    # coarsened by 4 along dimension 0
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyopencl as cl
 
@@ -26,9 +27,14 @@ from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.features.work_functions import launch_sizes_by_name
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.studies.executed_blocks import LaunchRuns, executed_blocks
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, ScalarArgument
+from coarsen.opencl_bench.studies.executed_counts import divides, workload_of
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, ScalarArgument, Workload
 from coarsen.opencl_bench.workloads.further import further_benchmark, names_of
+from coarsen.pipeline import coarsen_kernel
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +75,21 @@ class WorkRow:
     assumed: bool
 
 
-def work_row(benchmark: Benchmark, queue: cl.CommandQueue) -> WorkRow:
+def work_row(benchmark: Benchmark, queue: cl.CommandQueue, factor: int = 1) -> WorkRow:
     """Return what is counted of a benchmark, and what runs at its preset `test`.
 
     Args:
         benchmark: the kernel with its driver.
         queue: an in-order queue with profiling enabled, where it runs.
+        factor: by which the kernel is coarsened along dimension 0.
     """
+    coarsening = Coarsening(factor, 0, 1)
     kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    launches = executed_blocks(queue, benchmark, benchmark.workload("test"))
+    work = benchmark.workload("test")
+    if factor > 1:
+        kernel = coarsen_kernel(kernel, [coarsening])
+        work = _divided(workload_of(benchmark, coarsening), coarsening)
+    launches = executed_blocks(queue, kernel, work, benchmark.build_options)
     forms = IndexForms(kernel, ControlFlow(kernel))
     loops = LoopCounts(forms)
     runs = Executions(loops)
@@ -94,6 +106,13 @@ def work_row(benchmark: Benchmark, queue: cl.CommandQueue) -> WorkRow:
         rounds=_ratio(kernel, runs, launches, bodies),
         assumed=bool(runs.undecided) or any(each.basis in (Basis.UNKNOWN, Basis.BOUND) for each in found),
     )
+
+
+def _divided(work: Workload, coarsening: Coarsening) -> Workload:
+    """The launches that a coarsened kernel can do, as it does them."""
+    variant = Variant(coarsenings=(coarsening,))
+    launches = [variant_launch(each, variant, ()) for each in work.launches if divides(each, coarsening)]
+    return replace(work, launches=tuple(launches))
 
 
 def _body(flow: ControlFlow, header: str, tested_first: bool) -> str:
@@ -137,13 +156,16 @@ def table(rows: Sequence[WorkRow]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the table of the kernels named by the first argument, run on the device named by the second."""
+    """Print the table of the kernels named by the first argument, run on the device named by the second.
+
+    A third is the factor by which they are coarsened.
+    """
     device = next((each for each in discover_devices() if each.is_called(arguments[1])), None)
     if device is None:
         raise InvalidInputError(f"no device is called {arguments[1]!r}")
     properties = cl.command_queue_properties.PROFILING_ENABLE
     queue = cl.CommandQueue(cl.Context([open_device(device)]), properties=properties)
-    rows = [work_row(further_benchmark(name), queue) for name in names_of(arguments[0])]
+    rows = [work_row(further_benchmark(name), queue, *map(int, arguments[2:])) for name in names_of(arguments[0])]
     print("\n".join(table(rows)))
 
 

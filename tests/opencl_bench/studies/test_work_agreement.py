@@ -38,6 +38,16 @@ def test_what_is_counted_runs(
         assert ratio.executed > 0
 
 
+@pytest.mark.parametrize("name", ["sgemm", "mvUncoal", "kmeans", "histogram"])
+def test_what_is_counted_of_a_coarsened_kernel_runs(
+    name: str, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    assert device.is_called("pocl")
+    row = work_row(further_benchmark(name), queue, factor=4)
+    for ratio in (row.loads, row.stores):
+        assert ratio.counted == pytest.approx(ratio.executed, rel=0.01)
+
+
 def test_a_counting_kernel_counts_each_block_behind_its_phis() -> None:
     kernel = lower("kernel void k(global int *data, int n) { for (int i = 0; i < n; ++i) data[i] = n; }")
     counting = counting_kernel(kernel)
