@@ -72,7 +72,7 @@ def _counted(kernel: Kernel, number: int) -> list[str]:
 
 
 def executed_blocks(
-    queue: cl.CommandQueue, kernel: Kernel, work: Workload, build_options: str = ""
+    queue: cl.CommandQueue, kernel: Kernel, work: Workload, build_options: str | Sequence[str] = ()
 ) -> tuple[LaunchRuns, ...]:
     """Run a workload once and count the blocks of each of its launches.
 

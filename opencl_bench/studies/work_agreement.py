@@ -1,7 +1,9 @@
 """The counts of `WorkFunctions` beside what runs: loads, stores and rounds of loops, for kernels at small sizes.
 
-python -m coarsen.opencl_bench.studies.work_agreement ten pocl      # as the kernels are
-python -m coarsen.opencl_bench.studies.work_agreement all pocl 4    # coarsened by 4 along dimension 0
+    python -m coarsen.opencl_bench.studies.work_agreement ten pocl      # as the kernels are
+    python -m coarsen.opencl_bench.studies.work_agreement all pocl 4    # coarsened by 4 along dimension 0
+
+Each runs once, on the device that is named, with a counter in every block (`executed_blocks.py`).
 """
 
 from __future__ import annotations
