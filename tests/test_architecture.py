@@ -73,6 +73,10 @@ FOLDERS = {
     "coarsen.models": ROOT / "models",
     "coarsen.opencl_bench": ROOT / "opencl_bench",
 }
+# What is known of sizes is for predictions: it takes arithmetic as exact, and means for counts.
+PREDICTIONS = {
+    f"coarsen.analysis.{name}" for name in ("size_forms", "means", "loop_counts", "executions", "footprints")
+}
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")
 
 
@@ -160,6 +164,13 @@ def loaded_by(code: str) -> set[str]:
 
 def test_importing_the_package_is_light() -> None:
     assert not loaded_by("import coarsen")
+
+
+def test_nothing_that_changes_kernels_asks_what_is_predicted() -> None:
+    asking = {module for module in MODULES if PREDICTIONS & imported_modules(module)}
+    assert asking
+    assert not {module for module in asking if part_of(module) in ("transform", "backend", "pipeline", "runtime")}
+    assert not asking & {"coarsen.analysis.legality", "coarsen.analysis.exact_forms", "coarsen.analysis.regions"}
 
 
 def test_importing_the_package_changes_nothing(tmp_path: Path) -> None:

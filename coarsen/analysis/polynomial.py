@@ -76,6 +76,17 @@ class Polynomial:
             quotient[rest] = c // coefficient
         return Polynomial(quotient)
 
+    def factor_of(self, symbol: str) -> Polynomial | None:
+        """Return what a symbol is multiplied by, 0 where it is missing; None where it is a factor twice."""
+        found: dict[Product, int] = {}
+        for product, coefficient in self.terms.items():
+            rest = _without(product, (symbol,))
+            if rest is not None:
+                if symbol in rest:
+                    return None
+                found[rest] = coefficient
+        return Polynomial(found)
+
     def replaced(self, value_of: Callable[[str], Polynomial]) -> Polynomial:
         """The polynomial with each symbol replaced by a polynomial."""
         return _collected(term for item in self.terms.items() for term in _expanded(*item, value_of))

@@ -96,6 +96,10 @@ class Symbols:
         self._pieces[symbol], self._depths[symbol] = piece, depth
         return Polynomial.symbol(symbol)
 
+    def piece(self, symbol: str) -> Piece | None:
+        """Return the piece that a symbol stands for, None for any other symbol."""
+        return self._pieces.get(symbol)
+
     def shortened(self, symbol: str) -> str:
         """A symbol, or where it is long a short one that always stands for it."""
         if len(symbol) <= _MAXIMUM_LENGTH:

@@ -10,12 +10,21 @@ import typer
 from coarsen.cli.features_mechanism import (
     LocalSizeBefore,
     Mechanism,
+    given_local_size,
     mechanism_as_data,
     mechanism_of,
     print_mechanism,
-    size_for_mechanism,
 )
 from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
+from coarsen.cli.features_work import (
+    ArgumentSizes,
+    GlobalSize,
+    Work,
+    check_work_options,
+    print_work,
+    work_as_data,
+    work_of,
+)
 from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.options import (
     BuildOptions,
@@ -57,6 +66,9 @@ def features(
     local_size: LocalSizeBefore = None,
     registers: RegistersOn = None,
     feature_set: FeatureSet = FEATURE_SET_VERSION,
+    work: Work = False,
+    global_size: GlobalSize = None,
+    size: ArgumentSizes = None,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -69,18 +81,23 @@ def features(
     17 features, the published cascade version 2.
 
     Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
+
+    Example: coarsen features sgemm.cl --work --global-size 512x512 --size inner_size=1024
     """
     wanted = _parse_factors(factors)
-    size = size_for_mechanism(local_size, mechanism)
+    local = given_local_size(local_size, is_used=mechanism or work)
+    check_work_options(work, global_size, size)
     dimension = checked_dimension(dim)
     lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
     with naming_file(file):
         table = feature_table(lowered, dimension, wanted, feature_set)
-        causes = mechanism_of(lowered, dimension, size, wanted) if mechanism else None
+        causes = mechanism_of(lowered, dimension, local, wanted) if mechanism else None
+        functions = work_of(lowered, global_size, local, size or ()) if work else None
         found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
     if output_format is Format.JSON:
         further = mechanism_as_data(causes) if causes else {}
         further |= {"registers": registers_as_data(found)} if registers is not None else {}
+        further |= work_as_data(functions) if functions else {}
         print_json(_as_data(table) | further)
         return
     _print(table)
@@ -88,6 +105,8 @@ def features(
         print_mechanism(causes)
     if registers is not None:
         print_registers(found, registers)
+    if functions:
+        print_work(functions)
 
 
 def _parse_factors(text: str) -> tuple[int, ...]:

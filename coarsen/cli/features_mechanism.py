@@ -21,20 +21,20 @@ LocalSizeBefore = Annotated[
     typer.Option(
         "--local-size",
         metavar="SIZE",
-        help="The launch's local size before coarsening, 64 or 16x16; for --mechanism.  "
+        help="The launch's local size before coarsening, 64 or 16x16; for --mechanism and --work.  "
         "[default: what the kernel requires, else 256, 16x16 or 8x8x4]",
     ),
 ]
 
 
-def size_for_mechanism(text: str | None, mechanism: bool) -> tuple[int, ...] | None:
+def given_local_size(text: str | None, *, is_used: bool) -> tuple[int, ...] | None:
     """The local size that was given, None where it wasn't.
 
     Raises:
-        InvalidInputError: it is no size, or `--mechanism`, which alone needs it, isn't given.
+        InvalidInputError: it is no size, or neither `--mechanism` nor `--work`, which alone need it, is given.
     """
-    if text is not None and not mechanism:
-        raise InvalidInputError("--local-size is for --mechanism")
+    if text is not None and not is_used:
+        raise InvalidInputError("--local-size is for --mechanism and --work")
     return parsed_local_size(text)
 
 

@@ -70,3 +70,10 @@ def test_a_polynomial_is_spelled_as_one_writes_it() -> None:
     a, b = Polynomial.symbol("a"), Polynomial.symbol("b")
     assert str(a.scaled(4) + a * b - b - Polynomial.constant(2)) == "4·a + a·b - b - 2"
     assert str(Polynomial.constant(0)) == "0"
+
+
+def test_the_factor_of_a_symbol() -> None:
+    a, b = Polynomial.symbol("a"), Polynomial.symbol("b")
+    assert (a.scaled(4) + a * b + b).factor_of("a") == b + Polynomial.constant(4)
+    assert b.factor_of("a") == Polynomial.constant(0)
+    assert (a * a + a).factor_of("a") is None

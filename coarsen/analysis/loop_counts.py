@@ -1,0 +1,216 @@
+"""How often the body of each loop runs, as an expression over the sizes of the launch.
+
+    for (int k = 0; k < n; k += 4)                          ⌈n / 4⌉
+    for (i = get_global_id(0); i < n; i += get_global_size(0))    n / global_size(0): the mean over the NDRange
+    for (s = get_local_size(0) / 2; s > 0; s >>= 1)         ⌊log2(⌊local_size(0) / 2⌋)⌋ + 1
+    while (next[node] >= 0)                                 depends on data: no expression
+
+Names are those of `size_forms.py`. Where a work-item's ids, or the iteration of a loop around it, decide, the
+count is their mean (`means.py`). A loop that may also be left earlier, as data decide, has the count of the exit
+that is known: a bound.
+
+For predictions only. Arithmetic is taken as exact, and a count may be a mean or a bound: nothing that decides what
+is legal may ask here. `trip_counts.py` has the numbers alone, which trained models are tied to.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.control_flow import Loop
+from coarsen.analysis.expressions import ONE, Expression, maximum, minimum, number, total
+from coarsen.analysis.geometric_loops import geometric_of
+from coarsen.analysis.index_forms import IndexForms
+from coarsen.analysis.means import Mean, Means
+from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.size_forms import SizeForms
+from coarsen.analysis.symbols import ONE as ONE_FORM
+from coarsen.analysis.symbols import iteration
+from coarsen.ir.details import predicate
+from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.types import IntegerType, PointerType
+
+_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+_MINUS = Polynomial.constant(-1)
+
+
+class Basis(enum.StrEnum):
+    """What a loop's count holds for."""
+
+    SAME = "for every work-item"
+    MEAN = "the mean over the NDRange"
+    MIDDLE = "for a work-item in the middle"
+    BOUND = "at most, data may end it earlier"
+    UNKNOWN = "depends on data"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCount:
+    """How often a loop's body runs each time that the loop is reached.
+
+    Attributes:
+        header: the loop's header, a block's name.
+        count: the number of runs over sizes; None where it depends on data.
+        basis: what it holds for.
+        tested_first: whether the header is left once more than the body runs, since it tests before it.
+    """
+
+    header: str
+    count: Expression | None
+    basis: Basis
+    tested_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Exit:
+    """A branch that may leave a loop: how many iterations pass it in a row."""
+
+    passed: Mean
+    is_first: bool
+
+
+class LoopCounts:
+    """The counts of a kernel's loops, each found when first asked for."""
+
+    def __init__(self, forms: IndexForms) -> None:
+        self.forms = forms
+        self.extents: dict[str, Expression] = {}
+        self.sizes = SizeForms(forms, self._last_iteration)
+        self.means = Means(self.sizes, self.extents)
+        self._found: dict[str, LoopCount] = {}
+        self._running: set[str] = set()
+
+    def all(self) -> tuple[LoopCount, ...]:
+        """Return the counts of all loops, outer before inner."""
+        return tuple(self.of(loop.header) for loop in self.forms.control_flow.loops)
+
+    def of(self, header: str) -> LoopCount:
+        """Return the count of the loop with this header."""
+        if header not in self._found:
+            loop = self.forms.control_flow.loop_at[header]
+            if loop.parent is not None and loop.parent not in self._running:
+                self.of(loop.parent)  # its extent may be needed
+            self._running.add(header)
+            found = self._counted(loop)
+            self._running.discard(header)
+            self._found[header] = found
+            if found.count is not None:
+                self.extents[iteration(header)] = found.count
+        return self._found[header]
+
+    def _last_iteration(self, header: str) -> Expression | None:
+        """The iteration that leaves a loop: as many as have passed the test at its head."""
+        if header in self._running:
+            return None
+        found = self.of(header)
+        if found.count is None or found.tested_first:
+            return found.count
+        return total([found.count, number(-1)])
+
+    def _counted(self, loop: Loop) -> LoopCount:
+        exits = list(self._exits(loop))
+        known = [each for each in exits if each is not None]
+        tested_first = bool(known) and known[0].is_first
+        if not known:
+            return LoopCount(loop.header, None, Basis.UNKNOWN, self._tests_first(loop))
+        count = minimum(*(each.passed.value for each in known))
+        return LoopCount(loop.header, count, _basis(known, len(known) < len(exits)), tested_first)
+
+    def _tests_first(self, loop: Loop) -> bool:
+        branch = self.forms.kernel.block[loop.header].terminator
+        return len(loop.blocks) > 1 and not all(target in loop.blocks for target in branch.targets)
+
+    def _exits(self, loop: Loop) -> Iterator[_Exit | None]:
+        """The exits of a loop, None for one of which nothing says when it is taken."""
+        flow = self.forms.control_flow
+        latches = [source for source, header in flow.back_edges if header == loop.header]
+        for name in flow.in_order(loop.blocks):
+            branch = self.forms.kernel.block[name].terminator
+            staying = [target in loop.blocks for target in branch.targets]
+            if all(staying) and branch.targets:
+                continue
+            is_always_met = all(flow.dominates(name, latch) for latch in latches)
+            is_direct = flow.loop_of[name] == loop
+            if sorted(staying) != [False, True] or not is_always_met or not is_direct:
+                yield None
+                continue
+            passed = self._passed(loop, branch.arguments[0], stays_if=staying[0])
+            is_first = name == loop.header and len(loop.blocks) > 1
+            yield None if passed is None else _Exit(passed if is_first else _once_more(passed), is_first)
+
+    def _passed(self, loop: Loop, condition: Value, *, stays_if: bool) -> Mean | None:
+        """How many iterations in a row stay in the loop at a branch."""
+        if condition.kind is not ValueKind.INSTRUCTION:
+            return None
+        test = self.forms.kernel.definition[condition.text]
+        if test.opcode == "icmp" and isinstance(test.operands[0].type, IntegerType | PointerType):
+            return self._compared(loop, test, stays_if=stays_if)
+        parts = _joined(test)
+        if parts is None:
+            return None
+        found = [self._passed(loop, part, stays_if=stays_if) for part in parts]
+        known = [part for part in found if part is not None]
+        is_first = (test.opcode == "and" or test.operands[-1].text == "false") == stays_if
+        if len(known) < len(found):
+            return None
+        chosen = minimum if is_first else maximum
+        value = chosen(*(part.value for part in known))
+        return Mean(value, any(part.varies for part in known), all(part.is_exact for part in known))
+
+    def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Mean | None:
+        left, right = (self.forms.form(operand) for operand in comparison.operands)
+        relation = predicate(comparison)
+        relation = relation if relation in ("eq", "ne") else relation.lstrip("us")
+        relation = relation if stays_if else _OPPOSITE[relation]
+        gap = self.sizes.expanded(left - right)
+        counter = iteration(loop.header)
+        step = gap.factor_of(counter)
+        if step is None:
+            return None
+        if step.terms:
+            rest = gap - step * Polynomial.symbol(counter)
+            both = rest + step
+            return self._linear(relation, rest, step) if self.sizes.is_invariant(both, loop) else None
+        found = geometric_of(self.sizes, loop, gap)
+        return found.passed(self.means, relation) if found is not None else None
+
+    def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Mean | None:
+        """How many k from 0 on have `start + step·k` in a relation to 0."""
+        if relation in ("gt", "ge"):
+            start, step = start * _MINUS, step * _MINUS
+            relation = {"gt": "lt", "ge": "le"}[relation]
+        rises = all(factor > 0 for factor in step.terms.values())
+        falls = all(factor < 0 for factor in step.terms.values())
+        if relation == "ne" and (rises or falls):
+            distance, pace = (start * _MINUS, step) if rises else (start, step * _MINUS)
+            return self.means.steps(distance, pace)
+        if relation in ("eq", "ne") or not rises:
+            return None
+        distance = start * _MINUS
+        return self.means.steps(distance + ONE_FORM if relation == "le" else distance, step)
+
+
+def _joined(test: Instruction) -> tuple[Value, Value] | None:
+    """The conditions of `a && b` or `a || b`, as `select a, b, false` and `select a, true, b` too."""
+    first, *others = test.operands
+    if test.opcode in ("and", "or") and len(others) == 1:
+        return first, others[0]
+    if test.opcode != "select":
+        return None
+    if others[1].text == "false":
+        return first, others[0]
+    return (first, others[1]) if others[0].text == "true" else None
+
+
+def _once_more(passed: Mean) -> Mean:
+    return Mean(total([passed.value, ONE]), passed.varies, passed.is_exact)
+
+
+def _basis(exits: list[_Exit], is_bound: bool) -> Basis:
+    if is_bound:
+        return Basis.BOUND
+    if not all(each.passed.is_exact for each in exits):
+        return Basis.MIDDLE
+    return Basis.MEAN if any(each.passed.varies for each in exits) else Basis.SAME

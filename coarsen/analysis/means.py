@@ -1,0 +1,263 @@
+"""Means over the work-items of an NDRange, and over the iterations of loops, of what their ids decide.
+
+    for (i = get_global_id(0); i < n; i += get_global_size(0))     n / global_size(0) times: exact
+    for (j = 0; j < get_local_id(0); ++j)                          0.5·local_size(0) - 0.5 times: exact
+    if (get_local_id(0) < 16)                                      16 / local_size(0) of the work-items: exact
+
+Where more than one id decides, and not as above, the mean is taken to be that of a work-item in the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coarsen.analysis.expressions import (
+    ONE,
+    ZERO,
+    Expression,
+    at_least_zero,
+    ceiling,
+    difference,
+    minimum,
+    number,
+    product,
+    quotient,
+    replaced,
+    total,
+)
+from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean, and whether it is exact for sizes that leave nothing over."""
+
+    value: Expression
+    varies: bool
+    is_exact: bool
+
+
+class Means:
+    """Means of a kernel's values.
+
+    Args:
+        sizes: the kernel's values as expressions.
+        extents: how many values each iteration of a loop that is followed has, by the iteration's symbol.
+    """
+
+    def __init__(self, sizes: SizeForms, extents: dict[str, Expression]) -> None:
+        self.sizes = sizes
+        self.extents = extents
+
+    def extent(self, name: str) -> Expression | None:
+        """Return how many values an id or an iteration has; None for another name, and where it isn't known."""
+        extent = extent_of_id(name)
+        return self.sizes.resolved(extent) if extent is not None else self.extents.get(name)
+
+    def steps_of(self, symbol: str) -> Expression | None:
+        """Return how many values a symbol of an address takes over the launch: 1 for a size; None where
+        nothing says, and for what more than one id decides."""
+        value = self.sizes.resolved(Polynomial.symbol(symbol))
+        if value is None:
+            return None
+        varying = {name: self.extent(name) for name in value.names if self._varies(name)}
+        ends = {name: total([extent, number(-1)]) for name, extent in varying.items() if extent is not None}
+        if len(ends) < len(varying) or len(varying) > 1:
+            return None
+        return total([replaced(value, ends), ONE]) if varying else ONE
+
+    def ids_of(self, symbol: str) -> frozenset[str]:
+        """Return the ids and iterations that a symbol is computed from, none where it isn't known."""
+        value = self.sizes.resolved(Polynomial.symbol(symbol))
+        return frozenset() if value is None else frozenset(filter(self._varies, value.names))
+
+    def is_counted(self, symbol: str) -> bool:
+        """Return True for an id, and for the remainder of one."""
+        return extent_of_id(symbol) is not None or symbol.startswith(REMAINDER)
+
+    def settled(self, expression: Expression | None) -> Expression | None:
+        """Return an expression with ids and iterations at their means; None where one has none."""
+        if expression is None:
+            return None
+        varying = {name for name in expression.names if self._varies(name)}
+        extents = {name: extent for name in varying if (extent := self.extent(name)) is not None}
+        return with_means(expression, extents) if len(extents) == len(varying) else None
+
+    def _varies(self, name: str) -> bool:
+        return extent_of_id(name) is not None or name in self.sizes.counters or name.startswith(REMAINDER)
+
+    def with_remainders(self, polynomial: Polynomial) -> Polynomial:
+        """Return a polynomial with x - c·(x / c) of ids x as one symbol, whose values are 0 to c - 1."""
+        polynomial = self.sizes.expanded(polynomial)
+        for symbol in sorted(polynomial.symbols):
+            piece = self.sizes.forms.symbols.piece(symbol)
+            factor = polynomial.factor_of(symbol)
+            if piece is None or factor is None or not symbol.startswith("(") or len(piece.parts) != 2:
+                continue
+            dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
+            times = (factor * Polynomial.constant(-1)).divided(divisor)
+            extent = self.sizes.resolved(divisor)
+            if times is None or not times.is_constant or extent is None or not self.ids_of(symbol):
+                continue
+            name = f"{REMAINDER}{symbol}"
+            self.extents[name] = extent
+            rest = polynomial - factor * Polynomial.symbol(symbol) - times * dividend
+            polynomial = rest + times * Polynomial.symbol(name)
+        return polynomial
+
+    def steps(self, distance: Polynomial, step: Polynomial) -> Mean | None:
+        """Return the mean of how many steps it takes to go a distance, none for a negative one.
+
+        Args:
+            distance: to be gone, of a work-item.
+            step: the size of a step, above 0.
+        """
+        distance, step = self.with_remainders(distance), self.sizes.expanded(step)
+        size, way = self.sizes.resolved(step), self.sizes.resolved(distance)
+        if size is None or way is None or any(map(self._varies, size.names)):
+            return None
+        varying = sorted(filter(self._varies, way.names))
+        if not varying:
+            return Mean(at_least_zero(ceiling(way, size)), False, True)
+        shared = self._shared_out(distance, step, varying)
+        if shared is not None:
+            return Mean(shared, True, True)
+        if len(varying) == 1 and varying[0] in distance.symbols:
+            summed = self._in_a_row(distance, varying[0])
+            if summed is not None:
+                rest = product([number(0.5), total([size, number(-1)])])  # a step is begun before it is needed
+                value = summed if size == ONE else quotient(total([summed, rest]), size)
+                return Mean(value, True, size == ONE)
+        middle = self.settled(way)
+        return None if middle is None else Mean(at_least_zero(ceiling(middle, size)), True, False)
+
+    def _shared_out(self, distance: Polynomial, step: Polynomial, varying: list[str]) -> Expression | None:
+        """The mean where work-items together go every place just once: i = id; i < n; i += number of ids."""
+        size = math.gcd(*step.terms.values())
+        unit, left, rest = Polynomial.constant(size), dict.fromkeys(varying), distance
+        shares: list[Expression] = []
+        while left:
+            following = next((name for name in left if _is_taken(distance, name, unit)), None)
+            extent = extent_of_id(following) if following is not None else None
+            if following is None or extent is None:
+                return None
+            del left[following]
+            rest = rest + unit_of(distance, following)
+            unit = without_queries(unit * extent)
+            shares.extend(part for part in (self.sizes.resolved(extent),) if part is not None)
+        whole = self.sizes.resolved(rest)
+        if whole is None or without_queries(step).terms != unit.terms or any(map(self._varies, whole.names)):
+            return None
+        return quotient(at_least_zero(ceiling(whole, number(size))), product(shares))
+
+    def _in_a_row(self, distance: Polynomial, name: str) -> Expression | None:
+        """The mean of max(0, distance) over one id: of an arithmetic series that ends at 0."""
+        gain = distance.factor_of(name)
+        extent = self.extent(name)
+        if gain is None or not gain.is_constant or extent is None:
+            return None
+        slope = gain.constant_part
+        start = self.sizes.resolved(distance - gain * Polynomial.symbol(name))
+        if start is None or any(map(self._varies, start.names)):
+            return None
+        if slope > 0:  # counted from the other end
+            start = total([start, product([number(slope), total([extent, number(-1)])])])
+        steep = number(abs(slope))
+        terms = minimum(extent, at_least_zero(ceiling(start, steep)))
+        falling = product([number(abs(slope) / 2), terms, total([terms, number(-1)])])
+        return quotient(difference(product([terms, start]), falling), extent)
+
+    def share_below(self, gap: Polynomial, known: Mapping[str, Expression]) -> Mean | None:
+        """Return the share of work-items, or iterations, for which a value is below 0.
+
+        Args:
+            gap: the value.
+            known: the means of symbols that are neither ids nor iterations.
+        """
+        certain = self._of_remainder(self.sizes.expanded(gap))
+        if certain is not None:
+            return Mean(certain, False, True)
+        gap = self._without_quotient(self.with_remainders(gap))
+        rest, others = self._without(gap, known)
+        value = self.sizes.resolved(rest)
+        if value is None or others is None:
+            return None
+        varying = sorted(filter(self._varies, value.names))
+        name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
+        gain, extent = rest.factor_of(name), self.extent(name)
+        if gain is None or not gain.is_constant or not gain.terms or extent is None:
+            return self._in_the_middle(total([value, others]))
+        inner = self.sizes.resolved(rest - gain * Polynomial.symbol(name))
+        start = self.settled(inner)
+        if start is None or inner is None or name in inner.names:
+            return self._in_the_middle(total([value, others]))
+        slope = gain.constant_part
+        start = total([start, others])
+        if slope < 0:  # counted from the other end
+            start = total([start, product([number(slope), total([extent, number(-1)])])])
+        below = product([number(-1), start])
+        below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
+        share = quotient(minimum(extent, at_least_zero(below)), extent)
+        return Mean(share, True, len(varying) == 1 and not known)
+
+    def _in_the_middle(self, gap: Expression) -> Mean | None:
+        """1 where a value is below 0 for a work-item in the middle, else 0."""
+        settled = self.settled(gap)
+        if settled is None:
+            return None
+        return Mean(minimum(ONE, at_least_zero(product([number(-1), settled]))), settled != gap, settled == gap)
+
+    def _of_remainder(self, gap: Polynomial) -> Expression | None:
+        """`x % w < w` is always true, `x % w >= w` never."""
+        for symbol in gap.symbols:
+            piece = self.sizes.forms.symbols.piece(symbol)
+            if piece is not None and symbol.startswith("(") and len(piece.parts) == 2:
+                dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
+                remainder = dividend - divisor * Polynomial.symbol(symbol)
+                if not (gap - remainder + divisor).terms:
+                    return ONE
+                if (gap + remainder - divisor).terms == {(): -1}:
+                    return ZERO
+        return None
+
+    def _without_quotient(self, gap: Polynomial) -> Polynomial:
+        """`x / w < c` as x < c·w, `x / w > c` as x >= (c + 1)·w."""
+        for symbol in gap.symbols:
+            piece = self.sizes.forms.symbols.piece(symbol)
+            factor = gap.factor_of(symbol)
+            if piece is None or not symbol.startswith("(") or factor is None or len(piece.parts) != 2:
+                continue
+            dividend, divisor = piece.parts
+            rest = gap - factor * Polynomial.symbol(symbol)
+            if factor.terms == {(): 1}:
+                return self.sizes.expanded(dividend) + rest * divisor
+            if factor.terms == {(): -1}:
+                above = (rest + Polynomial.constant(1)) * divisor - Polynomial.constant(1)
+                return above - self.sizes.expanded(dividend)
+        return gap
+
+    def _without(self, gap: Polynomial, known: Mapping[str, Expression]) -> tuple[Polynomial, Expression | None]:
+        """A value without what other symbols contribute, and the mean of that."""
+        others: list[Expression] = []
+        for symbol, mean in known.items():
+            factor = gap.factor_of(symbol)
+            resolved = self.sizes.resolved(factor) if factor is not None else None
+            if factor is None or resolved is None:
+                return gap, None
+            gap = gap - factor * Polynomial.symbol(symbol)
+            others.append(product([resolved, mean]))
+        return gap, total(others)
+
+
+def unit_of(distance: Polynomial, name: str) -> Polynomial:
+    """Return what a name contributes to a distance that it shortens."""
+    gain = distance.factor_of(name) or Polynomial({})
+    return Polynomial({}) - gain * Polynomial.symbol(name)
+
+
+def _is_taken(distance: Polynomial, name: str, unit: Polynomial) -> bool:
+    gain = distance.factor_of(name)
+    return gain is not None and without_queries(Polynomial({}) - gain).terms == unit.terms
