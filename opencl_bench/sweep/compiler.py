@@ -62,14 +62,18 @@ class CompilePool:
         return self
 
     def __exit__(self, *_exception: object) -> None:
+        self.stop()
+        self._pool.shutdown(wait=True)
+        for child in self._children:
+            child.close()
+
+    def stop(self) -> None:
+        """Kill the processes and drop what they were to do; what is compiled stays, and nothing more can be."""
         # In this order: a thread that waits for a child goes on when it dies, and must not start another.
         self._is_over = True
         self._pool.shutdown(wait=False, cancel_futures=True)
         for child in list(self._children):
             child.end()
-        self._pool.shutdown(wait=True)
-        for child in self._children:
-            child.close()
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
         """Submit a task to a thread that may send requests to a process."""
@@ -121,7 +125,7 @@ class Compiler:
         self._benchmark = benchmark
         self._form = form
         self._machine = machine
-        self._seconds = method.compile_seconds
+        self._method = method
         self._shared = pool
         self._number = next(pool.numbers)
         self._futures: dict[Variant, Future[Compiled]] = {}
@@ -133,6 +137,10 @@ class Compiler:
     def __exit__(self, *_exception: object) -> None:
         for future in self._futures.values():
             future.cancel()
+
+    def use(self, method: Method) -> None:
+        """Allow each compilation that begins from now on as long as another method does."""
+        self._method = method
 
     def ir_hash(self, definitions: Definitions) -> str:
         """The hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
@@ -170,11 +178,12 @@ class Compiler:
             "machine": self._machine,
             "ir_hash": self._ir_hashes.get(candidate.definitions),
         }
+        seconds = self._method.compile_seconds
         try:
             answer = self._ask(request)
         except ChildTimedOutError:
-            failure = f"not compiled within {self._seconds:g} s"
-            return Compiled(None, None, self._seconds, Invalidity.TIMEOUT, failure)
+            failure = f"not compiled within {seconds:g} s"
+            return Compiled(None, None, seconds, Invalidity.TIMEOUT, failure)
         except ChildDiedError as error:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=f"while compiling, {error}")
         if "changed" in answer:
@@ -184,7 +193,7 @@ class Compiler:
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        seconds = self._seconds + self._shared.starting_seconds
+        seconds = self._method.compile_seconds + self._shared.starting_seconds
         if self._time_left is not None:
             seconds = min(seconds, max(self._time_left(), _LEAST_SECONDS))
         return self._shared.ask({**request, "number": self._number}, seconds)

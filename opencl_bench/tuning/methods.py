@@ -13,6 +13,9 @@ _COMPILE_SECONDS = 60.0
 _LEAST_COMPILE_SECONDS = 5.0
 _GRACE_SECONDS = 5.0
 _HUNG_SHARE = 0.25
+# A variant takes at most so many times as long to compile as the launch as it is, or such a share of the time.
+_COMPILE_TIMES = 8
+_COMPILE_SHARE = 0.15
 # By the seconds of a run, at least: the most runs of a variant, the fewest, and those before them.
 _RUNS = ((0.1, 2, 2, 0), (0.02, 4, 2, 0), (0.0, 9, 3, 1))
 _MOST_REPETITIONS = 40
@@ -21,7 +24,7 @@ _LEAST_REPETITIONS = 5
 _LONG_RUN = 0.05
 _LEAST_LONG_REPETITIONS = 3
 # Of all the time, what timing the best again may be given, least and most.
-_LEAST_CONFIRMING_SHARE = 0.12
+_LEAST_CONFIRMING_SHARE = 0.15
 _MOST_CONFIRMING_SHARE = 0.3
 # How many times as long as the launch as it is took in the search the finalists take in one process.
 _FINALISTS_TIMES = 1.5
@@ -53,6 +56,18 @@ def search_method(seconds: float, run_seconds: float = 0.0) -> Method:
         grace_seconds=min(_GRACE_SECONDS, _HUNG_SHARE * seconds),
         compile_seconds=min(_COMPILE_SECONDS, max(_LEAST_COMPILE_SECONDS, _HUNG_SHARE * seconds)),
     )
+
+
+def compiling_method(method: Method, seconds: float, own_seconds: float) -> Method:
+    """Return a search's method, with what its variants may take to compile: more is not worth the variants it costs.
+
+    Args:
+        method: of the search.
+        seconds: that all may take.
+        own_seconds: that the launch as it is took to compile.
+    """
+    limit = max(_COMPILE_TIMES * own_seconds, _COMPILE_SHARE * seconds)
+    return replace(method, compile_seconds=min(limit, method.compile_seconds))
 
 
 def confirming_method(seconds: float, variants: int, deadline: Deadline) -> Method:

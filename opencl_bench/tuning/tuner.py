@@ -29,7 +29,12 @@ from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
-from coarsen.opencl_bench.tuning.methods import confirming_method, confirming_seconds, search_method
+from coarsen.opencl_bench.tuning.methods import (
+    compiling_method,
+    confirming_method,
+    confirming_seconds,
+    search_method,
+)
 from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
@@ -132,6 +137,7 @@ def _search(
     own_row, opening_seconds = _measured_own(processes, context, own)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
     context.process.use(method)
+    processes.compiler.use(compiling_method(method, deadline.seconds, own_row.compile_seconds))
     confirming = confirming_seconds(deadline.seconds, opening_seconds, own_row.measure_seconds)
     ending_time = deadline.earlier(confirming)
     measurer = RowMeasurer(replace(context, method=method))
@@ -218,6 +224,7 @@ def _decided(
     variants = finalists(searched.gains)
     if not variants:
         return decide({}, own)
+    processes.stop_compiling()
     context.process.close()
     method = confirming_method(searched.own_seconds, len(variants), deadline)
     fresh = [processes.process(method) for _ in range(PROCESSES)]

@@ -62,6 +62,7 @@ class TuningProcesses:
         self._processes: list[MeasuringProcess] = []
         self._method = first_method(deadline.seconds)
         self.threads = ThreadPoolExecutor(PROCESSES + 2, thread_name_prefix="tune")
+        self._pool = pool
         self.compiler = Compiler(
             launch.description, "opencl_c", self._machine, self._method, pool, time_left=lambda: deadline.left
         )
@@ -96,6 +97,10 @@ class TuningProcesses:
         )
         self._processes.append(made)
         return made
+
+    def stop_compiling(self) -> None:
+        """End the processes that compile: they would take the processors from those that measure."""
+        self._pool.stop()
 
     def opened(self, process: MeasuringProcess) -> Future[None]:
         """Begin to open a process; nothing may be asked of it before that is done."""

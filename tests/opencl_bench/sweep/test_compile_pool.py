@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,25 @@ def test_the_end_of_a_crew_waits_for_no_compiler() -> None:
         start = time.monotonic()
     assert time.monotonic() - start < METHOD.compile_seconds / 4
     assert hanging.result().invalidity is Invalidity.COMPILE
+
+
+@pytest.mark.usefixtures("_crashing")
+def test_what_is_compiled_stays_once_a_crew_is_stopped(pool: CompilePool) -> None:
+    working = compiling(pool, "mt")
+    done = working.compiled(along_0(8))
+    hanging, waiting = working.ahead(along_0(4)), working.ahead(along_0(16))
+    while not hanging.running():
+        time.sleep(0.01)
+    pool.stop()
+    assert working.compiled(along_0(8)) == done
+    assert hanging.result().invalidity is Invalidity.COMPILE
+    assert waiting.cancelled()
+
+
+@pytest.mark.usefixtures("_crashing")
+def test_a_shorter_limit_holds_from_then_on(pool: CompilePool) -> None:
+    working = compiling(pool, "mt")
+    working.compiled(along_0(8))
+    working.use(replace(METHOD, compile_seconds=0.2))
+    found = working.compiled(along_0(4))
+    assert (found.invalidity, found.failure) == (Invalidity.TIMEOUT, "not compiled within 0.2 s")
