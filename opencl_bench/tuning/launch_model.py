@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.opencl_bench.search.evaluator import Trial
-from coarsen.opencl_bench.search.forest import weight_of
 from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.opencl_bench.search.surrogate import weight_of
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import LocalSize, Variant
 

@@ -59,7 +59,7 @@ def search_method(seconds: float, run_seconds: float = 0.0) -> Method:
 
 
 def compiling_method(method: Method, seconds: float, own_seconds: float) -> Method:
-    """Return a search's method, with what its variants may take to compile: more is not worth the variants it costs.
+    """Return a search's method with what its variants may take to compile, since others could be tried meanwhile.
 
     Args:
         method: of the search.
