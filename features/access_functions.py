@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.affine import INDIRECT, Access
@@ -11,6 +10,7 @@ from coarsen.analysis.executions import Executions
 from coarsen.analysis.expressions import Expression, Quantity, evaluate
 from coarsen.analysis.footprints import Footprint, footprints
 from coarsen.analysis.loop_counts import LoopCounts
+from coarsen.features.sibling_accesses import nearest_siblings
 from coarsen.features.work_counts import AccessCount
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 
@@ -71,7 +71,7 @@ class AccessFunction:
 def accesses_of(counts: LoopCounts, runs: Executions) -> tuple[AccessFunction, ...]:
     """Return a kernel's accesses to memory of any kind, in the order of its instructions."""
     found = footprints(counts)
-    siblings = _nearest_siblings([footprint.access for footprint in found])
+    siblings = nearest_siblings([footprint.access for footprint in found])
     return tuple(
         AccessFunction(
             runs.of(footprint.access.block),
@@ -90,25 +90,8 @@ def _value(expression: Expression | None, sizes: Mapping[str, Quantity]) -> Quan
     return evaluate(expression, sizes)
 
 
-def _nearest_siblings(accesses: Sequence[Access]) -> Mapping[int, int]:
-    """The bytes from an access to the nearest that differs from it by a constant alone, by index."""
-    families: defaultdict[object, list[tuple[int, int]]] = defaultdict(list)
-    for index, access in enumerate(accesses):
-        if access.base is not None:
-            rest = frozenset(term for term in access.form.terms.items() if term[0])
-            key = (access.base.text, access.is_store, access.block, access.access_bytes, rest)
-            families[key].append((access.form.constant_part, index))
-    nearest: dict[int, int] = {}
-    for family in families.values():
-        for place, index in family:
-            gaps = [abs(place - other) for other, another in family if another != index and other != place]
-            if gaps:
-                nearest[index] = min(gaps)
-    return nearest
-
-
 def _is_loaded(counts: LoopCounts, access: Access) -> bool:
-    """Whether anything that an address is computed from was loaded."""
+    """Return True if anything that an address is computed from was loaded."""
     kernel = counts.forms.kernel
     names = (symbol.removeprefix("%") for symbol in counts.forms.symbols.origins(access.form))
     pending = [kernel.definition[name] for name in names if name in kernel.definition]

@@ -74,5 +74,5 @@ def _all_kinds(instruction: Instruction, divergent: bool) -> frozenset[Kind]:
 
 
 def is_terminator(instruction: Instruction) -> bool:
-    """Whether an instruction ends its block."""
+    """Return True if an instruction ends its block."""
     return instruction.opcode in ("br", "ret", "unreachable")

@@ -1,14 +1,15 @@
-"""What an instruction keeps busy, for the counts of work: the classes of `work_counts.py`, accesses apart."""
+"""The classes of instructions and accesses, by what they keep busy, for the counts of work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from coarsen.analysis.affine import Access
 from coarsen.features.instruction_kinds import Kind, kinds_of
 from coarsen.features.work_counts import InstructionClass
 from coarsen.ir.kernel import Instruction
 from coarsen.ir.layout import size_of
-from coarsen.ir.types import FloatType, Type, VectorType
+from coarsen.ir.types import AddressSpace, FloatType, Type, VectorType
 
 _DOUBLE_BYTES = 8
 _CONVERSIONS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"})
@@ -32,6 +33,12 @@ def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionC
         yield InstructionClass.INTEGER, times
     elif instruction.opcode in _CONVERSIONS:
         yield InstructionClass.CONVERSION, times
+
+
+def access_class(access: Access) -> InstructionClass:
+    """Return the class of an access to memory."""
+    is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
+    return InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
 
 
 def _is_double(instruction: Instruction) -> bool:

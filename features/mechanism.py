@@ -20,6 +20,7 @@ from coarsen.features.feature_table import FACTORS, FeatureTable
 from coarsen.features.identity import kernel_identity
 from coarsen.features.instruction_kinds import Kind
 from coarsen.features.launch_size import LocalSize, is_assumed, launch_size, used_dimensions
+from coarsen.features.local_memory import static_local_bytes
 from coarsen.features.mechanism_table import MechanismTable
 from coarsen.features.mechanism_vector import MechanismFeatures
 from coarsen.features.register_pressure import RegisterPressure
@@ -27,7 +28,6 @@ from coarsen.features.replication import BlockCopies, replicated_blocks
 from coarsen.features.weighted_work import WeightedWork, region_groups, weighted_work
 from coarsen.features.work import block_weights
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.transform.coarsen import Analysed, analyse
 
@@ -205,8 +205,8 @@ def _activity(work: WeightedWork, accesses: AccessFeatures) -> Mapping[str, floa
 def _group(facts: _Facts, at: _AtFactor) -> Mapping[str, float]:
     kernel = facts.analysed.kernel
     return {
-        "uses_local_memory": float(_local_bytes(kernel) > 0 or any(map(_is_local, kernel.arguments))),
-        "log_local_bytes": math.log1p(_local_bytes(kernel)),
+        "uses_local_memory": float(static_local_bytes(kernel) > 0 or any(map(_is_local, kernel.arguments))),
+        "log_local_bytes": math.log1p(static_local_bytes(kernel)),
         "local_access_share": at.accesses.local_access_share,
         "private_access_share": at.accesses.private_access_share,
         "log_barriers": math.log1p(at.work.counts[Kind.BARRIER]),
@@ -244,12 +244,6 @@ def _share(part: float, whole: float) -> float:
 def _grown(factor: int, after: float, before: float) -> float:
     """What is done per original work-item, over what it was; 1 where nothing was done."""
     return after / (factor * before) if before else 1.0
-
-
-def _local_bytes(kernel: Kernel) -> int:
-    """The static local memory of a work-group."""
-    local = (g for g in kernel.globals.values() if g.address_space == AddressSpace.LOCAL)
-    return sum(size_of(variable.value_type) for variable in local)
 
 
 def _is_local(argument: Argument) -> bool:

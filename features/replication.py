@@ -91,7 +91,7 @@ class RewrittenBody:
     standing_for_first: Mapping[str, str]
 
     def is_divergent(self, instruction: Instruction, divergence: Divergence) -> bool:
-        """Whether an instruction of the body, or of the prologue, is divergent."""
+        """Return True if an instruction of the body, or of the prologue, is divergent."""
         return instruction.name in self.divergent or divergence.is_divergent(instruction)
 
 

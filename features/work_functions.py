@@ -19,14 +19,14 @@ from coarsen.analysis.expressions import Expression, Quantity, evaluate, number,
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.loop_counts import Basis, LoopCount, LoopCounts
 from coarsen.features.access_functions import AccessFunction, accesses_of
-from coarsen.features.instruction_classes import instruction_classes
+from coarsen.features.instruction_classes import access_class, instruction_classes
 from coarsen.features.instruction_kinds import Kind, kinds_of
+from coarsen.features.local_memory import static_local_bytes
 from coarsen.features.parallelism import dependence_depth
 from coarsen.features.register_pressure import maximum_live_words
 from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.ir.kernel import Block, Kernel
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, IntegerType
+from coarsen.ir.types import IntegerType
 from coarsen.transform.coarsen import analyse
 
 _TimesOfBlock = tuple[Block, Expression]
@@ -129,7 +129,7 @@ def work_functions(kernel: Kernel) -> WorkFunctions:
         accesses=accesses,
         barriers=_weighted(barriers),
         atomics=total(access.count for access in accesses if access.access.is_atomic),
-        local_bytes=_local_bytes(kernel),
+        local_bytes=static_local_bytes(kernel),
         live_words=maximum_live_words(analysed, 1),
         chain_operations=_weighted((depth.operations, times) for depth, times in depths),
         chain_accesses=_weighted((depth.accesses, times) for depth, times in depths),
@@ -164,18 +164,12 @@ def _instructions(
         for kind, count in classes.items():
             parts[kind].append(product([number(count), times]))
     for access in accesses:
-        is_near = access.access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
-        parts[InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS].append(access.count)
+        parts[access_class(access.access)].append(access.count)
     return MappingProxyType({kind: total(parts[kind]) for kind in InstructionClass if kind in parts})
 
 
 def _weighted(counts: Iterable[tuple[int, Expression]]) -> Expression:
     return total(product([number(count), times]) for count, times in counts)
-
-
-def _local_bytes(kernel: Kernel) -> int:
-    local = (each for each in kernel.globals.values() if each.address_space == AddressSpace.LOCAL)
-    return sum(size_of(variable.value_type) for variable in local)
 
 
 def _unknown(counts: LoopCounts, runs: Executions) -> Iterator[str]:

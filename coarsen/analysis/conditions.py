@@ -159,7 +159,7 @@ def of_share(share: Expression, others: Expression | None = None) -> Condition:
 
 
 def _are_nested(first: Condition, second: Condition) -> bool:
-    """Whether regions of two conditions are along the same ids, each within the other's or around it."""
+    """Return True if regions of two conditions are along the same ids, each within the other's or around it."""
     if first.regions.keys() != second.regions.keys() or len(first.regions) == 1:
         return False
     pairs = [(region, second.regions[axis]) for axis, region in first.regions.items()]

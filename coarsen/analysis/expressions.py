@@ -233,7 +233,7 @@ def _rounded(operator: Operator, dividend: Expression, divisor: Expression) -> E
 
 
 def _is_whole(expression: Expression) -> bool:
-    """Whether an expression is whole whatever its sizes are, all of them being whole."""
+    """Return True if an expression is whole whatever its sizes are, all of them being whole."""
     if isinstance(expression, Number):
         return isinstance(expression.value, int)
     if isinstance(expression, Name) or expression.operator in (

@@ -112,7 +112,7 @@ def _gain(counts: LoopCounts, form: Polynomial, symbol: str) -> Expression | Non
 
 
 def _is_known(counts: LoopCounts, form: Polynomial, symbol: str) -> bool:
-    """Whether nothing in a form changes with a loop's iteration but along the axes of loops."""
+    """Return True if nothing in a form changes with a loop's iteration but along the axes of loops."""
     loop = counts.forms.control_flow.loop_at[counts.sizes.counters[symbol]]
     return counts.sizes.changing(form, loop) <= counts.sizes.counters.keys()
 

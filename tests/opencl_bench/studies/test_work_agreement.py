@@ -17,7 +17,7 @@ from coarsen.opencl_bench.workloads.further import further_benchmark
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
-    """Whether a device is quick enough to count."""
+    """Return True if a device is quick enough to count."""
     device: DeviceDescription = parameters["device"]
     return device.is_called("pocl")
 
