@@ -28,6 +28,7 @@ from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
 from coarsen.opencl_bench.studies.best_known import KnownBest, known_best, merged, shipped_best
 from coarsen.opencl_bench.studies.start_up import starts_of
+from coarsen.opencl_bench.studies.tuned_csv import write_table
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE, Row, problem_of, read_rows, write_rows
 from coarsen.opencl_bench.studies.tuned_tables import left_out, summary, table
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
@@ -108,6 +109,7 @@ def parsed() -> argparse.Namespace:
         help="a file of `studies.best_known`, a store, or results of sweeps, beside the shipped sweeps",
     )
     parser.add_argument("-o", "--output", type=Path, help="a file for the rows, in JSON; what it has is kept")
+    parser.add_argument("--csv", type=Path, help="a file for the ratios of all rows, such as data/tuned.csv")
     return parser.parse_args()
 
 
@@ -131,8 +133,11 @@ def measure(words: argparse.Namespace) -> list[Row]:
 
 def main() -> int:
     """Measure, and print tables."""
+    words = parsed()
     try:
-        rows = measure(parsed())
+        rows = measure(words)
+        if words.csv:
+            write_table(rows, words.csv)
     except CoarsenError as error:
         print(f"tuned_kernels: error: {error}", file=sys.stderr)
         return 2

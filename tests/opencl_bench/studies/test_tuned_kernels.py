@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import json
 from pathlib import Path
@@ -17,6 +18,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Ro
 from coarsen.opencl_bench.studies import tuned_kernels
 from coarsen.opencl_bench.studies.best_known import known_best, known_of, merged
 from coarsen.opencl_bench.studies.start_up import starts_of, summarised
+from coarsen.opencl_bench.studies.tuned_csv import table_of, write_table
 from coarsen.opencl_bench.studies.tuned_kernel import measured
 from coarsen.opencl_bench.studies.tuned_rows import (
     AS_IT_IS,
@@ -240,3 +242,21 @@ def test_the_first_start_fills_the_caches() -> None:
     assert found["first"] == 10.0
     assert found["seconds"] == pytest.approx(0.4)
     assert found["parts"] == {"import": pytest.approx(0.3), "build": pytest.approx(0.1)}
+
+
+def test_a_table_in_csv_has_the_rows_that_count_sorted() -> None:
+    starts = {"plain": {"seconds": 0.2251}, "remembered": {"seconds": 0.5}}
+    rows = [
+        row("heat", again=[again(own=2.0, chosen=1.0), again(own=3.0, chosen=1.0)], starts=starts),
+        row("blur", again=[again(own=1.0, chosen=1.0, known_1=0.5, known_2=0.9)]),
+        row("wrong", tuned={"failed": "killed"}),
+    ]
+    blur, heat = csv.DictReader(io.StringIO(table_of(rows)))
+    assert (blur["kernel"], blur["of_best_known"], blur["over_local_size"]) == ("blur", "0.500", "")
+    assert (heat["over_own"], heat["over_own_least"], heat["over_own_most"]) == ("2.500", "2.000", "3.000")
+    assert (heat["seconds"], heat["start_plain_seconds"], heat["local_size"]) == ("19.0", "0.225", "64")
+
+
+def test_a_table_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="missing"):
+        write_table([row()], tmp_path / "missing" / "tuned.csv")
