@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, undivided
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.stratified import stratified_sample
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.space import MACRO, Dimension, VariantSpace, coarsening_dimensions
@@ -81,7 +82,9 @@ def points(
     """
     variants = variant_space(benchmark, preset, space, limits, device_kind)
     uncoarsened = uncoarsened_variants(benchmark, variants)
-    if space.sample is not None:
+    if space.sample is not None and space.stratified:
+        coarsened = stratified_sample(variants, space, space.sample)
+    elif space.sample is not None:
         single = _single(benchmark, variants) if space.all_single else ()
         known = {*uncoarsened, *single}
         drawn = variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known)

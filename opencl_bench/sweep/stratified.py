@@ -1,0 +1,149 @@
+"""A stratified sample of coarsened variants: each axis is met evenly, whatever the size of the cross product.
+
+An axis goes through all of its values, in a drawn order, before any comes again: local sizes, which dimensions at
+which levels, the number of merged work-items, stride 1 or larger, wide accesses. Where the values don't make a legal
+variant together, they are drawn anew, one axis after the other from the last on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.space import VariantSpace
+from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import LocalSize, Variant
+
+T = TypeVar("T")
+Place = tuple[Level, int]
+
+# Draws for one variant before the sample ends, smaller than asked for.
+MOST_DRAWS = 300
+# Of these the last axes are drawn anew, then all.
+DRAWS_OF_LAST = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    """The values of each axis; `places` are combinations of a level and a dimension."""
+
+    local_sizes: tuple[LocalSize, ...]
+    places: tuple[tuple[Place, ...], ...]
+    merged: tuple[int, ...]
+    is_strided: tuple[bool, ...]
+    is_wide: tuple[bool, ...]
+
+
+def stratified_sample(variants: VariantSpace, space: Space, count: int) -> list[Variant]:
+    """Draw distinct coarsened variants that break no constraint.
+
+    Args:
+        variants: the space, which has the local sizes and the constraints.
+        space: what it was made of: levels, factors, strides, transforms, and the seed of the draw.
+        count: how many; fewer are returned where the space hardly has more.
+    """
+    draw = random.Random(space.sample_seed)
+    axes = _axes(variants, space)
+    cycles = [_cycle(values, draw) for values in (axes.local_sizes, axes.places, axes.merged)]
+    flags = [_cycle(values, draw) for values in (axes.is_strided, axes.is_wide)]
+    found: dict[Variant, None] = {}
+    while len(found) < count:
+        variant = _drawn(axes, [next(cycle) for cycle in (*cycles, *flags)], variants, space, draw, found)
+        if variant is None:
+            break
+        found[variant] = None
+    return list(found)
+
+
+def _axes(variants: VariantSpace, space: Space) -> _Axes:
+    named = {dimension.name: dimension.values for dimension in variants.dimensions}
+    single: list[Place] = []
+    for level, prefix in ((Level.ITEM, "factor_"), (Level.GROUP, "group_factor_")):
+        single += [(level, int(name[-1])) for name in named if name.startswith(prefix)]
+    pairs = itertools.combinations(single, 2) if space.at_once > 1 else ()
+    most = max(space.factors)
+    merged = tuple(factor for factor in space.factors if 1 < factor <= min(most, space.most_merged))
+    has_strides = any(stride > 1 for stride in space.strides)
+    return _Axes(
+        tuple(named["local_size"]),
+        # Each once alone, and as often with another in all.
+        (*((place,) for place in single), *_some_pairs(list(pairs), len(single))),
+        merged,
+        (False, True) if has_strides else (False,),
+        space.transforms.wide_accesses,
+    )
+
+
+def _some_pairs(pairs: Sequence[tuple[Place, Place]], count: int) -> Iterator[tuple[Place, ...]]:
+    """As many pairs as there are single places, evenly spread over all; all where there are fewer."""
+    step = max(1, len(pairs) // max(count, 1))
+    yield from pairs[::step]
+
+
+def _cycle(values: Sequence[T], draw: random.Random) -> Iterator[T]:
+    """All values in a drawn order, again and again, each time in another."""
+    while True:
+        yield from draw.sample(list(values), len(values))
+
+
+def _drawn(
+    axes: _Axes,
+    values: Sequence[Any],
+    variants: VariantSpace,
+    space: Space,
+    draw: random.Random,
+    known: dict[Variant, None],
+) -> Variant | None:
+    """A new legal variant with these values of the axes, or with others where there is none."""
+    for attempt in range(MOST_DRAWS):
+        local_size, places, merged, is_strided, is_wide = values
+        if attempt > 0:
+            merged = draw.choice(axes.merged)
+        if attempt > DRAWS_OF_LAST:
+            places, is_strided = draw.choice(axes.places), draw.choice(axes.is_strided)
+            is_wide = draw.choice(axes.is_wide)
+        if attempt > 2 * DRAWS_OF_LAST:
+            local_size = draw.choice(axes.local_sizes)
+        coarsenings = _coarsenings(places, merged, local_size, is_strided, space, draw)
+        if coarsenings is None:
+            continue
+        transforms = Transforms(wide_accesses=is_wide, device_kind=variants.device_kind)
+        variant = Variant(local_size, coarsenings, transforms=transforms)
+        if variant not in known and variants.violation(variant) is None:
+            return variant
+    return None
+
+
+def _coarsenings(
+    places: Sequence[Place],
+    merged: int,
+    local_size: LocalSize,
+    is_strided: bool,
+    space: Space,
+    draw: random.Random,
+) -> tuple[Coarsening, ...] | None:
+    """Coarsenings whose factors have this product; None where that, or a larger stride, can't be."""
+    factors = [merged]
+    if len(places) == 2:
+        divisors = [factor for factor in space.factors if 1 < factor < merged and merged % factor == 0]
+        if not divisors:
+            return None
+        first = draw.choice(divisors)
+        factors = [first, merged // first]
+    made = []
+    for (level, dimension), factor in zip(places, factors, strict=True):
+        stride = 1
+        if is_strided and level is Level.ITEM:
+            extent = local_size[dimension] // factor
+            possible = [each for each in space.strides if 1 < each <= extent and extent % each == 0]
+            stride = draw.choice(possible) if possible else 1
+        made.append(Coarsening(factor, dimension, stride, level))
+    if is_strided and all(each.stride == 1 for each in made):
+        return None
+    return tuple(made) if math.prod(factors) == merged else None
