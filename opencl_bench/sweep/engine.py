@@ -97,7 +97,7 @@ def opened_context(
     with (
         CompilePool() if pool is None else nullcontext(pool) as compiling,
         _compiler(plan, device, compiling) as compiler,
-        _process(plan, device, benchmark.content_hash(plan.preset)) as process,
+        _process(plan, device, benchmark) as process,
     ):
         yield SweepContext(
             device=str(device),
@@ -125,9 +125,16 @@ def _compiler(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> 
     return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
 
 
-def _process(plan: SweepPlan, device: DeviceDescription, content_hash: str) -> MeasuringProcess:
-    machine = machine_to_json(device)
-    return MeasuringProcess(name_of(plan), plan.preset, plan.seed, machine, plan.method, content_hash)
+def _process(plan: SweepPlan, device: DeviceDescription, benchmark: Benchmark) -> MeasuringProcess:
+    return MeasuringProcess(
+        name_of(plan),
+        plan.preset,
+        plan.seed,
+        machine_to_json(device),
+        plan.method,
+        benchmark.content_hash(plan.preset),
+        shared_local_size=benchmark.shared_local_size,
+    )
 
 
 def name_of(plan: SweepPlan) -> str:

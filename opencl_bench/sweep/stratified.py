@@ -1,14 +1,13 @@
 """A stratified sample of coarsened variants: each axis is met evenly, whatever the size of the cross product.
 
 An axis goes through all of its values, in a drawn order, before any comes again: local sizes, which dimensions at
-which levels, the number of merged work-items, stride 1 or larger, wide accesses. Where the values don't make a legal
-variant together, they are drawn anew, one axis after the other from the last on.
+which levels, the number of merged work-items, stride 1 or larger, wide accesses. Where the values don't make a
+legal variant together, the number of merged work-items is drawn anew, then more axes, at last all of them.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ Place = tuple[Level, int]
 
 # Draws for one variant before the sample ends, smaller than asked for.
 MOST_DRAWS = 300
-# Of these the last axes are drawn anew, then all.
+# So many times the number of merged work-items alone is drawn anew, as often all but the local size.
 DRAWS_OF_LAST = 30
 
 
@@ -63,27 +62,29 @@ def stratified_sample(variants: VariantSpace, space: Space, count: int) -> list[
 
 def _axes(variants: VariantSpace, space: Space) -> _Axes:
     named = {dimension.name: dimension.values for dimension in variants.dimensions}
-    single: list[Place] = []
-    for level, prefix in ((Level.ITEM, "factor_"), (Level.GROUP, "group_factor_")):
-        single += [(level, int(name[-1])) for name in named if name.startswith(prefix)]
-    pairs = itertools.combinations(single, 2) if space.at_once > 1 else ()
-    most = max(space.factors)
-    merged = tuple(factor for factor in space.factors if 1 < factor <= min(most, space.most_merged))
+    items, groups = (
+        [(level, int(name[-1])) for name in named if name.startswith(prefix)]
+        for level, prefix in ((Level.ITEM, "factor_"), (Level.GROUP, "group_factor_"))
+    )
+    merged = tuple(factor for factor in space.factors if 1 < factor <= space.most_merged)
     has_strides = any(stride > 1 for stride in space.strides)
     return _Axes(
         tuple(named["local_size"]),
-        # Each once alone, and as often with another in all.
-        (*((place,) for place in single), *_some_pairs(list(pairs), len(single))),
+        _places(items, groups, space.at_once),
         merged,
         (False, True) if has_strides else (False,),
         space.transforms.wide_accesses,
     )
 
 
-def _some_pairs(pairs: Sequence[tuple[Place, Place]], count: int) -> Iterator[tuple[Place, ...]]:
-    """As many pairs as there are single places, evenly spread over all; all where there are fewer."""
-    step = max(1, len(pairs) // max(count, 1))
-    yield from pairs[::step]
+def _places(items: Sequence[Place], groups: Sequence[Place], at_once: int) -> tuple[tuple[Place, ...], ...]:
+    """Where to coarsen: items along one dimension most often, then work-groups, two dimensions, both levels."""
+    single = [*((place,) for place in items), *((place,) for place in items), *((place,) for place in groups)]
+    if at_once == 1:
+        return tuple(single)
+    mixed = [(group, items[number - 1]) for number, group in enumerate(groups)] if items else []
+    pairs = [*itertools.combinations(items, 2), *itertools.combinations(groups[:2], 2), *mixed]
+    return (*single, *pairs)
 
 
 def _cycle(values: Sequence[T], draw: random.Random) -> Iterator[T]:
@@ -146,4 +147,4 @@ def _coarsenings(
         made.append(Coarsening(factor, dimension, stride, level))
     if is_strided and all(each.stride == 1 for each in made):
         return None
-    return tuple(made) if math.prod(factors) == merged else None
+    return tuple(made)

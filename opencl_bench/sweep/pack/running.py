@@ -131,7 +131,15 @@ def _run_sweep(
     # What was packed, and not the space anew: a sample would be another within other limits.
     space = variant_space(found, sweep.preset, sweep.space, target.limits())
     packed = [Point(each.candidate, space.violation(each.candidate)) for each in sweep.candidates]
-    with MeasuringProcess(benchmark, sweep.preset, sweep.seed, machine, method, content_hash) as process:
+    with MeasuringProcess(
+        benchmark,
+        sweep.preset,
+        sweep.seed,
+        machine,
+        method,
+        content_hash,
+        shared_local_size=found.shared_local_size,
+    ) as process:
         context = SweepContext(
             device=str(target),
             environment=target.environment(pack.plan.versions),

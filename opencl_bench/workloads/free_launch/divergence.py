@@ -26,7 +26,12 @@ def branched(draws: Draws, _frame: Frame) -> Sketch:
     by_data, ways = draws.chance(0.5), draws.pick((2, 2, 3, 4))
     chosen = "keys[position]" if by_data else draws.pick(("x", "x / 4", "x / 64"))
     heavy = [*loop(trips.text, [e.combined(e.work("value")), f"value = {_changed(e.type)};"])]
-    sides = [heavy, [f"result = {e.work('value')};"], ["result = value;"], [e.combined("value"), e.combined("value")]]
+    sides = [
+        heavy,
+        [f"result = {e.work('value')};"],
+        ["result = value;"],
+        [e.combined("value"), e.combined("value")],
+    ]
     if by_data and ways == 2:
         lines = [*block(f"if ({chosen} < {draws.pick(SHARES)})", heavy), *block("else", sides[1])]
     else:
@@ -34,7 +39,12 @@ def branched(draws: Draws, _frame: Frame) -> Sketch:
         for number in range(1, ways):
             last = number == ways - 1
             lines += block("else" if last else f"else if ({chosen} % {ways} == {number})", sides[number])
-    lines = [f"{e.type} value = input[position];", f"{e.type} result = {e.zero};", *lines, "output[position] = result;"]
+    lines = [
+        f"{e.type} value = input[position];",
+        f"{e.type} result = {e.zero};",
+        *lines,
+        "output[position] = result;",
+    ]
     buffers = (output(e.type), Buffer("input", e.type, count_of), *([_keys()] if by_data else []))
     cost = LOAD * 2 + STORE + trips.count * (e.cost + 1.0) * (0.7 if by_data else 1.0)
     return Sketch("data" if by_data else "id", lines, buffers, e.function, cost, trips)

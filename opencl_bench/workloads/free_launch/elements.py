@@ -30,7 +30,7 @@ CHEAP, DEAR = 0.4, 14.0
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The type of elements, the text of what is computed of one, and its cost; `combine` takes one into a total."""
+    """The type of elements, what is computed of one (a function's text), its cost, and how totals are made."""
 
     type: str
     function: list[str]
@@ -94,7 +94,9 @@ def element_of(draws: Draws, kind: str, operations: int, *, is_special: bool) ->
     is_float = kind.startswith("float")
     possible = (_SPECIAL if is_special else _MULTIPLY_ADD) if is_float else _SMALL if kind == "int" else _HASH
     statements = [_statement(draws, draws.pick(possible)) for _ in range(operations)]
-    function = [f"{kind} work({kind} v)", "{", *indented([*statements, "return v;"]), "}", ""] if statements else []
+    function = (
+        [f"{kind} work({kind} v)", "{", *indented([*statements, "return v;"]), "}", ""] if statements else []
+    )
     combination = draws.pick(("add", "add", "max") if is_float else ("add", "xor", "max"))
     width = float(kind[-1]) if kind[-1].isdigit() else 1.0
     return Element(kind, function, width * operations * (DEAR if is_special else CHEAP), combination)

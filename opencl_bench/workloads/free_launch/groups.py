@@ -160,13 +160,12 @@ def all_pairs(draws: Draws, frame: Frame) -> Sketch:
 def tiled_matrix(draws: Draws, frame: Frame) -> Sketch:
     """A product of matrices, both operands staged in tiles as deep as a constant."""
     kind, deep = draws.pick(("float", "float", "uint")), draws.pick((4, 8, 16))
-    e = element_of(draws, kind, 0, is_special=False)
     steps = draws.log_uniform(1, 32)
     trips = Trips(deep * steps, False)
     rows, width = "get_local_size(1)", "get_local_size(0)"
     left = f"left[(get_group_id(1) * {rows} + at / {deep}) * {trips.count} + base + at % {deep}]"
     right = f"right[(base + at / {width}) * width + get_group_id(0) * {width} + at % {width}]"
-    product = "left_tile[get_local_id(1) * %d + entry] * right_tile[entry * %s + get_local_id(0)]" % (deep, width)
+    product = f"left_tile[get_local_id(1) * {deep} + entry] * right_tile[entry * {width} + get_local_id(0)]"
     body = [
         *_staged(frame, f"{rows} * {deep}", f"left_tile[at] = {left};"),
         *_staged(frame, f"{deep} * {width}", f"right_tile[at] = {right};"),

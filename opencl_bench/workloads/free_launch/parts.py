@@ -90,7 +90,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Local memory: as large as the local size asks for (an argument), or as any could (declared in the kernel)."""
+    """Local memory: an argument as large as a local size asks for, or declared as large as any asks for."""
 
     name: str
     type: str

@@ -67,7 +67,9 @@ def atomic(draws: Draws, frame: Frame) -> Sketch:
         return _local_counts(draws, frame, index, bins, trips)
     operation = "atomic_inc(&bins[bin]);"
     if kind == "extreme":
-        operation = f"{draws.pick(('atomic_max', 'atomic_or', 'atomic_xor', 'atomic_add'))}(&bins[bin], bin + x % 37);"
+        operation = (
+            f"{draws.pick(('atomic_max', 'atomic_or', 'atomic_xor', 'atomic_add'))}(&bins[bin], bin + x % 37);"
+        )
     lines = loop(trips.text, [f"uint bin = {index};", operation])
     cost = trips.count * ATOMIC
     return Sketch(kind, lines, (_bins(bins), _keys()), [], cost, trips)

@@ -19,7 +19,9 @@ def mapped(draws: Draws, _frame: Frame) -> Sketch:
     lines += [f"result = {e.mixed('result', f'{name}[position]')};" for name in names[1:]]
     in_place = draws.chance(0.25)
     stores = [f"output{number}" for number in range(outputs)]
-    lines += [f"{name}[position] = {e.work('result') if number else 'result'};" for number, name in enumerate(stores)]
+    lines += [
+        f"{name}[position] = {e.work('result') if number else 'result'};" for number, name in enumerate(stores)
+    ]
     if in_place:
         lines.insert(0, f"{e.type} before = output0[position];")
         lines[-outputs] = f"output0[position] = {e.mixed('before', 'result')};"
