@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
@@ -83,7 +84,7 @@ def points(
     variants = variant_space(benchmark, preset, space, limits, device_kind)
     uncoarsened = uncoarsened_variants(benchmark, variants)
     if space.sample is not None and space.stratified:
-        coarsened = stratified_sample(variants, space, space.sample)
+        coarsened = stratified_sample(variants, space, space.sample, partial(_divides, benchmark, preset))
     elif space.sample is not None:
         single = _single(benchmark, variants) if space.all_single else ()
         known = {*uncoarsened, *single}
@@ -132,6 +133,12 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
     # Before anything is written down.
     _check_count(benchmark, originals.choices)
     return list(originals)
+
+
+def _divides(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
+    """Return True if a variant's factors and strides divide the sizes of the benchmark's launches."""
+    launches = benchmark.launches(preset, variant.local_size, variant.definitions)
+    return all(undivided(launch, variant.coarsenings) is None for launch in launches)
 
 
 def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import VariantSpace
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 T = TypeVar("T")
@@ -39,21 +39,30 @@ class _Axes:
     is_wide: tuple[bool, ...]
 
 
-def stratified_sample(variants: VariantSpace, space: Space, count: int) -> list[Variant]:
+def stratified_sample(
+    variants: VariantSpace, space: Space, count: int, divides: Callable[[Variant], bool]
+) -> list[Variant]:
     """Draw distinct coarsened variants that break no constraint.
 
     Args:
         variants: the space, which has the local sizes and the constraints.
         space: what it was made of: levels, factors, strides, transforms, and the seed of the draw.
         count: how many; fewer are returned where the space hardly has more.
+        divides: returns True for a variant whose factors and strides divide the launches' sizes.
     """
+
+    def is_legal(variant: Variant) -> bool:
+        return variants.violation(variant) is None and divides(variant)
+
     draw = random.Random(space.sample_seed)
     axes = _axes(variants, space)
     cycles = [_cycle(values, draw) for values in (axes.local_sizes, axes.places, axes.merged)]
     flags = [_cycle(values, draw) for values in (axes.is_strided, axes.is_wide)]
     found: dict[Variant, None] = {}
     while len(found) < count:
-        variant = _drawn(axes, [next(cycle) for cycle in (*cycles, *flags)], variants, space, draw, found)
+        variant = _drawn(
+            axes, [next(cycle) for cycle in (*cycles, *flags)], is_legal, space, variants.device_kind, draw, found
+        )
         if variant is None:
             break
         found[variant] = None
@@ -96,8 +105,9 @@ def _cycle(values: Sequence[T], draw: random.Random) -> Iterator[T]:
 def _drawn(
     axes: _Axes,
     values: Sequence[Any],
-    variants: VariantSpace,
+    is_legal: Callable[[Variant], bool],
     space: Space,
+    kind: DeviceKind,
     draw: random.Random,
     known: dict[Variant, None],
 ) -> Variant | None:
@@ -114,9 +124,9 @@ def _drawn(
         coarsenings = _coarsenings(places, merged, local_size, is_strided, space, draw)
         if coarsenings is None:
             continue
-        transforms = Transforms(wide_accesses=is_wide, device_kind=variants.device_kind)
+        transforms = Transforms(wide_accesses=is_wide, device_kind=kind)
         variant = Variant(local_size, coarsenings, transforms=transforms)
-        if variant not in known and variants.violation(variant) is None:
+        if variant not in known and is_legal(variant):
             return variant
     return None
 
