@@ -31,7 +31,7 @@ BYTES = {
     "caches": (MEBIBYTE // 4, 8 * MEBIBYTE),
     "memory": (48 * MEBIBYTE, 64 * MEBIBYTE),
     "gpu_caches": (4 * MEBIBYTE, 24 * MEBIBYTE),
-    "gpu_memory": (128 * MEBIBYTE, 192 * MEBIBYTE),
+    "gpu_memory": (96 * MEBIBYTE, 128 * MEBIBYTE),
 }
 # In units of a kernel's cost, about 0.1 ns of a CPU's time each: a few milliseconds on two cores, and what a large
 # GPU takes less than one for.
