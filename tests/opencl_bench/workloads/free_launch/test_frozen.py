@@ -18,8 +18,17 @@ from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, fr
 from coarsen.variant.transforms import DeviceKind
 
 ALL = "0ef5187db92393b0"
-HASHES = {"launch-0-0": "a6c68ea32eaa21f8", "launch-0-42": "c8f2dc21c5789eb6", "launch-0-333": "ef29d56413ae35bd", "launch-7-5": "6037846155d1aa67"}
-DESIGNS = {"launch-0-0": "016b367360ff5ff7", "launch-0-9": "a6ef39939499aa92", "launch-0-16": "24a95c035aa08708"}
+HASHES = {
+    "launch-0-0": "a6c68ea32eaa21f8",
+    "launch-0-42": "c8f2dc21c5789eb6",
+    "launch-0-333": "ef29d56413ae35bd",
+    "launch-7-5": "6037846155d1aa67",
+}
+DESIGNS = {
+    "launch-0-0": "016b367360ff5ff7",
+    "launch-0-9": "a6ef39939499aa92",
+    "launch-0-16": "24a95c035aa08708",
+}
 INPUTS = "618c51cd10018c7f"
 LIMITS = DeviceLimits(4096, (4096, 4096, 4096), 1 << 18)
 
