@@ -69,10 +69,7 @@ def test_one_process_measures_one_benchmark_after_the_other(intel: DeviceDescrip
 
 def test_local_sizes_share_inputs_and_each_has_its_own_local_memory(intel: DeviceDescription) -> None:
     benchmark = free_launch_benchmark(TILE)
-    sizes = {
-        argument.byte_count for size in benchmark.local_sizes for argument in local_arguments(benchmark, size)
-    }
-    assert len(sizes) > 1
+    assert len({byte_count(benchmark, size) for size in benchmark.local_sizes}) > 1
     session = Session(OpenClMachine(intel), benchmark, "test", 0, shared_local_size=benchmark.shared_local_size)
     for local_size in benchmark.local_sizes:
         candidate = Variant(local_size)
