@@ -11,6 +11,8 @@ import typer
 
 from coarsen.cli.bench_options import (
     ColdCache,
+    DesignOption,
+    FreeLaunch,
     Kernels,
     PresetName,
     Quick,
@@ -46,6 +48,7 @@ from coarsen.cli.space_options import (
     WideAccesses,
 )
 from coarsen.variant.coarsening import MOST_MERGED
+from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
@@ -74,6 +77,9 @@ WorkGroupSize = Annotated[
         "--max-work-group-size", metavar="NUMBER", min=1, help="Most work-items of a work-group on the device."
     ),
 ]
+Kind = Annotated[
+    DeviceKind, typer.Option("--device-kind", help="What the pack is to run on; of a design the sizes, too.")
+]
 LocalMemory = Annotated[
     int, typer.Option("--local-memory", metavar="KIB", min=1, help="Local memory of the device, in KiB.")
 ]
@@ -85,6 +91,8 @@ def pack(
     suite: Suite = None,
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
+    free_launch: FreeLaunch = None,
+    design: DesignOption = None,
     preset: PresetName = "gpu",
     seed: Seed = 0,
     factors: Factors = None,
@@ -103,6 +111,7 @@ def pack(
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
+    device_kind: Kind = DeviceKind.ANY,
     form: Forms = None,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -119,8 +128,9 @@ def pack(
 
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
+    from coarsen.cli.bench_design import method_for, parts_of
     from coarsen.cli.bench_inputs import benchmarks_of
-    from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackRequest, write_pack
+    from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
@@ -137,16 +147,20 @@ def pack(
         sample_seed,
         all_single,
     )
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     request = PackRequest(
-        benchmarks={name: wanted.of(benchmark, preset) for benchmark, name in benchmarks},
-        preset=preset,
+        parts=tuple(
+            PackPart(name, size, space)
+            for benchmark, name in benchmarks
+            for size, space in parts_of(benchmark, preset, wanted, design, device_kind)
+        ),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
-        method=method_of(quick, repetitions, cold_cache, timeout_multiple),
+        method=method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design),
         limits=replace(
             USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE
         ),
+        device_kind=device_kind,
     )
     _say(write_pack(request, output, lambda line: note(f"compiling {line}")), output)
 
