@@ -11,6 +11,7 @@ For predictions only, as `loop_counts.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from coarsen.analysis.agreement_tests import agreement_tests
@@ -152,6 +153,8 @@ class BranchShares:
 
     def _equal(self, gap: Polynomial) -> Condition | None:
         """The condition that a value is 0."""
+        if _is_never_zero(gap):
+            return of_share(ZERO)
         gap = self._counts.means.with_remainders(gap)
         value = self._counts.sizes.resolved(gap)
         if value is None:
@@ -174,3 +177,9 @@ class BranchShares:
         if factor is None or not factor.is_constant:
             return NO_ID, Place.OTHER
         return ids[0], Place.FIRST if factor.constant_part > 0 else Place.LAST
+
+
+def _is_never_zero(gap: Polynomial) -> bool:
+    """Return True for `4·x + 1` and the like: a multiple of a number, and a number that is none."""
+    divisor = math.gcd(*(factor for product, factor in gap.terms.items() if product))
+    return divisor > 1 and gap.constant_part % divisor != 0

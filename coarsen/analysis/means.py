@@ -187,6 +187,9 @@ class Means:
         if value is None or others is None:
             return None
         varying = sorted(filter(self._varies, value.names))
+        row = self._row(rest, [name for name in varying if extent_of_id(name) is not None])
+        if row is not None:
+            return self._below_in_row(*row, others)
         name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
         gain, extent = rest.factor_of(name), self.extent(name)
         if gain is not None and not gain.is_constant and extent is not None and len(varying) == 2:
@@ -205,6 +208,43 @@ class Means:
         below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
         share = quotient(minimum(extent, at_least_zero(below)), extent)
         return Mean(share, True, len(varying) == 1 and not known)
+
+    def _row(self, gap: Polynomial, ids: list[str]) -> tuple[Polynomial, Polynomial, Expression] | None:
+        """Several ids that number a value's work-items in a row, as y·width + x does.
+
+        Returns:
+            what they add to the value, what one of them more adds, and how many there are; None for any other ids.
+        """
+        if len(ids) < 2:
+            return None
+        first = next((name for name in ids if (gap.factor_of(name) or Polynomial({})).is_constant), None)
+        gain = gap.factor_of(first) if first is not None else None
+        if gain is None or gain.constant_part <= 0:
+            return None
+        unit, left, row, extents = gain, list(ids), Polynomial({}), list[Expression]()
+        while left:
+            name = next((name for name in left if _is_gained(gap, name, unit)), None)
+            extent = extent_of_id(name) if name is not None else None
+            count = self.sizes.resolved(extent) if extent is not None else None
+            if name is None or extent is None or count is None:
+                return None
+            left.remove(name)
+            extents.append(count)
+            row = row - unit_of(gap, name)
+            unit = without_queries(unit * extent)
+        return gap - row, gain, product(extents)
+
+    def _below_in_row(
+        self, start: Polynomial, gain: Polynomial, extent: Expression, others: Expression
+    ) -> Mean | None:
+        """The share of a row's work-items for which a value is below 0."""
+        resolved = self.sizes.resolved(start)
+        settled = self.settled(resolved)
+        if resolved is None or settled is None:
+            return None
+        below = ceiling(product([number(-1), total([settled, others])]), number(gain.constant_part))
+        is_exact = not any(map(self._varies, resolved.names)) and others == ZERO
+        return Mean(quotient(minimum(extent, at_least_zero(below)), extent), True, is_exact)
 
     def _below_in_steps(self, gap: Polynomial, name: str, extent: Expression) -> Mean | None:
         """The share for a value that one id changes by a size, such as a group's, and another one within that."""
@@ -270,6 +310,11 @@ def unit_of(distance: Polynomial, name: str) -> Polynomial:
     """Return what a name contributes to a distance that it shortens."""
     gain = distance.factor_of(name) or Polynomial({})
     return Polynomial({}) - gain * Polynomial.symbol(name)
+
+
+def _is_gained(gap: Polynomial, name: str, unit: Polynomial) -> bool:
+    gain = gap.factor_of(name)
+    return gain is not None and without_queries(gain).terms == unit.terms
 
 
 def _is_taken(distance: Polynomial, name: str, unit: Polynomial) -> bool:

@@ -12,6 +12,7 @@ are taken to agree. For predictions only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 
 from coarsen.analysis.branch_shares import BranchShares
@@ -28,6 +29,7 @@ from coarsen.features.planned_work.pressure import Pressure
 from coarsen.features.planned_work.prologues import Prologues
 from coarsen.features.planned_work.shifted_values import ShiftedValues
 from coarsen.features.planned_work.tally import Tally
+from coarsen.features.planned_work.wide import WideGroups
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
 from coarsen.features.work_functions import counted_kernel
 from coarsen.ir.kernel import Kernel
@@ -99,7 +101,12 @@ class PlannedKernel:
         tally = self._tally(variant, original)
         chosen = variant.coarsenings
         merging = Merging(tuple(each.factor for each in chosen), tuple(each.stride for each in chosen))
-        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen])
+        groups = self._wide_groups if variant.transforms.wide_accesses else None
+        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen], groups)
+
+    @cached_property
+    def _wide_groups(self) -> WideGroups:
+        return WideGroups(self.kernel, self._counted.functions.accesses)
 
     def _tally(self, variant: Variant, original: OriginalLaunch) -> Tally:
         """The kernel under the plan of a configuration, at its launch."""
