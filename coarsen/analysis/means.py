@@ -93,10 +93,10 @@ class Means:
         """Return a polynomial with x - c·(x / c) of ids x as one symbol, whose values are 0 to c - 1."""
         polynomial = self.sizes.expanded(polynomial)
         # Quotients of quotients first: what they are made of is then found as it was.
-        for symbol in sorted(polynomial.symbols, key=lambda symbol: (-len(symbol), symbol)):
-            piece = self.sizes.forms.symbols.piece(symbol)
+        for symbol in sorted(polynomial.symbols, key=lambda symbol: (-self.sizes.depth(symbol), symbol)):
+            piece = self.sizes.quotient(symbol)
             factor = polynomial.factor_of(symbol)
-            if piece is None or factor is None or not symbol.startswith("(") or len(piece.parts) != 2:
+            if piece is None or factor is None:
                 continue
             dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
             times = (factor * Polynomial.constant(-1)).divided(divisor)
@@ -267,8 +267,8 @@ class Means:
     def _of_remainder(self, gap: Polynomial) -> Expression | None:
         """`x % w < w` is always true, `x % w >= w` never."""
         for symbol in gap.symbols:
-            piece = self.sizes.forms.symbols.piece(symbol)
-            if piece is not None and symbol.startswith("(") and len(piece.parts) == 2:
+            piece = self.sizes.quotient(symbol)
+            if piece is not None:
                 dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
                 remainder = dividend - divisor * Polynomial.symbol(symbol)
                 if not (gap - remainder + divisor).terms:
@@ -280,9 +280,9 @@ class Means:
     def _without_quotient(self, gap: Polynomial) -> Polynomial:
         """`x / w < c` as x < c·w, `x / w > c` as x >= (c + 1)·w."""
         for symbol in gap.symbols:
-            piece = self.sizes.forms.symbols.piece(symbol)
+            piece = self.sizes.quotient(symbol)
             factor = gap.factor_of(symbol)
-            if piece is None or not symbol.startswith("(") or factor is None or len(piece.parts) != 2:
+            if piece is None or factor is None:
                 continue
             dividend, divisor = piece.parts
             rest = gap - factor * Polynomial.symbol(symbol)
