@@ -205,7 +205,7 @@ class Means:
         if slope < 0:  # counted from the other end
             start = total([start, product([number(slope), total([extent, number(-1)])])])
         below = product([number(-1), start])
-        below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
+        below = _rounded_up(below, abs(slope), is_mean=bool(known))
         share = quotient(minimum(extent, at_least_zero(below)), extent)
         return Mean(share, True, len(varying) == 1 and not known)
 
@@ -242,7 +242,8 @@ class Means:
         settled = self.settled(resolved)
         if resolved is None or settled is None:
             return None
-        below = ceiling(product([number(-1), total([settled, others])]), number(gain.constant_part))
+        below = product([number(-1), total([settled, others])])
+        below = _rounded_up(below, gain.constant_part, is_mean=others != ZERO)
         is_exact = not any(map(self._varies, resolved.names)) and others == ZERO
         return Mean(quotient(minimum(extent, at_least_zero(below)), extent), True, is_exact)
 
@@ -304,6 +305,13 @@ class Means:
             gap = gap - factor * Polynomial.symbol(symbol)
             others.append(product([resolved, mean]))
         return gap, total(others)
+
+
+def _rounded_up(distance: Expression, step: int, *, is_mean: bool) -> Expression:
+    """Return how many steps a distance takes: of a mean, the mean of what is rounded up."""
+    if not is_mean:
+        return ceiling(distance, number(step))
+    return quotient(total([distance, number((step - 1) / 2)]), number(step))
 
 
 def unit_of(distance: Polynomial, name: str) -> Polynomial:
