@@ -40,7 +40,7 @@ class PlannedAxis:
     Attributes:
         analysed: the kernel with its divergence along the axis.
         plan: what is done to its divergent regions.
-        copied: its blocks that each replica goes through alone.
+        copied: its blocks that each replica goes through alone (`copied_blocks`).
     """
 
     analysed: Analysed
@@ -103,11 +103,12 @@ class Axes:
         if key not in self._planned:
             analysed = self.analysed(axis)
             plan = plan_regions(analysed.divergence, analysed.regions, transforms)
-            self._planned[key] = PlannedAxis(analysed, plan, _copied(plan))
+            self._planned[key] = PlannedAxis(analysed, plan, copied_blocks(plan))
         return self._planned[key]
 
 
-def _copied(plan: RegionPlan) -> frozenset[str]:
+def copied_blocks(plan: RegionPlan) -> frozenset[str]:
+    """Return the blocks that each replica goes through alone."""
     return frozenset[str]().union(*(each.region.blocks for each in plan.all() if _is_alone(plan, each)))
 
 

@@ -132,6 +132,6 @@ class Counting:
             return {}
         factors = self.merging.factors
         return {
-            InstructionClass.INTEGER: float(sum(3 * factor for factor in factors)),
+            InstructionClass.INTEGER: float(sum(3 * factor - 1 for factor in factors)),
             InstructionClass.CONTROL: float(len(factors)),
         }

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.affine import Access
 from coarsen.analysis.aliasing import Aliasing, Place
+from coarsen.analysis.index_forms import IndexForms
+from coarsen.analysis.polynomial import Polynomial
 from coarsen.features.access_functions import AccessFunction
 from coarsen.features.planned_work.copies import Mask, Merging
 from coarsen.features.work_counts import AccessCount, InstructionClass
@@ -54,17 +56,35 @@ class WideGroups:
     """The accesses of a kernel that may become vector accesses.
 
     Args:
-        kernel: uncoarsened.
+        forms: of the kernel's indices.
         accesses: of the kernel.
     """
 
-    def __init__(self, kernel: Kernel, accesses: Sequence[AccessFunction]) -> None:
+    def __init__(self, forms: IndexForms, accesses: Sequence[AccessFunction]) -> None:
+        kernel = forms.kernel
+        self._forms = forms
         self._aliasing = Aliasing(kernel)
         self._place = {id(each.access.instruction): place for place, each in enumerate(accesses)}
         self._accesses = [each.access for each in accesses]
         self.groups = tuple(group for block in kernel.blocks for group in self._of_block(block))
         uses = Counter(operand.text for i in kernel.instructions() for operand in i.operands if operand.is_local)
         self.addresses = [_address(kernel, access.instruction, uses) for access in self._accesses]
+
+    def step(self, member: int, coarsening: Coarsening) -> int | None:
+        """Return the bytes from one replica of an access to the next, None where that isn't a number for sure."""
+        access = self._accesses[member]
+        stride = access.stride_along(coarsening.dimension)
+        if stride == 0:
+            return 0
+        if coarsening.level is Level.GROUP or not isinstance(stride, int):
+            return None
+        # A part of the address that is no sum moves as it does only nearly always.
+        parts = (symbol for symbol in access.form.symbols if self._forms.symbols.piece(symbol) is not None)
+        moving = any(
+            self._forms.symbols.difference(Polynomial.symbol(part), coarsening.dimension) != Polynomial({})
+            for part in parts
+        )
+        return None if moving else stride * coarsening.stride
 
     def _of_block(self, block: Block) -> Iterator[WideGroup]:
         found: dict[tuple[_GroupKey, int], list[int]] = {}
@@ -122,7 +142,9 @@ def widened(
     """
     if groups is None:
         return WideCount(tuple(planned), {})
-    runs = {group: _runs(group, accesses, copied[group.members[0]], chosen, merging) for group in groups.groups}
+    runs = {
+        group: _runs(groups, group, accesses, copied[group.members[0]], chosen, merging) for group in groups.groups
+    }
     merged = {group: found for group, found in runs.items() if any(length > 1 for length in found)}
     if looping and not any(
         accesses[g.members[0]].is_load or accesses[g.members[0]].block in looping for g in merged
@@ -160,14 +182,19 @@ def _times(
 
 
 def _runs(
-    group: WideGroup, accesses: Sequence[Access], copied: Mask, chosen: Sequence[Coarsening], merging: Merging
+    groups: WideGroups,
+    group: WideGroup,
+    accesses: Sequence[Access],
+    copied: Mask,
+    chosen: Sequence[Coarsening],
+    merging: Merging,
 ) -> Counter[int]:
     """How many runs of each length there are: in accesses, 1 for those that are left as they are."""
     offsets: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
     ranges = [range(1 if is_copied else factor) for factor, is_copied in zip(merging.factors, copied, strict=True)]
     for member in group.members:
         access = accesses[member]
-        steps = [_step(access, coarsening) for coarsening in chosen]
+        steps = [groups.step(member, coarsening) for coarsening in chosen]
         for ks in itertools.product(*ranges):
             apart = tuple(k if step is None else 0 for k, step in zip(ks, steps, strict=True))
             along = sum(k * step for k, step in zip(ks, steps, strict=True) if step is not None)
@@ -180,16 +207,6 @@ def _runs(
             found.update(lengths)
             found[1] += len(run) - sum(lengths)
     return found
-
-
-def _step(access: Access, coarsening: Coarsening) -> int | None:
-    """The bytes from one replica to the next, None where that isn't a number."""
-    stride = access.stride_along(coarsening.dimension)
-    if stride == 0:
-        return 0
-    if coarsening.level is Level.GROUP or not isinstance(stride, int):
-        return None
-    return stride * coarsening.stride
 
 
 def _vectors(like: AccessCount, found: Mapping[int, int], times: float) -> Iterator[AccessCount]:
