@@ -3,9 +3,9 @@
     head:    %all = and %c, %c.1              br %all, in, differ
     differ:  %any = or %c, %c.1               br %any, parted, out
 
-Which replicas part is for data to decide where nothing is known of the conditions. For predictions the replicas are
-then taken to agree, as the transform takes them. So the first test says for all of them what a later one of the
-same conditions finds: `parted` is not reached.
+Which replicas part is for data to decide where nothing is known of the conditions. For predictions the replicas
+are then taken to agree, as the transform takes them. So the first test says for all of them what a later one of
+the same conditions finds: `parted` is not reached.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class LaterTest:
     Attributes:
         block: that ends with it.
         agreed: where it goes if the replicas agree.
-        ends_loop: whether the first test leaves a loop: replicas part in its last round, of which its count is a mean.
+        ends_loop: whether the first test leaves a loop: replicas part in its last round, of which its count is a
+            mean.
     """
 
     block: str

@@ -142,8 +142,10 @@ class SizeForms:
         if symbol not in self._depths:
             self._depths[symbol] = 0  # for what depends on itself
             piece = self.forms.symbols.piece(symbol)
-            inner = (self.depth(each) for part in piece.parts for each in part.symbols) if piece is not None else ()
-            self._depths[symbol] = 1 + max(inner, default=0)
+            parts = piece.parts if piece is not None else ()
+            self._depths[symbol] = 1 + max(
+                (self.depth(each) for part in parts for each in part.symbols), default=0
+            )
         return self._depths[symbol]
 
     # Expressions.

@@ -1,8 +1,8 @@
 """The guard around a kernel's body for launches that a factor does not divide, as it is planned for.
 
-The guard's condition compares positions, so that the body is a divergent region, whose replicas agree but at the end
-of the NDRange: it has a fast path by the same rules as any other region (`transform/plan_guard.py`). A guard of the
-kernel's own that leads to its end, too, shares that fast path.
+The guard's condition compares positions, so that the body is a divergent region whose replicas agree but at the
+end of the NDRange. It has a fast path by the rules of any other region (`transform/plan_guard.py`). A guard of
+the kernel's own that leads to its end, too, shares that fast path.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     kernel ─▶ PlannedKernel ─ .work(variant, launch) ─▶ WorkCounts of a coarsened work-item
                             └ .plan_costs(variant, launch) ─▶ PlanCosts
 
-Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which of
-its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
+Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which
+of its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
 divergent regions (`transform/plan_regions.py`). No coarsened kernel is written. Where the replicas may part, they
 are taken to agree. For predictions only.
 """

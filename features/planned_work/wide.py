@@ -1,8 +1,8 @@
 """Accesses to neighbouring addresses that become vector accesses, of the replicas as well as of one work-item.
 
-The rules are those of `transform/adjacent_accesses.py`: accesses of one block, of one type, at addresses that differ
-by numbers, with nothing between them that may touch the same memory. Where replicas are a size apart, or irregularly,
-each stands for itself.
+The rules are those of `transform/adjacent_accesses.py`: accesses of one block, of one type, at addresses that
+differ by numbers, with nothing between them that may touch the same memory. Where replicas are a size apart, or
+irregularly, each stands for itself.
 """
 
 from __future__ import annotations
