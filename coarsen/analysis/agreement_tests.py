@@ -71,12 +71,12 @@ class AgreementTests:
         }
 
     def _first_of(self, block: str) -> str | None:
-        """The outermost of the blocks on the way that ask for the same conditions."""
+        """The outermost of the blocks on the way that ask for the same conditions, others among them perhaps."""
         wanted, first = self._conditions[block].keys(), None
         around = block
         while around != self._flow.entry:
             around = self._flow.immediate_dominator[around]
-            if around in self._conditions and self._conditions[around].keys() == wanted:
+            if around in self._conditions and wanted <= self._conditions[around].keys():
                 first = around
         return first
 
