@@ -30,6 +30,7 @@ from coarsen.analysis.expressions import (
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.shares_below import SharesBelow
 from coarsen.analysis.size_forms import extent_of_id
 from coarsen.analysis.symbols import ONE as ONE_FORM
 from coarsen.analysis.symbols import iteration, trips
@@ -66,6 +67,7 @@ class BranchShares:
         self._counts = counts
         self._kernel = counts.forms.kernel
         self._known: dict[str, Condition | None] = {}
+        self._below_zero = SharesBelow(counts.means)
         self._tests = AgreementTests(self._kernel, counts.forms.control_flow)
 
     def of_edge(self, block: str, target: str) -> Condition | None:
@@ -142,7 +144,7 @@ class BranchShares:
         return share if share is None or relation in ("eq", "lt", "le") else share.opposite
 
     def _below(self, gap: Polynomial) -> Expression | None:
-        found = self._counts.means.share_below(gap, self._counters_in(gap))
+        found = self._below_zero.of(gap, self._counters_in(gap))
         return None if found is None else found.value
 
     def _counters_in(self, gap: Polynomial) -> dict[str, Expression]:
