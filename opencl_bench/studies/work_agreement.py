@@ -38,7 +38,6 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
-
 _ASSUMED = {Basis.UNKNOWN, Basis.BOUND}
 
 
