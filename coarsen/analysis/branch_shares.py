@@ -4,14 +4,17 @@
     if (get_local_id(0) == 0)        1 / local_size(0)
     if (x < width && y < height)     the product of both shares (`conditions.py`)
     if (values[i] > limit)           depends on data: no expression
+    all replicas, or some of them    all, where data decide (`agreement_tests.py`)
 
 For predictions only, as `loop_counts.py`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
+from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -19,12 +22,16 @@ from coarsen.analysis.expressions import (
     Expression,
     difference,
     magnitude,
+    maximum,
     minimum,
+    number,
     quotient,
+    total,
 )
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.shares_below import SharesBelow
 from coarsen.analysis.size_forms import extent_of_id
 from coarsen.analysis.symbols import ONE as ONE_FORM
 from coarsen.analysis.symbols import iteration, trips
@@ -33,6 +40,8 @@ from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType
 
 _DEEPEST = 20
+# Less than a work-item of any launch.
+_LEAST = 1e-12
 _MINUS_ONE = Polynomial.constant(-1)
 # Iterations of loops, by the symbols of those that leave them.
 _Ends = Mapping[str, Polynomial]
@@ -53,14 +62,20 @@ def _joined(opcode: str, parts: list[Condition]) -> Condition | None:
 class BranchShares:
     """The shares of a kernel's branches.
 
+    Attributes:
+        agreed: the blocks with a test of what data decide, on which the replicas are taken to agree.
+
     Args:
         counts: of the kernel's loops.
     """
 
     def __init__(self, counts: LoopCounts) -> None:
+        self.agreed: dict[str, None] = {}
         self._counts = counts
         self._kernel = counts.forms.kernel
         self._known: dict[str, Condition | None] = {}
+        self._below_zero = SharesBelow(counts.means)
+        self._tests = AgreementTests(self._kernel, counts.forms.control_flow)
 
     def of_edge(self, block: str, target: str) -> Condition | None:
         """Return when a block's branch goes to one of its successors; None where data decide."""
@@ -70,9 +85,45 @@ class BranchShares:
         if branch.opcode != "br":
             return None
         if block not in self._known:
-            self._known[block] = self._share(branch.arguments[0], {}, 0)
+            self._known[block] = self._of_branch(block, branch.arguments[0])
         condition = self._known[block]
         return condition if condition is None or target == branch.targets[0] else condition.opposite
+
+    def _of_branch(self, block: str, condition: Value) -> Condition | None:
+        """When a branch's condition holds; what several ids or data decide, replicas are taken to agree on."""
+        found = self._share(condition, {}, 0)
+        is_settled = found is not None and NO_ID not in found.regions
+        later = self._tests.later.get(block)
+        if later is not None and (later.ends_loop or found is None or not is_settled or len(found.regions) > 1):
+            if found is None:
+                self.agreed[later.first] = None
+            return self._of_later(later)
+        if block in self._tests.first and not is_settled:
+            mean = self._mean_of_replicas(block)
+            return None if mean is None else of_share(mean)
+        return found
+
+    def _of_later(self, later: LaterTest) -> Condition:
+        """When a later test's condition holds: where the replicas agree, and where some of them part."""
+        parted = ZERO if later.ends_loop or not later.is_next else self._parted_behind(later)
+        is_true_agreed = later.agreed == self._kernel.block[later.block].terminator.targets[0]
+        return of_share(difference(ONE, parted) if is_true_agreed else parted)
+
+    def _parted_behind(self, later: LaterTest) -> Expression:
+        """The share of parted replicas, of what gets behind the first test."""
+        first = self.of_edge(later.first, self._kernel.block[later.first].terminator.targets[0])
+        mean = self._mean_of_replicas(later.first)
+        if first is None or mean is None or NO_ID in first.regions:
+            return ZERO
+        behind = first.true if later.is_behind_true else first.false
+        parted = magnitude(difference(first.true, mean))
+        return minimum(ONE, quotient(parted, maximum(behind, number(_LEAST))))
+
+    def _mean_of_replicas(self, block: str) -> Expression | None:
+        """The mean share of a first test's conditions; None where data decide."""
+        parts = [self._share(condition, {}, 0) for condition in self._tests.first[block].conditions]
+        known = [part.true for part in parts if part is not None]
+        return quotient(total(known), number(len(known))) if len(known) == len(parts) else None
 
     def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
         """The work-items for which a condition holds, in the last iteration of the loops that it comes out of."""
@@ -113,7 +164,7 @@ class BranchShares:
         return share if share is None or relation in ("eq", "lt", "le") else share.opposite
 
     def _below(self, gap: Polynomial) -> Expression | None:
-        found = self._counts.means.share_below(gap, self._counters_in(gap))
+        found = self._below_zero.of(gap, self._counters_in(gap))
         return None if found is None else found.value
 
     def _counters_in(self, gap: Polynomial) -> dict[str, Expression]:
@@ -135,6 +186,8 @@ class BranchShares:
 
     def _equal(self, gap: Polynomial) -> Condition | None:
         """The condition that a value is 0."""
+        if _is_never_zero(gap):
+            return of_share(ZERO)
         gap = self._counts.means.with_remainders(gap)
         value = self._counts.sizes.resolved(gap)
         if value is None:
@@ -157,3 +210,9 @@ class BranchShares:
         if factor is None or not factor.is_constant:
             return NO_ID, Place.OTHER
         return ids[0], Place.FIRST if factor.constant_part > 0 else Place.LAST
+
+
+def _is_never_zero(gap: Polynomial) -> bool:
+    """Return True for `4·x + 1` and the like: a multiple of a number, and a number that is none."""
+    divisor = math.gcd(*(factor for product, factor in gap.terms.items() if product))
+    return divisor > 1 and gap.constant_part % divisor != 0

@@ -10,12 +10,10 @@ Where more than one id decides, and not as above, the mean is taken to be that o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.expressions import (
     ONE,
-    ZERO,
     Expression,
     at_least_zero,
     ceiling,
@@ -63,7 +61,7 @@ class Means:
         value = self.sizes.resolved(Polynomial.symbol(symbol))
         if value is None:
             return None
-        varying = {name: self.extent(name) for name in value.names if self._varies(name)}
+        varying = {name: self.extent(name) for name in value.names if self.varies(name)}
         ends = {name: total([extent, number(-1)]) for name, extent in varying.items() if extent is not None}
         if len(ends) < len(varying) or len(varying) > 1:
             return None
@@ -72,7 +70,7 @@ class Means:
     def ids_of(self, symbol: str) -> frozenset[str]:
         """Return the ids and iterations that a symbol is computed from, none where it isn't known."""
         value = self.sizes.resolved(Polynomial.symbol(symbol))
-        return frozenset() if value is None else frozenset(filter(self._varies, value.names))
+        return frozenset() if value is None else frozenset(filter(self.varies, value.names))
 
     def is_counted(self, symbol: str) -> bool:
         """Return True for an id, and for the remainder of one."""
@@ -82,20 +80,22 @@ class Means:
         """Return an expression with ids and iterations at their means; None where one has none."""
         if expression is None:
             return None
-        varying = {name for name in expression.names if self._varies(name)}
+        varying = {name for name in expression.names if self.varies(name)}
         extents = {name: extent for name in varying if (extent := self.extent(name)) is not None}
         return with_means(expression, extents) if len(extents) == len(varying) else None
 
-    def _varies(self, name: str) -> bool:
+    def varies(self, name: str) -> bool:
+        """Return True for an id, an iteration, and the remainder of one."""
         return extent_of_id(name) is not None or name in self.sizes.counters or name.startswith(REMAINDER)
 
     def with_remainders(self, polynomial: Polynomial) -> Polynomial:
         """Return a polynomial with x - c·(x / c) of ids x as one symbol, whose values are 0 to c - 1."""
         polynomial = self.sizes.expanded(polynomial)
-        for symbol in sorted(polynomial.symbols):
-            piece = self.sizes.forms.symbols.piece(symbol)
+        # Quotients of quotients first: what they are made of is then found as it was.
+        for symbol in sorted(polynomial.symbols, key=lambda symbol: (-self.sizes.depth(symbol), symbol)):
+            piece = self.sizes.quotient(symbol)
             factor = polynomial.factor_of(symbol)
-            if piece is None or factor is None or not symbol.startswith("(") or len(piece.parts) != 2:
+            if piece is None or factor is None:
                 continue
             dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
             times = (factor * Polynomial.constant(-1)).divided(divisor)
@@ -117,9 +117,9 @@ class Means:
         """
         distance, step = self.with_remainders(distance), self.sizes.expanded(step)
         size, way = self.sizes.resolved(step), self.sizes.resolved(distance)
-        if size is None or way is None or any(map(self._varies, size.names)):
+        if size is None or way is None or any(map(self.varies, size.names)):
             return None
-        varying = sorted(filter(self._varies, way.names))
+        varying = sorted(filter(self.varies, way.names))
         if not varying:
             return Mean(at_least_zero(ceiling(way, size)), False, True)
         shared = self._shared_out(distance, step, varying)
@@ -149,7 +149,7 @@ class Means:
             unit = without_queries(unit * extent)
             shares.extend(part for part in (self.sizes.resolved(extent),) if part is not None)
         whole = self.sizes.resolved(rest)
-        if whole is None or without_queries(step).terms != unit.terms or any(map(self._varies, whole.names)):
+        if whole is None or without_queries(step).terms != unit.terms or any(map(self.varies, whole.names)):
             return None
         return quotient(at_least_zero(ceiling(whole, number(size))), product(shares))
 
@@ -161,7 +161,7 @@ class Means:
             return None
         slope = gain.constant_part
         start = self.sizes.resolved(distance - gain * Polynomial.symbol(name))
-        if start is None or any(map(self._varies, start.names)):
+        if start is None or any(map(self.varies, start.names)):
             return None
         if slope > 0:  # counted from the other end
             start = total([start, product([number(slope), total([extent, number(-1)])])])
@@ -169,87 +169,6 @@ class Means:
         terms = minimum(extent, at_least_zero(ceiling(start, steep)))
         falling = product([number(abs(slope) / 2), terms, total([terms, number(-1)])])
         return quotient(difference(product([terms, start]), falling), extent)
-
-    def share_below(self, gap: Polynomial, known: Mapping[str, Expression]) -> Mean | None:
-        """Return the share of work-items, or iterations, for which a value is below 0.
-
-        Args:
-            gap: the value.
-            known: the means of symbols that are neither ids nor iterations.
-        """
-        certain = self._of_remainder(self.sizes.expanded(gap))
-        if certain is not None:
-            return Mean(certain, False, True)
-        gap = self._without_quotient(self.with_remainders(gap))
-        rest, others = self._without(gap, known)
-        value = self.sizes.resolved(rest)
-        if value is None or others is None:
-            return None
-        varying = sorted(filter(self._varies, value.names))
-        name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
-        gain, extent = rest.factor_of(name), self.extent(name)
-        if gain is None or not gain.is_constant or not gain.terms or extent is None:
-            return self._in_the_middle(total([value, others]))
-        inner = self.sizes.resolved(rest - gain * Polynomial.symbol(name))
-        start = self.settled(inner)
-        if start is None or inner is None or name in inner.names:
-            return self._in_the_middle(total([value, others]))
-        slope = gain.constant_part
-        start = total([start, others])
-        if slope < 0:  # counted from the other end
-            start = total([start, product([number(slope), total([extent, number(-1)])])])
-        below = product([number(-1), start])
-        below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
-        share = quotient(minimum(extent, at_least_zero(below)), extent)
-        return Mean(share, True, len(varying) == 1 and not known)
-
-    def _in_the_middle(self, gap: Expression) -> Mean | None:
-        """1 where a value is below 0 for a work-item in the middle, else 0."""
-        settled = self.settled(gap)
-        if settled is None:
-            return None
-        return Mean(minimum(ONE, at_least_zero(product([number(-1), settled]))), settled != gap, settled == gap)
-
-    def _of_remainder(self, gap: Polynomial) -> Expression | None:
-        """`x % w < w` is always true, `x % w >= w` never."""
-        for symbol in gap.symbols:
-            piece = self.sizes.forms.symbols.piece(symbol)
-            if piece is not None and symbol.startswith("(") and len(piece.parts) == 2:
-                dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
-                remainder = dividend - divisor * Polynomial.symbol(symbol)
-                if not (gap - remainder + divisor).terms:
-                    return ONE
-                if (gap + remainder - divisor).terms == {(): -1}:
-                    return ZERO
-        return None
-
-    def _without_quotient(self, gap: Polynomial) -> Polynomial:
-        """`x / w < c` as x < c·w, `x / w > c` as x >= (c + 1)·w."""
-        for symbol in gap.symbols:
-            piece = self.sizes.forms.symbols.piece(symbol)
-            factor = gap.factor_of(symbol)
-            if piece is None or not symbol.startswith("(") or factor is None or len(piece.parts) != 2:
-                continue
-            dividend, divisor = piece.parts
-            rest = gap - factor * Polynomial.symbol(symbol)
-            if factor.terms == {(): 1}:
-                return self.sizes.expanded(dividend) + rest * divisor
-            if factor.terms == {(): -1}:
-                above = (rest + Polynomial.constant(1)) * divisor - Polynomial.constant(1)
-                return above - self.sizes.expanded(dividend)
-        return gap
-
-    def _without(self, gap: Polynomial, known: Mapping[str, Expression]) -> tuple[Polynomial, Expression | None]:
-        """A value without what other symbols contribute, and the mean of that."""
-        others: list[Expression] = []
-        for symbol, mean in known.items():
-            factor = gap.factor_of(symbol)
-            resolved = self.sizes.resolved(factor) if factor is not None else None
-            if factor is None or resolved is None:
-                return gap, None
-            gap = gap - factor * Polynomial.symbol(symbol)
-            others.append(product([resolved, mean]))
-        return gap, total(others)
 
 
 def unit_of(distance: Polynomial, name: str) -> Polynomial:

@@ -1,0 +1,123 @@
+"""Tests for agreement, as coarsened kernels have them: where replicas part, and where they stay together.
+
+    head:    %all = and %c, %c.1              br %all, in, differ
+    differ:  %any = or %c, %c.1               br %any, parted, out
+
+Which replicas part is for data to decide where nothing is known of the conditions. For predictions the replicas
+are then taken to agree, as the transform takes them. So the first test says for all of them what a later one of
+the same conditions finds: `parted` is not reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+
+_JOINING = ("and", "or")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstTest:
+    """The first branch on what several replicas decide.
+
+    Attributes:
+        block: that ends with it.
+        conditions: of the replicas.
+    """
+
+    block: str
+    conditions: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaterTest:
+    """A branch on the same conditions once more, behind one of the first one's sides.
+
+    Attributes:
+        block: that ends with it.
+        agreed: where it goes if the replicas agree.
+        first: the block of the first one.
+        is_behind_true: whether it stands behind the first one's side for a condition that holds.
+        is_next: whether no other test stands between them.
+        ends_loop: whether the first test leaves a loop: replicas part in its last round, of which its count is a
+            mean.
+    """
+
+    block: str
+    agreed: str
+    first: str
+    is_behind_true: bool
+    is_next: bool
+    ends_loop: bool
+
+
+class AgreementTests:
+    """The tests for agreement of a kernel.
+
+    Attributes:
+        first: by block.
+        later: by block.
+    """
+
+    def __init__(self, kernel: Kernel, control_flow: ControlFlow) -> None:
+        self._kernel = kernel
+        self._flow = control_flow
+        self._conditions = {
+            block: found
+            for block in control_flow.reverse_postorder
+            if len(found := _conditions(kernel, kernel.block[block].terminator)) > 1
+        }
+        self.later = {test.block: test for block in self._conditions for test in self._later(block)}
+        roots = {self._first_of(test.block) for test in self.later.values()}
+        self.first = {block: FirstTest(block, tuple(self._conditions[block].values())) for block in roots if block}
+
+    def _first_of(self, block: str) -> str | None:
+        """The outermost of the blocks on the way that ask for the same conditions, others among them perhaps."""
+        wanted, first = self._conditions[block].keys(), None
+        around = block
+        while around != self._flow.entry:
+            around = self._flow.immediate_dominator[around]
+            if around in self._conditions and wanted <= self._conditions[around].keys():
+                first = around
+        return first
+
+    def _later(self, block: str) -> Iterator[LaterTest]:
+        first = self._first_of(block)
+        if first is None:
+            return
+        sides = self._kernel.block[first].terminator.targets
+        is_behind = [
+            self._flow.predecessors(side) == [first] and self._flow.dominates(side, block) for side in sides
+        ]
+        if sum(is_behind) == 1:
+            side = is_behind.index(True)
+            targets = self._kernel.block[block].terminator.targets
+            ends_loop = self._flow.loop_of[first] != self._flow.loop_of[sides[side]]
+            yield LaterTest(block, targets[side], first, side == 0, sides[side] == block, ends_loop)
+
+
+def _conditions(kernel: Kernel, branch: Instruction) -> dict[str, Value]:
+    """The conditions that a branch joins by `and` and `or`, by name."""
+    found: dict[str, Value] = {}
+    pending = list(branch.arguments) if branch.opcode == "br" and len(branch.targets) > 1 else []
+    while pending:
+        value = pending.pop()
+        definition = _definition(kernel, value)
+        if definition is not None and definition.opcode in _JOINING:
+            pending.extend(definition.operands)
+        elif definition is not None:
+            found[definition.name] = value
+    return found
+
+
+def _definition(kernel: Kernel, value: Value) -> Instruction | None:
+    """The instruction that computes a value, behind the phis that only take it out of loops."""
+    while value.kind is ValueKind.INSTRUCTION:
+        found = kernel.definition[value.text]
+        if found.opcode != "phi" or len(found.operands) != 1:
+            return found
+        value = found.operands[0]
+    return None
