@@ -14,8 +14,8 @@ class CompiledFacts:
             work-items; of GPUs, whose hardware runs work-items side by side, None.
         loop_lanes: iterations of a loop in the kernel that one vector instruction executes, the largest of all its
             loops; 1 where none is vectorised.
-        operation_bytes: the data that an instruction on vectors or memory works on, a mean in bytes in which code in
-            loops counts more; 4 in scalar code on `float`.
+        operation_bytes: the data that an instruction on vectors or memory works on, in bytes: a mean in which code
+            in loops counts more; 4 in scalar code on `float`.
         gathers: vector loads from scattered addresses, counted in the code.
         scatters: vector stores to scattered addresses, likewise.
         registers: 32-bit registers of a work-item.
@@ -26,6 +26,8 @@ class CompiledFacts:
         occupancy: share of the work-items that a compute unit can hold which it holds, from 0 to 1.
         code_bytes: machine code of the kernel.
         instructions: instructions of the kernel, in machine code (CPUs) or PTX (NVIDIA).
+        weighted_instructions: machine instructions, of which one in a loop counts eight times for each loop around
+            it.
         group_multiple: the multiple of work-items in a work-group that the device prefers.
         largest_group: work-items that a work-group of this kernel may have.
     """
@@ -43,6 +45,7 @@ class CompiledFacts:
     occupancy: float | None = None
     code_bytes: int | None = None
     instructions: int | None = None
+    weighted_instructions: float | None = None
     group_multiple: int | None = None
     largest_group: int | None = None
 

@@ -1,9 +1,9 @@
-"""The facts of two compilations as inputs of a model: how each changed, and a flag that says whether that is known.
+"""The facts of two compilations as inputs of a model: how each changed, and whether that is known.
 
     log2((candidate + offset) / (original + offset)), 1      both are known
     0, 0                                                     one of them is not
 
-A model learns with these inputs left out of some rows (all of them 0), since it will be asked without a device too.
+A model learns with these inputs left out of some rows (all of them 0), since it is asked without a device too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _OFFSETS: Mapping[str, float] = MappingProxyType(
         "occupancy": 0.0,
         "code_bytes": 0.0,
         "instructions": 0.0,
+        "weighted_instructions": 0.0,
         "largest_group": 0.0,
     }
 )

@@ -1,4 +1,4 @@
-"""Sections and functions of 64-bit little-endian ELF files, as far as machine code is to be found in them.
+"""Sections and functions of ELF files for x86-64, as far as machine code is to be found in them.
 
 A file that is damaged or of another kind has none.
 """
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAGIC = b"\x7fELF"
-_CLASS_64, _LITTLE_ENDIAN = 2, 1
+_CLASS_64, _X86_64 = 2, 62
 _FUNCTION = 2
 _SYMBOLS = 2  # the type of a section with symbols
-# The header's: offset of the table of sections, their number, that of the section with their names.
-_TABLE, _COUNT, _NAMES = 0x28, 0x3C, 0x3E
+# The header's: machine, offset of the table of sections, their number, that of the section with their names.
+_MACHINE, _TABLE, _COUNT, _NAMES = 0x12, 0x28, 0x3C, 0x3E
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
@@ -56,8 +56,7 @@ def _symbols(table: bytes) -> Iterator[tuple[int, int, int, int, int]]:
 
 
 def _sections(file: bytes) -> list[_Section]:
-    # Intel's outer file leaves the byte order out.
-    if file[:4] != MAGIC or file[4:5] != bytes([_CLASS_64]) or file[5:6] not in (b"\0", bytes([_LITTLE_ENDIAN])):
+    if file[:5] != MAGIC + bytes([_CLASS_64]) or file[_MACHINE : _MACHINE + 2] != struct.pack("<H", _X86_64):
         return []
     try:
         (table,) = struct.unpack_from("<Q", file, _TABLE)

@@ -2,15 +2,17 @@
 
 The log has a line for each kernel,
 
-    Kernel "scale" was successfully vectorized (16)         or        Kernel "scale" was not vectorized
+    Kernel "scale" was successfully vectorized (16)
+    Kernel "scale" was not vectorized
 
-and, without the kernel's name, remarks on loops, with what was gathered in them:
+and, without the kernel's name, remarks on its loops and on those over work-items, with what was gathered in them,
 
-    remark: <unknown>:0:0: Loop was 16-way vectorized                 a loop of the kernel
-    remark: <unknown>:0:0: Kernel was 16-way vectorized2 gathers1 scatters      a loop over work-items
+    remark: <unknown>:0:0: Loop was 16-way vectorized
+    remark: <unknown>:0:0: Kernel was 16-way vectorized2 gathers1 scatters
 
-so remarks are read in programs of one kernel alone, and gathers from the machine code rather. The binary is an ELF file whose section `.ocl.obj` is another
-one, with a function of the kernel's name for a work-group: a loop over vectors of work-items, and one over the rest.
+so remarks are read in programs of one kernel alone, and gathers counted in machine code where it can be read. The
+binary is an ELF file whose section `.ocl.obj` is another one, with a function of the kernel's name that runs a
+work-group: a loop over vectors of work-items, and one over the rest.
 """
 
 from __future__ import annotations

@@ -51,6 +51,4 @@ def facts_of(platform: Platform, build: Build, reported: CompiledFacts) -> Compi
     read = platform.read(build)
     known = {field.name: getattr(read, field.name) for field in fields(read)}
     silent = dict.fromkeys(platform.unreliable)
-    return replace(
-        reported, **{**silent, **{name: value for name, value in known.items() if value is not None}}
-    )
+    return replace(reported, **{**silent, **{name: value for name, value in known.items() if value is not None}})

@@ -5,10 +5,10 @@ With `POCL_VECTORIZER_REMARKS=1` PoCL prints LLVM's remarks, one after the other
     <unknown>:0:0: vectorized loop (vectorization width: 8, interleaved count: 4)
     /tmp/….cl:7:3: vectorized loop (vectorization width: 8, interleaved count: 1)
 
-Built with `-g`, which changes no instruction, a loop of the kernel has the place of its `for`, `while` or `do`; loops
-over work-items, which PoCL makes, have another place or none. The binary holds the library that PoCL compiles ahead:
-it works for any local size. For a launch PoCL compiles the kernel again for the launch's local size, which nothing but
-a launch brings about, so that code isn't read: over a few work-items it may well be vectorised less.
+Built with `-g`, which changes no instruction, a loop of the kernel has the place of its `for`, `while` or `do`;
+loops over work-items, which PoCL makes, have another place or none. The binary holds the library that PoCL has
+compiled ahead, for any local size. For a launch PoCL compiles the kernel again, for the launch's local size. Nothing
+but a launch brings that about, so that code isn't read: over few work-items it may well be vectorised less.
 """
 
 from __future__ import annotations

@@ -63,17 +63,26 @@ def _read(
     with _printing_into(printed):
         built = build_uncached(context, program.source, [*program.options, *platform.options])
         # PoCL compiles when it is asked for the binary.
-        (binary,) = built.binaries
+        binary = _binary(built)
     kernel = pyopencl.Kernel(built, program.kernel)
     build = Build(
         program=program,
         kernels=tuple(built.kernel_names.split(";")),
         log=built.get_build_info(device, pyopencl.program_build_info.LOG),
         output=printed.read_text(errors="replace"),
-        binary=bytes(binary),
+        binary=binary,
         capability=_capability(device),
     )
     return facts_of(platform, build, work_group_facts(kernel, device))
+
+
+def _binary(program: pyopencl.Program) -> bytes:
+    """The binary for the only device; nothing where the driver gives none."""
+    try:
+        (binary,) = program.binaries
+    except pyopencl.Error:
+        return b""
+    return bytes(binary)
 
 
 def _capability(device: pyopencl.Device) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ a loop is only the rest that a vectorised one leaves over.
 from __future__ import annotations
 
 import bisect
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ class MachineCode:
     """The facts of a function; see `CompiledFacts`."""
 
     instructions: int
+    weighted_instructions: float
     operation_bytes: float | None
     gathers: int
     scatters: int
@@ -82,9 +84,11 @@ def x86_code(code: bytes) -> MachineCode | None:
     if decoded != len(code) or not instructions:
         return None
     names = [instruction.name for instruction in instructions]
+    weights = [float(_ROUNDS ** min(depth, _MOST_LOOPS)) for depth in _depths(instructions)]
     return MachineCode(
         instructions=len(instructions),
-        operation_bytes=_operation_bytes(instructions),
+        weighted_instructions=sum(weights),
+        operation_bytes=_operation_bytes(instructions, weights),
         gathers=sum(1 for name in names if _GATHER.match(name)),
         scatters=sum(1 for name in names if _SCATTER.match(name)),
         spilled_bytes=_spilled_bytes(instructions),
@@ -92,16 +96,11 @@ def x86_code(code: bytes) -> MachineCode | None:
     )
 
 
-def _operation_bytes(instructions: Sequence[_Instruction]) -> float | None:
+def _operation_bytes(instructions: Sequence[_Instruction], weights: Sequence[float]) -> float | None:
     """The mean of the bytes that instructions on vectors and memory work on, the frame's memory left out."""
-    total = weights = 0.0
-    for instruction, depth in zip(instructions, _depths(instructions), strict=True):
-        count = _bytes_of(instruction)
-        if count:
-            weight = float(_ROUNDS ** min(depth, _MOST_LOOPS))
-            total += weight * count
-            weights += weight
-    return total / weights if weights else None
+    sizes = [_bytes_of(instruction) for instruction in instructions]
+    counted = sum(weight for weight, size in zip(weights, sizes, strict=True) if size)
+    return sum(map(operator.mul, weights, sizes)) / counted if counted else None
 
 
 def _bytes_of(instruction: _Instruction) -> int:
@@ -122,7 +121,7 @@ def _depths(instructions: Sequence[_Instruction]) -> Iterator[int]:
     addresses = [instruction.address for instruction in instructions]
     ends: dict[int, int] = {}
     for place, instruction in enumerate(instructions):
-        if instruction.target is not None and instruction.target <= instruction.address:
+        if instruction.target is not None and 0 <= instruction.target <= instruction.address:
             ends[instruction.target] = place
     changes = [0] * (len(instructions) + 1)
     for target, last in ends.items():
