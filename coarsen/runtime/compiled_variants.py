@@ -43,7 +43,7 @@ def compiled_variants(
     device: DeviceDescription,
     variants: Sequence[Variant],
     cache_dir: CacheFolder = None,
-    read: ReadFunction = read_compiled_facts,
+    read: ReadFunction | None = None,
 ) -> list[Reading]:
     """Compile variants of a kernel and return what the device's compiler made of each.
 
@@ -52,7 +52,7 @@ def compiled_variants(
         device: of this machine.
         variants: an uncoarsened one stands for the source as it is.
         cache_dir: as `pyopencl.Program.build` takes it.
-        read: reads what isn't cached.
+        read: compiles what isn't cached; None for the device's compiler.
 
     Returns:
         A reading for each variant: its facts, or why there are none (a refusal, the compiler's error, its crash).
@@ -63,7 +63,8 @@ def compiled_variants(
     texts = _texts(kernel, device, variants, cache_dir)
     programs = [text for text in texts if isinstance(text, ProgramText)]
     folder = text_folder(cache_dir)
-    readings = iter((read if folder is None else CachedFacts(read, Store(folder)))(device, programs))
+    compiler = read or read_compiled_facts
+    readings = iter((compiler if folder is None else CachedFacts(compiler, Store(folder)))(device, programs))
     return [next(readings) if isinstance(text, ProgramText) else text for text in texts]
 
 

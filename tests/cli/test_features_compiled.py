@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import coarsen
 from coarsen.devices.compiled.build import ProgramText
 from coarsen.devices.compiled.reading import Reading
 from coarsen.devices.discovery import DeviceDescription
@@ -37,7 +38,7 @@ class Compiler:
 @pytest.fixture
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     found = Compiler()
-    monkeypatch.setattr(compiled_variants.compiled_variants, "__defaults__", (None, found))
+    monkeypatch.setattr(compiled_variants, "read_compiled_facts", found)
     return found
 
 
@@ -75,8 +76,7 @@ def test_the_table_follows_that_of_the_features(scale: Path, run: Run, compiler:
 
 
 def test_a_failure_has_a_note(scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = Compiler("its compiler crashed")
-    monkeypatch.setattr(compiled_variants.compiled_variants, "__defaults__", (None, failing))
+    monkeypatch.setattr(compiled_variants, "read_compiled_facts", Compiler("its compiler crashed"))
     outcome = run("features", scale, "--factors", "2", "--compiled", "intel")
     assert outcome.code == 0
     assert outcome.err == "coarsen: note: factor 2: its compiler crashed\n"
@@ -88,9 +88,7 @@ def test_without_a_disassembler_it_says_what_to_install(
     scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bare = [Reading(CompiledFacts(item_lanes=16, code_bytes=100))] * 2
-    monkeypatch.setattr(
-        compiled_variants.compiled_variants, "__defaults__", (None, lambda device, programs: bare)
-    )
+    monkeypatch.setattr(compiled_variants, "read_compiled_facts", lambda device, programs: bare)
     outcome = run("features", scale, "--factors", "2", "--compiled", "intel")
     assert outcome.code == 0 and "pip install 'coarsen[compiled]'" in outcome.err
 
@@ -117,7 +115,7 @@ def test_bad_devices(scale: Path, run: Run, words: tuple[str, ...], code: int, m
 
 def test_llvm_ir_has_no_text_for_a_device(scale: Path, run: Run, tmp_path: Path) -> None:
     module = tmp_path / "scale.ll"
-    assert run("apply", scale, "--factor", "1", "--format", "llvm", "-o", module).code == 0
+    module.write_text(coarsen.coarsen(scale, factor=2).llvm_ir)
     outcome = run("features", module, "--compiled", "intel")
     assert outcome.code == 2 and "--compiled needs OpenCL C" in outcome.error
 

@@ -40,7 +40,7 @@ inside:
 class Compiler:
     """Stands in for the reading process: answers each program with a reading, and remembers them."""
 
-    reading: Reading = Reading(FACTS)
+    reading: Reading = field(default_factory=lambda: Reading(FACTS))
     programs: list[ProgramText] = field(default_factory=list)
 
     def __call__(self, device: DeviceDescription, programs: Sequence[ProgramText]) -> list[Reading]:

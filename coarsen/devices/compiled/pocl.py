@@ -7,8 +7,8 @@ With `POCL_VECTORIZER_REMARKS=1` PoCL prints LLVM's remarks, one after the other
 
 Built with `-g`, which changes no instruction, a loop of the kernel has the place of its `for`, `while` or `do`;
 loops over work-items, which PoCL makes, have another place or none. The binary holds the library that PoCL has
-compiled ahead, for any local size. For a launch PoCL compiles the kernel again, for the launch's local size. Nothing
-but a launch brings that about, so that code isn't read: over few work-items it may well be vectorised less.
+compiled ahead, for any local size. For a launch PoCL compiles the kernel again, for the launch's local size.
+Nothing but a launch brings that about, so that code isn't read: over few work-items it may be vectorised less.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-# `values[get_global_id(0)] *= by`, as Intel's runtime compiles it: a loop over 16 work-items each, one over the rest.
+# `values[get_global_id(0)] *= by`, as Intel's runtime compiles it: a loop over 16 each, one over the rest.
 SCALE = bytes.fromhex(
     "f30f1efa554889e54883e4f8488b8fb8000000488b36c5fa104708488b07488b7f18480faff14889ca4883e2f04883f91072344c8d043e"
     "62f27d4818c84531c94e8d04806666662e0f1f8400000000006291744859148862917c481114884983c1104c39ca75e9f6c10f742648c1"
@@ -34,7 +34,27 @@ def elf(contents: dict[str, bytes], symbols: dict[str, tuple[int, int]], machine
         names += name.encode() + b"\0"
         body += every[name]
     last = len(every)
-    start = struct.pack("<4sBBBB8xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 1, machine, 1, 0, 0, 64 + len(body), 0, 64, 0, 0, 64, last + 1, last)
+    start = struct.pack(
+        "<4sBBBB8xHHIQQQIHHHHHH",
+        b"\x7fELF",
+        2,
+        1,
+        1,
+        0,
+        1,
+        machine,
+        1,
+        0,
+        0,
+        64 + len(body),
+        0,
+        64,
+        0,
+        0,
+        64,
+        last + 1,
+        last,
+    )
     return start + body + headers
 
 

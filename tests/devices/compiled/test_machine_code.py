@@ -37,7 +37,7 @@ def test_a_vectorised_function() -> None:
     assert (code.spilled_bytes, code.frame_bytes) == (0, 0)
     # Five instructions in either loop, twenty-nine in none.
     assert code.weighted_instructions == 29 + 8 * 10
-    # In one loop two of 64 bytes, in the other two of 4; outside four of 8, and the load and the broadcast of `by`.
+    # In one loop two of 64 bytes, in the other two of 4; outside four of 8, `by` loaded and broadcast.
     assert code.operation_bytes == pytest.approx((8 * (2 * 64 + 2 * 4) + 4 * 8 + 2 * 4) / (8 * 4 + 6))
 
 

@@ -139,9 +139,7 @@ def test_pocl_s_silence_is_not_a_fact() -> None:
 
 def test_nvidia_s_assembler_tells_of_the_kernel_that_is_meant() -> None:
     facts = nvidia_facts(built(LOG_OF_NVIDIA, binary=PTX.encode(), kernels=("other", "scale")))
-    assert facts == CompiledFacts(
-        registers=61, spilled_bytes=12, frame_bytes=48, local_bytes=4224, instructions=6
-    )
+    assert facts == CompiledFacts(registers=61, spilled_bytes=12, frame_bytes=48, local_bytes=4224, instructions=6)
 
 
 def test_an_old_log_without_names_is_of_the_only_kernel() -> None:

@@ -42,10 +42,14 @@ LOOP = ProgramText(
 
 @pytest.mark.compiled_devices
 def test_a_device_tells_what_it_compiled(device: DeviceDescription) -> None:
-    scale, wrong, tile, absent, count, loop = read_compiled_facts(device, [SCALE, WRONG, TILE, ABSENT, COUNT, LOOP])
+    scale, wrong, tile, absent, count, loop = read_compiled_facts(
+        device, [SCALE, WRONG, TILE, ABSENT, COUNT, LOOP]
+    )
     assert wrong.facts is None and "nothing" in wrong.failure and "\n" not in wrong.failure
     assert absent.facts is None and absent.failure
-    assert scale.facts is not None and tile.facts is not None and count.facts is not None and loop.facts is not None
+    assert (
+        scale.facts is not None and tile.facts is not None and count.facts is not None and loop.facts is not None
+    )
     assert tile.facts.local_bytes == 400
     assert scale.facts.group_multiple and scale.facts.largest_group
     if "cpu" in device.device_types:
