@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.machine import DeviceProfile
+from coarsen.models.analytic.unit_limits import UnitLimits, resident_groups
 
 # Where a profile doesn't say: what GPUs of the last ten years have.
 _USUAL_ITEMS, _USUAL_GROUPS, _USUAL_REGISTERS = 2048, 16, 65536
@@ -29,23 +30,6 @@ class Occupancy:
     active_warps: float
 
 
-@dataclass(frozen=True, slots=True)
-class UnitLimits:
-    """What a compute unit holds at once.
-
-    Args:
-        items: work-items.
-        groups: work-groups.
-        registers: 32-bit words.
-        local_bytes: local memory; 0 where it sets no limit.
-    """
-
-    items: int
-    groups: int
-    registers: int
-    local_bytes: int = 0
-
-
 def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
     """The occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
     items = launch.group_items
@@ -66,18 +50,3 @@ def unit_limits(machine: DeviceProfile) -> UnitLimits:
         machine.registers_per_unit or _USUAL_REGISTERS,
         machine.local_memory_per_unit or machine.local_memory or 0,
     )
-
-
-def resident_groups(items: int, registers: int, local_bytes: int, limits: UnitLimits) -> int:
-    """Return the number of work-groups that a compute unit has room for; 0 where one is too large.
-
-    Args:
-        items: work-items of a group.
-        registers: 32-bit words of registers of a work-item.
-        local_bytes: local memory of a group.
-        limits: of the compute unit.
-    """
-    room = [limits.items // items, limits.groups, limits.registers // (items * max(1, registers))]
-    if local_bytes and limits.local_bytes:
-        room.append(limits.local_bytes // local_bytes)
-    return min(room)

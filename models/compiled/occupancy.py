@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from coarsen.models.analytic.occupancy import UnitLimits, resident_groups
+from coarsen.models.analytic.unit_limits import UnitLimits, resident_groups
 from coarsen.models.compiled.facts import CompiledFacts
 
 _KIBIBYTE = 1024

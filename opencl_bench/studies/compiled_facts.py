@@ -75,8 +75,9 @@ def fact_rows(rows: Sequence[ChangedRow], seed: int = SEED) -> list[FactRow]:
 def _with_work(row: ChangedRow) -> ChangedRow:
     """Add the change of the instructions that a vector executes for each work-item of the original launch."""
     instructions, lanes = row.changes["weighted_instructions"], row.changes["item_lanes"]
-    is_known = instructions is not None and lanes is not None
-    work = instructions - lanes - math.log2(row.factor) if is_known else None
+    if instructions is None or lanes is None:
+        return replace(row, changes={**row.changes, WORK: None})
+    work = instructions - lanes - math.log2(row.factor)
     return replace(row, changes={**row.changes, WORK: work})
 
 
