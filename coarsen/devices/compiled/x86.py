@@ -7,14 +7,15 @@ a loop is only the rest that a vectorised one leaves over.
 
 from __future__ import annotations
 
-import bisect
 import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+from coarsen.devices.compiled.code_loops import Step, loop_depths
 
 _ROUNDS, _MOST_LOOPS = 8, 4
 _GATHER, _SCATTER = re.compile("vp?gather"), re.compile("vp?scatter")
@@ -24,6 +25,8 @@ _WIDE_ELEMENT = re.compile("(pd|q)$")
 _SCALAR = re.compile("(?:v(?!p)|(?![vp]))[a-z0-9]*?(s[sd])(?:2s[isd])?$")
 _READ_ONLY = re.compile("v?(cmp|test|ptest|u?comis|bt$)|jmp|call|push|mul|imul|div|idiv|prefetch")
 _PLAIN_STORE = re.compile("v?(p?mov|extract|pextr|compress|pcompress|scatter|pscatter)|set|vcvtps2ph")
+# After these another instruction does not follow.
+_ENDS = frozenset({"jmp", "ret", "ud2", "hlt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,12 @@ class _Access:
 
 @dataclass(frozen=True, slots=True)
 class _Instruction:
-    """An instruction: its address, the bytes of its vector registers (0 if none), its jump backwards."""
+    """An instruction: its place, the bytes of its vector registers (0 if none), what it takes from the stack."""
 
-    address: int
+    step: Step
     name: str
     vector_bytes: int
     access: _Access | None
-    target: int | None
     frame_bytes: int
 
 
@@ -84,7 +86,8 @@ def x86_code(code: bytes) -> MachineCode | None:
     if decoded != len(code) or not instructions:
         return None
     names = [instruction.name for instruction in instructions]
-    weights = [float(_ROUNDS ** min(depth, _MOST_LOOPS)) for depth in _depths(instructions)]
+    steps = [instruction.step for instruction in instructions]
+    weights = [float(_ROUNDS ** min(depth, _MOST_LOOPS)) for depth in loop_depths(steps)]
     return MachineCode(
         instructions=len(instructions),
         weighted_instructions=sum(weights),
@@ -114,23 +117,6 @@ def _bytes_of(instruction: _Instruction) -> int:
     if instruction.vector_bytes and scalar:
         return 8 if scalar[1] == "sd" else 4
     return instruction.vector_bytes or (access.bytes if access is not None else 0)
-
-
-def _depths(instructions: Sequence[_Instruction]) -> Iterator[int]:
-    """The number of loops around each instruction: each place that is jumped back to begins one."""
-    addresses = [instruction.address for instruction in instructions]
-    ends: dict[int, int] = {}
-    for place, instruction in enumerate(instructions):
-        if instruction.target is not None and 0 <= instruction.target <= instruction.address:
-            ends[instruction.target] = place
-    changes = [0] * (len(instructions) + 1)
-    for target, last in ends.items():
-        changes[bisect.bisect_left(addresses, target)] += 1
-        changes[last + 1] -= 1
-    depth = 0
-    for change in changes[:-1]:
-        depth += change
-        yield depth
 
 
 def _spilled_bytes(instructions: Sequence[_Instruction]) -> int:
@@ -180,11 +166,10 @@ def _read(entry: Any, frame_registers: set[str]) -> _Instruction:  # noqa: ANN40
     is_memory = bool(places) and entry.mnemonic not in ("lea", "nop")
     target = operands[0].imm if entry.mnemonic[0] == "j" and operands[0].type == x86.X86_OP_IMM else None
     return _Instruction(
-        entry.address,
+        Step(entry.address, target, entry.mnemonic not in _ENDS),
         entry.mnemonic,
         max(vectors, default=0),
         _access(entry, places[0], frame_registers) if is_memory else None,
-        target,
         operands[1].imm if entry.mnemonic == "sub" and entry.op_str.startswith("rsp, 0x") else 0,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.devices.compiled import x86
+from coarsen.devices.compiled.code_loops import Step, loop_depths
 from coarsen.devices.compiled.elf import functions, sections
 from coarsen.devices.compiled.machine_code import facts_of_code
 from coarsen.devices.compiled.x86 import MachineCode, x86_code
@@ -70,3 +71,33 @@ def test_without_a_disassembler_the_size_is_known(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(x86, "disassembler_version", lambda: None)
     assert facts_of_code(SCALE) == CompiledFacts(code_bytes=len(SCALE))
     assert facts_of_code(None) == CompiledFacts()
+
+
+def steps_of(*words: str) -> list[Step]:
+    """Return steps at addresses 0, 10, …: `x`, `jmp 30`, `if 0` or `ret`."""
+    return [
+        Step(10 * place, int(word.split()[1]) if " " in word else None, not word.startswith(("jmp", "ret")))
+        for place, word in enumerate(words)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "depths"),
+    [
+        (("x", "x", "ret"), [0, 0, 0]),
+        (("x", "x", "if 10", "ret"), [0, 1, 1, 0]),
+        (("x", "x", "if 20", "x", "if 10", "ret"), [0, 1, 2, 1, 1, 0]),
+        # What seldom runs stands after the end and jumps back: no loop.
+        (("x", "if 40", "x", "ret", "x", "jmp 20"), [0] * 6),
+        # The same within a loop, of which it is a part.
+        (("x", "if 50", "x", "if 0", "ret", "x", "jmp 20"), [1, 1, 1, 1, 0, 1, 1]),
+        # Two jumps to one header are one loop, and a loop of two headers is none.
+        (("x", "if 0", "x", "if 0", "ret"), [1, 1, 1, 1, 0]),
+        (("if 20", "x", "x", "if 10", "ret"), [0] * 5),
+        # Targets outside of the function, or within an instruction, and code that nothing leads to.
+        (("x", "if 5", "if 900", "ret", "x", "jmp 40"), [0] * 6),
+        (("x", "jmp -50"), [0, 0]),
+    ],
+)
+def test_loops_are_those_of_the_control_flow(words: tuple[str, ...], depths: list[int]) -> None:
+    assert loop_depths(steps_of(*words)) == depths
