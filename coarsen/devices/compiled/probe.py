@@ -33,6 +33,8 @@ def main() -> int:
     """Read the request from standard input, print a reading for each program."""
     request = decoded(Request, json.loads(sys.stdin.read()), "the request")
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    # What a driver prints between programs must not come between the answers.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with answers, tempfile.TemporaryDirectory() as folder:
         for reading in _readings(request, Path(folder) / "output"):
             answers.write(json.dumps(encoded(reading)) + "\n")
