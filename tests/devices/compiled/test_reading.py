@@ -131,3 +131,26 @@ def test_a_process_that_can_not_start_says_why(
     probe_that(tmp_path, monkeypatch, "raise ValueError('no device')")
     (found,) = read_compiled_facts(working_devices[0], [SCALE])
     assert found == Reading(failure="it was not compiled: ValueError: no device")
+
+
+def test_what_a_driver_prints_between_programs_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, working_devices: tuple[DeviceDescription, ...]
+) -> None:
+    planted = """
+import os, sys
+from coarsen.devices.compiled import probe
+from coarsen.devices.compiled.reading import Reading
+
+def readings(request, printed):
+    for program in request.programs:
+        os.write(1, b"half a line of a driver")
+        yield Reading(failure=program.kernel)
+
+probe._readings = readings
+sys.exit(probe.main())
+"""
+    (tmp_path / "planted_probe.py").write_text(planted)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(reading, "_PROBE", "planted_probe")
+    found = read_compiled_facts(working_devices[0], [ProgramText("a", ""), ProgramText("b", "")])
+    assert [each.failure for each in found] == ["a", "b"]
