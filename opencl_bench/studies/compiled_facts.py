@@ -28,13 +28,12 @@ from coarsen.errors import CoarsenError
 from coarsen.models.compiled.inputs import CHANGED_FACTS
 from coarsen.opencl_bench.results.shipped import shipped_files
 from coarsen.opencl_bench.studies.compiled_changes import ChangedRow, changed_rows, measured
+from coarsen.opencl_bench.studies.compiled_directions import LOSS, Direction, directions
 
 SEED = 15
 KERNELS = 40
 # Weighted instructions of a vector, for each work-item as the launch was.
 WORK = "work of an item"
-# A row loses below this speed-up.
-LOSS = math.log2(0.95)
 _RESAMPLES = 500
 _FEWEST = 8
 
@@ -171,11 +170,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = list(changed_rows(device, sweep))
     facts = fact_rows(rows, given.seed)
     if given.json:
-        print(json.dumps({"rows": [asdict(row) for row in rows], "facts": [asdict(fact) for fact in facts]}))
+        tables = {"rows": rows, "facts": facts, "directions": directions(rows)}
+        print(json.dumps({name: [asdict(entry) for entry in table] for name, table in tables.items()}))
     else:
         losing = sum(1 for row in rows if row.gain < LOSS)
         print(f"{device}: {len(sweep)} kernels, {len(rows)} rows, {losing} of them lose")
         _print(facts)
+        _print_directions(directions(rows))
     return 0
 
 
@@ -191,6 +192,13 @@ def _print(facts: Sequence[FactRow]) -> None:
         )
         counts = f"{row.rows:4} {row.changed:7}"
         print(f"{row.fact:21} {counts}  {cells[0]:>11} {cells[1]:17} {cells[2]:>13} {cells[3]:>13}")
+
+
+def _print_directions(found: Sequence[Direction]) -> None:
+    print(f"\n{'fact':21} change  rows kernels  speed-up  lose")
+    for each in found:
+        counts = f"{each.direction:6} {each.rows:5} {each.kernels:7}"
+        print(f"{each.fact:21} {counts}  {each.mean:8.2f} {each.losing:5.0%}")
 
 
 def _number(value: float | None, sign: str = "") -> str:
