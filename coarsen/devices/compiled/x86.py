@@ -23,7 +23,7 @@ _GATHER, _SCATTER = re.compile("vp?gather"), re.compile("vp?scatter")
 _WIDE_ELEMENT = re.compile("(pd|q)$")
 # Instructions on one element of a vector register, as `vaddss`; packed ones on integers may end like these.
 _SCALAR = re.compile("(?:v(?!p)|(?![vp]))[a-z0-9]*?(s[sd])(?:2s[isd])?$")
-_READ_ONLY = re.compile("v?(cmp|test|ptest|u?comis|bt$)|jmp|call|push|mul|imul|div|idiv|prefetch")
+_READ_ONLY = re.compile("v?(cmp(?!xchg)|test|ptest|u?comis|bt$)|jmp|call|push|mul|imul|div|idiv|prefetch")
 _PLAIN_STORE = re.compile("v?(p?mov|extract|pextr|compress|pcompress|scatter|pscatter)|set|vcvtps2ph")
 # After these another instruction does not follow.
 _ENDS = frozenset({"jmp", "ret", "ud2", "hlt"})
@@ -159,26 +159,39 @@ def _decoder() -> Any:  # noqa: ANN401 (capstone has no annotations)
 def _read(entry: Any, frame_registers: set[str]) -> _Instruction:  # noqa: ANN401 (as above)
     from capstone import x86
 
+    # Without a prefix, such as that of `lock add` or `notrack jmp`.
+    name = entry.mnemonic.rpartition(" ")[2]
     operands = entry.operands
     registers = [operand for operand in operands if operand.type == x86.X86_OP_REG]
     vectors = [each.size for each in registers if entry.reg_name(each.reg)[1:3] == "mm"]
     places = [place for place, operand in enumerate(operands) if operand.type == x86.X86_OP_MEM]
-    is_memory = bool(places) and entry.mnemonic not in ("lea", "nop")
-    target = operands[0].imm if entry.mnemonic[0] == "j" and operands[0].type == x86.X86_OP_IMM else None
+    is_memory = bool(places) and name not in ("lea", "nop")
+    target = operands[0].imm if name[0] == "j" and operands[0].type == x86.X86_OP_IMM else None
     return _Instruction(
-        Step(entry.address, target, entry.mnemonic not in _ENDS),
-        entry.mnemonic,
+        Step(entry.address, target, name not in _ENDS),
+        name,
         max(vectors, default=0),
-        _access(entry, places[0], frame_registers) if is_memory else None,
-        operands[1].imm if entry.mnemonic == "sub" and entry.op_str.startswith("rsp, 0x") else 0,
+        _access(name, entry, places[0], frame_registers) if is_memory else None,
+        _frame_bytes(entry),
     )
 
 
-def _access(entry: Any, place: int, frame_registers: set[str]) -> _Access:  # noqa: ANN401 (as above)
+def _frame_bytes(entry: Any) -> int:  # noqa: ANN401 (as above)
+    """The bytes that an instruction takes from the stack: `sub rsp, 64`, or `add rsp, -128`."""
+    from capstone import x86
+
+    is_meant = entry.mnemonic in ("sub", "add") and entry.op_str.startswith("rsp, ")
+    if not is_meant or entry.operands[1].type != x86.X86_OP_IMM:
+        return 0
+    taken = int(entry.operands[1].imm)
+    return max(0, taken if entry.mnemonic == "sub" else -taken)
+
+
+def _access(name: str, entry: Any, place: int, frame_registers: set[str]) -> _Access:  # noqa: ANN401 (as above)
     operand = entry.operands[place]
     base = entry.reg_name(operand.mem.base) if operand.mem.base else ""
     is_in_frame = base in frame_registers and not operand.mem.index
     # The disassembler's own word for stores is wrong for newer instructions: the first operand is the target.
-    is_store = place == 0 and not _READ_ONLY.match(entry.mnemonic)
-    is_load = not is_store or not _PLAIN_STORE.match(entry.mnemonic)
+    is_store = place == 0 and not _READ_ONLY.match(name)
+    is_load = not is_store or not _PLAIN_STORE.match(name)
     return _Access(operand.size, is_load, is_store, (base, operand.mem.disp) if is_in_frame else None)

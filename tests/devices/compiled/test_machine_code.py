@@ -53,6 +53,10 @@ def test_a_vectorised_function() -> None:
         ("4883ec40 c5fc11442420 c5fc104c2420 c5fc111424 c3", MachineCode(5, 5.0, None, 0, 0, 32, 64)),
         # vgatherdps zmm1{k1}, [rax+zmm0*4]; vscatterqps [rax+zmm7]{k1}, ymm8: once for each element
         ("62f27d49920c80 62727d49a30438", MachineCode(2, 2.0, 4.0, 1, 1, 0, 0)),
+        # sub rsp, 8; lock cmpxchg [rsp], ecx, which loads and stores; add rsp, 8; ret
+        ("4883ec08 f00fb10c24 4883c408 c3", MachineCode(4, 4.0, None, 0, 0, 4, 8)),
+        # add rsp, -0x80; cmp qword [rsp], 0; sub rsp, -0x80; notrack jmp rax; ud2
+        ("4883c480 48833c2400 4883ec80 3effe0 0f0b", MachineCode(5, 5.0, None, 0, 0, 0, 128)),
         # add dword [rdi], 1; lea rax, [rdi+8]; dec rcx; jne to the start
         ("830701 488d4708 48ffc9 75f4", MachineCode(4, 32.0, 4.0, 0, 0, 0, 0)),
     ],
