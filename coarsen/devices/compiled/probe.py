@@ -63,7 +63,8 @@ def _read(
     platform = platform_of(description)
     (device,) = context.devices
     with _printing_into(printed):
-        built = build_uncached(context, program.source, [*program.options, *platform.options])
+        # PyOpenCL leaves out annotations of some methods.
+        built: Any = build_uncached(context, program.source, [*program.options, *platform.options])
         # PoCL compiles when it is asked for the binary.
         binary = _binary(built)
     kernel = pyopencl.Kernel(built, program.kernel)
