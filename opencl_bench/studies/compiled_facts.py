@@ -170,7 +170,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = list(changed_rows(device, sweep))
     facts = fact_rows(rows, given.seed)
     if given.json:
-        tables = {"rows": rows, "facts": facts, "directions": directions(rows)}
+        tables: dict[str, Sequence[ChangedRow | FactRow | Direction]] = {
+            "rows": rows,
+            "facts": facts,
+            "directions": directions(rows),
+        }
         print(json.dumps({name: [asdict(entry) for entry in table] for name, table in tables.items()}))
     else:
         losing = sum(1 for row in rows if row.gain < LOSS)
