@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.machine import DeviceProfile
+from coarsen.models.analytic.unit_limits import UnitLimits, resident_groups
 
 # Where a profile doesn't say: what GPUs of the last ten years have.
 _USUAL_ITEMS, _USUAL_GROUPS, _USUAL_REGISTERS = 2048, 16, 65536
@@ -32,17 +33,20 @@ class Occupancy:
 def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
     """The occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
     items = launch.group_items
-    limits = [
-        (machine.items_per_unit or _USUAL_ITEMS) // items,
-        machine.groups_per_unit or _USUAL_GROUPS,
-        (machine.registers_per_unit or _USUAL_REGISTERS) // (items * max(1, work.live_words)),
-    ]
-    local = machine.local_memory_per_unit or machine.local_memory
-    if work.local_bytes and local:
-        limits.append(local // work.local_bytes)
+    most = resident_groups(items, work.live_words, work.local_bytes, unit_limits(machine))
     groups = max(1, launch.groups)
     active = min(machine.compute_units, groups)
     # No more than there are: a small launch doesn't fill the places.
-    resident = max(1, min(*limits, math.ceil(groups / active)))
+    resident = max(1, min(most, math.ceil(groups / active)))
     warps = resident * math.ceil(items / (machine.simd_width or 1))
     return Occupancy(resident, active, math.ceil(groups / (active * resident)), warps)
+
+
+def unit_limits(machine: DeviceProfile) -> UnitLimits:
+    """Return the limits of a device's compute units; what its profile leaves out is what is usual."""
+    return UnitLimits(
+        machine.items_per_unit or _USUAL_ITEMS,
+        machine.groups_per_unit or _USUAL_GROUPS,
+        machine.registers_per_unit or _USUAL_REGISTERS,
+        machine.local_memory_per_unit or machine.local_memory or 0,
+    )
