@@ -52,7 +52,7 @@ def draw_search(rows: pd.DataFrame) -> Figure:
     """Quality against the share of the space tried: a panel for each space, and one of the geometric mean.
 
     Args:
-        rows: of a replay; see `coarsen.opencl_bench.search.replay`.
+        rows: of a replay; see `coarsen.opencl_bench.search.replay_rows`.
 
     Raises:
         InvalidInputError: there is nothing to draw; see `quality_curves`.

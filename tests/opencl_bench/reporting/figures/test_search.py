@@ -11,7 +11,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.plots import draw_search, mean_curves, quality_at, quality_curves, rendered
 from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
 from coarsen.opencl_bench.reporting.numbers.search import geometric_means, planned_shares, search_finding
-from coarsen.opencl_bench.search.replay import COLUMNS, TYPES
+from coarsen.opencl_bench.search.replay_rows import COLUMNS, TYPES
 from tests.opencl_bench.reporting.figures.writing import texts, written
 
 NAN = math.nan
