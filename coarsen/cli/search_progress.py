@@ -62,14 +62,14 @@ class WatchOnTerminal(Watch):
 
     def __init__(self, bar: Bar) -> None:
         super().__init__()
-        self._bar = bar
+        self.bar = bar
         self._task = bar.add_task("runs", total=None)
 
     def _show(self) -> None:
         own = self._progress
         # The pace is that of this replay: what was kept took no time.
         words = f"runs beside {own.kept} done before" if own.kept else "runs"
-        self._bar.update(self._task, description=words, total=own.runs - own.kept, completed=own.done)
+        self.bar.update(self._task, description=words, total=own.runs - own.kept, completed=own.done)
 
 
 @contextmanager
