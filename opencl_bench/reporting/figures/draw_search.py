@@ -109,6 +109,7 @@ def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series, has_band: bo
     """A curve that rises in steps, for a best time lasts until a better one is found."""
     if curve.empty:
         return
+    curve = _steps(curve)
     axes.plot(
         curve["share"],
         curve["quality"],
@@ -128,6 +129,14 @@ def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series, has_band: bo
             linewidth=0,
             gid=f"quartiles {name}",
         )
+
+
+def _steps(curve: pd.DataFrame) -> pd.DataFrame:
+    """The points at which a curve or its band rises, and the last one: all others are on the lines between them."""
+    levels = curve[[name for name in ("quality", "lower", "upper") if name in curve.columns]]
+    rises = (levels != levels.shift()).any(axis=1)
+    rises.iloc[-1] = True
+    return curve[rises]
 
 
 def _marks(axes: Axes, planned: pd.DataFrame, space: str) -> None:
