@@ -132,7 +132,7 @@ def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series, has_band: bo
 
 
 def _steps(curve: pd.DataFrame) -> pd.DataFrame:
-    """The points at which a curve or its band rises, and the last one: all others are on the lines between them."""
+    """The points at which a curve or its band rises, and the last one: all others are on lines between them."""
     levels = curve[[name for name in ("quality", "lower", "upper") if name in curve.columns]]
     rises = (levels != levels.shift()).any(axis=1)
     rises.iloc[-1] = True
