@@ -97,9 +97,6 @@ def test_what_is_refused(tmp_path: Path) -> None:
         foreign_table(empty)
 
 
-@pytest.mark.parametrize(
-    ("file", "name"), [("conv_A100_T4.json.gz", "conv A100"), ("x.json", "x"), ("_T4.json", "_T4.json")]
-)
 def test_a_folder_does_not_hide_a_sweep_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pocl").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -108,6 +105,9 @@ def test_a_folder_does_not_hide_a_sweep_of_its_name(tmp_path: Path, monkeypatch:
     assert [table.name for table in read_tables(TableFiles([Path("pocl")]))] == [name_of(file)]
 
 
+@pytest.mark.parametrize(
+    ("file", "name"), [("conv_A100_T4.json.gz", "conv A100"), ("x.json", "x"), ("_T4.json", "_T4.json")]
+)
 def test_names(file: str, name: str) -> None:
     assert name_of(Path("somewhere") / file) == name
 
