@@ -82,6 +82,25 @@ def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 (mypy takes no generic 
     return {field.name: found[field.name] for field in fields(kind)}
 
 
+@cache
+def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
+    """How values of a type are read, and the types or values that it has parts of; None for a plain one.
+
+    To ask a type for its form takes longer than to read a value.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        (kind,) = (entry for entry in parts if entry is not type(None))
+        return Union, (kind,)
+    if origin in (tuple, dict, Literal):
+        return origin, parts
+    if is_dataclass(hint):
+        return is_dataclass, ()
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return enum.Enum, tuple(entry.value for entry in hint)
+    return None, ()
+
+
 class _Reader:
     """Reads the fields of one dataclass; errors name the field."""
 
@@ -92,24 +111,20 @@ class _Reader:
     def read(self, name: str, hint: Any, value: object) -> Any:  # noqa: ANN401 (any type, any value)
         if hint in self._decoders:
             return self._decoders[hint](value)
-        origin = get_origin(hint)
-        if origin in (Union, types.UnionType):
-            return self._optional(name, hint, value)
-        if origin is tuple:
-            return self._tuple(name, get_args(hint), value)
-        if origin is dict:
-            return self._dictionary(name, get_args(hint)[1], value)
-        if origin is Literal:
-            return self._one_of(name, get_args(hint), value)
-        if is_dataclass(hint):
-            return decoded(cast("type[Any]", hint), value, f"{self._where}'s {name}", self._decoders)
-        if isinstance(hint, type) and issubclass(hint, enum.Enum):
-            return hint(self._one_of(name, tuple(entry.value for entry in hint), value))
-        return self._plain(name, hint, value)
-
-    def _optional(self, name: str, hint: Any, value: object) -> Any:  # noqa: ANN401
-        (kind,) = (entry for entry in get_args(hint) if entry is not type(None))
-        return None if value is None else self.read(name, kind, value)
+        form, parts = _form(hint)
+        if form is None:
+            return self._plain(name, hint, value)
+        if form is Union:
+            return None if value is None else self.read(name, parts[0], value)
+        if form is tuple:
+            return self._tuple(name, parts, value)
+        if form is dict:
+            return self._dictionary(name, parts[1], value)
+        if form is Literal:
+            return self._one_of(name, parts, value)
+        if form is enum.Enum:
+            return hint(self._one_of(name, parts, value))
+        return decoded(cast("type[Any]", hint), value, f"{self._where}'s {name}", self._decoders)
 
     def _tuple(self, name: str, kinds: tuple[Any, ...], value: object) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):

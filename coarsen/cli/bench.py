@@ -48,7 +48,7 @@ from coarsen.cli.bench_search import (
     SearchPrior,
     SearchSeed,
 )
-from coarsen.cli.messages import note, say
+from coarsen.cli.messages import INTERRUPTED, note, say
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted
 from coarsen.cli.space_options import (
@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
-INTERRUPTED = 130
 NAMED_WRONG_RESULTS = 5
 
 

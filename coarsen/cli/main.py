@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from coarsen.cli.bare_options import with_numbers
 from coarsen.cli.groups import Group
-from coarsen.cli.messages import Settings, logging_to_stderr, say
+from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
@@ -224,7 +224,7 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
         return 0
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         say("interrupted")
-        return 130
+        return INTERRUPTED
     if settings.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, UsageError):

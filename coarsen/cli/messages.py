@@ -12,6 +12,8 @@ from coarsen.printable import printable
 
 _log = logging.getLogger("coarsen")
 
+# The exit code of a command that the user interrupted.
+INTERRUPTED = 130
 # Shown unless -q is given, like warnings, but nothing went wrong.
 NOTE = (logging.INFO + logging.WARNING) // 2
 _WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WARNING: "warning"}

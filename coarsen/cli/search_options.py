@@ -72,9 +72,25 @@ StartsFrom = Annotated[
     BaseChoice,
     typer.Option("--base", help="What a run starts from: a valid configuration drawn anew, or the default."),
 ]
+ProcessCount = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        metavar="NUMBER",
+        min=1,
+        help="How many runs are done at once, each by one thread; the result is the same for any number.  "
+        "[default: as many as there are processors]",
+    ),
+]
 RowsOutput = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write a row for each trial: .parquet or .csv."),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write a row for each trial: .parquet or .csv. Finished runs are kept beside it (.runs.jsonl), so "
+        "that the same command goes on after an interruption.",
+    ),
 ]
 FigureOutput = Annotated[
     Path | None,

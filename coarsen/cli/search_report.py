@@ -11,7 +11,8 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line, print_table
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.reporting.numbers.search import geometric_means, percent, quality_at, quality_curves
-from coarsen.opencl_bench.search.replay import RANDOM, Replay
+from coarsen.opencl_bench.search.replay import Replay
+from coarsen.opencl_bench.search.replay_rows import RANDOM
 from coarsen.opencl_bench.search.tables import Table
 
 _SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)

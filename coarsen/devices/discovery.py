@@ -224,10 +224,11 @@ def device_types_of(device: pyopencl.Device) -> tuple[str, ...]:
     """Return what a device says it is, of {"cpu", "gpu", "accelerator", "custom"}."""
     import pyopencl
 
+    own = device.type
     return tuple(
         name
         for name in ("cpu", "gpu", "accelerator", "custom")
-        if device.type & getattr(pyopencl.device_type, name.upper())
+        if own & getattr(pyopencl.device_type, name.upper())
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 _DOUBLE_PRECISION = "cl_khr_fp64"
 _VERSION_MACRO = "__OPENCL_VERSION__"
@@ -135,6 +136,8 @@ def _version_of(standard: str) -> int:
     return 100 * int(match[1]) + 10 * int(match[2]) if match else 300
 
 
+# Each program that is built asks for its devices' macros, and their extensions are many.
+@lru_cache(maxsize=16)
 def device_macros(extensions: str, version: str) -> DeviceMacros:
     """The macros of a device, by what it reports.
 
@@ -150,6 +153,8 @@ def common_macros(devices: Collection[DeviceMacros]) -> DeviceMacros:
     """The macros that all of some devices have, and their lowest version; the portable ones if there are none."""
     if not devices:
         return PORTABLE
+    if len(devices) == 1:
+        return next(iter(devices))
     versions = [each.opencl_version for each in devices]
     known = [version for version in versions if version is not None]
     lowest = min(known) if len(known) == len(versions) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pyopencl
@@ -26,14 +27,25 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
     PyOpenCL's own headers and the environment's `PYOPENCL_BUILD_OPTIONS`. Raises InvalidInputError where
     quotes don't match.
     """
+    given = options if isinstance(options, str) else tuple(options or ())
+    return (*_split(given), "-I", _headers(), *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
+
+
+# The programs of an application have theirs in common, and to split them takes as long as to look a kernel up.
+@lru_cache(maxsize=64)
+def _split(options: str | tuple[str, ...]) -> tuple[str, ...]:
     try:
-        given = shlex.split(options) if isinstance(options, str) else list(options or ())
+        given = shlex.split(options) if isinstance(options, str) else options
         # PyOpenCL joins the options with blanks, and the device's compiler splits them: quotes count there.
-        caller = shlex.split(" ".join(given))
+        return tuple(shlex.split(" ".join(given)))
     except ValueError as error:
-        raise InvalidInputError(f"build options can't be read ({error}): {options!r}") from None
-    headers = str(Path(pyopencl.__file__).parent / "cl")
-    return (*caller, "-I", headers, *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
+        shown = options if isinstance(options, str) else list(options)
+        raise InvalidInputError(f"build options can't be read ({error}): {shown!r}") from None
+
+
+@cache
+def _headers() -> str:
+    return str(Path(pyopencl.__file__).parent / "cl")
 
 
 def options_of_coarsened(options: Sequence[str]) -> tuple[str, ...]:

@@ -130,6 +130,8 @@ def _levels(value: str | Sequence[str]) -> tuple[Level, ...]:
 
 
 def _level(name: object) -> Level:
+    if type(name) is Level:  # nearly always
+        return name
     if not isinstance(name, str) or name not in tuple(Level):
         raise InvalidInputError(f"the level must be 'item' or 'group', not {name!r}")
     return Level(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ class KernelTunerSearcher:
         strategy: Any = importlib.import_module(f"kernel_tuner.strategies.{self.strategy}")
         options = self._tuning_options(listed, evaluator)
         try:
-            with _seeded(seed):
+            with _seeded(seed), _root_logger_left_alone():
                 strategy.tune(listed.searchspace(), _Runner(evaluator, listed), options)
         except BudgetSpentError:
             return SPENT
@@ -180,6 +181,17 @@ def _seeded(seed: int) -> Iterator[None]:
     finally:
         random.setstate(python)
         np.random.set_state(numbers)
+
+
+@contextmanager
+def _root_logger_left_alone() -> Iterator[None]:
+    """Keep strategies from setting the root logger up, which `logging.debug` does where that has no handler."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _strategy(strategy: str, **options: str) -> KernelTunerSearcher:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.evaluator import Trial
 
 Floats = npt.NDArray[np.float64]
 # Of the cumulated probability, which is a sum of many roundings.
@@ -41,16 +40,16 @@ class RandomQuality:
     upper: float
 
 
-def qualities(trace: Iterable[Trial], optimum: float) -> list[float]:
+def qualities(times: Iterable[float | None], optimum: float) -> list[float]:
     """Return the quality after each trial.
 
     Args:
-        trace: distinct trials in their order.
-        optimum: the shortest time of the space, in the unit of the trials.
+        times: of distinct trials in their order; None where one failed.
+        optimum: the shortest time of the space, in the same unit.
     """
     best, found = float("inf"), []
-    for trial in trace:
-        best = best if trial.time is None else min(best, trial.time)
+    for time in times:
+        best = best if time is None else min(best, time)
         found.append(optimum / best)
     return found
 

@@ -1,61 +1,37 @@
 """Replay of searches on tables, many times over, as a frame that figures and tables are made from.
 
 tables × searchers × seeds ─▶ runs, each from a base of its own ─▶ a row for each trial
+                               │  ▲
+                               ▼  └── those that had ended before, where a journal has them
+                              journal
 
-The columns of the rows:
-
-- `space` and `choices`, how many valid ones it has, failed ones too;
-- `searcher` and `seed`; random search has no seed (<NA>), for its rows are computed over all ways to draw;
-- `tried`, how many distinct choices so far, failed ones too, and `share`, of `choices`;
-- `planned`, how many bases and supports the additive searcher measures in this run (<NA> for other
-  searchers);
-- `time` of this trial, in the table's unit, NaN if it failed, and for random;
-- `quality`, the optimum's time over the best so far; for random the median, with the quartiles `lower` and `upper`
-  and the expectation `mean`, which are NaN for others;
-- `seconds`, of all trials so far; for random the expectation.
+The rows are in `replay_rows.py`.
 """
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from multiprocessing import get_context
-from statistics import fmean
 from types import MappingProxyType
-from typing import Literal
 
 import pandas as pd
 
-from coarsen.errors import InternalError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.search.additive import AdditiveSearcher
 from coarsen.opencl_bench.search.additive_design import planned_choices
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.compared import REPLAYED
 from coarsen.opencl_bench.search.notes import merged
-from coarsen.opencl_bench.search.quality import qualities, random_quality
+from coarsen.opencl_bench.search.replay_journal import Entry, Journal
+from coarsen.opencl_bench.search.replay_origin import Origin, program_digest, table_digest
+from coarsen.opencl_bench.search.replay_processes import as_they_end
+from coarsen.opencl_bench.search.replay_rows import COLUMNS, RANDOM, TYPES, random_rows, run_rows
+from coarsen.opencl_bench.search.replay_run import Base, Run, based, run_on
 from coarsen.opencl_bench.search.spaces import SearchSpace
-from coarsen.opencl_bench.search.tables import ReplayEvaluator, Table, with_base
+from coarsen.opencl_bench.search.tables import Table
 
-RANDOM = "random"
-COLUMNS = (
-    *("space", "choices", "searcher", "seed", "tried", "share", "planned"),
-    *("time", "quality", "lower", "upper", "mean", "seconds"),
-)
-TYPES = MappingProxyType(
-    {
-        **dict.fromkeys(("space", "searcher"), "object"),
-        **dict.fromkeys(("choices", "tried"), "int64"),
-        **dict.fromkeys(("seed", "planned"), "Int64"),
-        **dict.fromkeys(("share", "time", "quality", "lower", "upper", "mean", "seconds"), "float64"),
-    }
-)
-_NO_SPREAD = (math.nan, math.nan, math.nan)
-Base = Literal["random", "default"]
 # A space, a searcher, and what it said of a run on it.
 Note = tuple[str, str, str]
 
@@ -103,40 +79,68 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
-    """Some runs of a searcher on one table."""
+class Progress:
+    """How far a replay is.
 
-    rows: list[tuple[object, ...]]
-    notes: list[str]
+    Attributes:
+        runs: how many there are; random search has none.
+        kept: of how many an earlier replay had left the results.
+        done: how many this one has done.
+    """
+
+    runs: int
+    kept: int
+    done: int
 
 
-def replay(tables: Sequence[Table], plan: Plan, processes: int = 1) -> Replay:
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One run that is to be done."""
+
+    plan: Plan
+    table: Table
+    searcher: str
+    seed: int
+
+
+def replay(
+    tables: Sequence[Table],
+    plan: Plan,
+    processes: int = 1,
+    journal: Journal | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
+) -> Replay:
     """Search each table by each searcher with each seed.
+
+    All searchers do the first seed on all tables, then the second, so that a replay that was interrupted has as
+    many runs of one as of the others.
 
     Args:
         tables: of different names.
         plan: what is replayed.
         processes: how many run at once; what is returned is the same for any number.
+        journal: has the runs of earlier replays, which are not done again, and gets each new one at its end.
+        watch: is told how far the replay is, at its start and after each run.
 
     Raises:
-        InvalidInputError: two tables have one name, or a searcher lacks a package.
+        InvalidInputError: two tables have one name, a searcher lacks a package, or the journal can't be used.
     """
     if len({table.name for table in tables}) < len(tables):
         raise InvalidInputError("two of the spaces have one name")
-    tasks = [
-        (table, searcher, seeds)
-        for table in tables
-        for searcher in plan.searchers
-        for seeds in _shares(plan.seeds, 1 if searcher == RANDOM else processes)
-    ]
+    runs = _runs(tables, plan, processes, journal, watch)
     rows: list[tuple[object, ...]] = []
-    notes: dict[tuple[str, str], list[str]] = {}
-    for (table, searcher, _), runs in zip(tasks, _done(tasks, plan, processes), strict=True):
-        rows += runs.rows
-        notes.setdefault((table.name, searcher), []).extend(runs.notes)
-    found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES)
-    said = {(*who, text): count for who, texts in notes.items() for text, count in merged(texts).items()}
-    return Replay(found, MappingProxyType(said))
+    said: dict[Note, int] = {}
+    for table in tables:
+        for searcher in plan.searchers:
+            if searcher == RANDOM:
+                rows += random_rows(table, plan.budget)
+                continue
+            own = [runs[table.name, searcher, seed] for seed in range(plan.seeds)]
+            for seed, run in enumerate(own):
+                rows += run_rows(table, searcher, seed, run)
+            notes = merged(note for run in own for note in run.notes)
+            said |= {(table.name, searcher, text): count for text, count in notes.items()}
+    return Replay(pd.DataFrame(rows, columns=list(COLUMNS)).astype(TYPES), MappingProxyType(said))
 
 
 def planned_trials(searcher: AdditiveSearcher, space: SearchSpace, seed: int) -> int:
@@ -148,59 +152,53 @@ def planned_trials(searcher: AdditiveSearcher, space: SearchSpace, seed: int) ->
     return len(planned_choices(space, searcher.combinations(space, origin, draw), searcher.relays))
 
 
-def _shares(seeds: int, processes: int) -> list[tuple[int, ...]]:
-    """Consecutive seeds for each process: what is done is then in their order."""
-    size = math.ceil(seeds / processes)
-    return [tuple(range(start, min(start + size, seeds))) for start in range(0, seeds, size)]
-
-
-def _done(tasks: Sequence[tuple[Table, str, tuple[int, ...]]], plan: Plan, processes: int) -> Iterator[_Runs]:
-    columns = ([plan] * len(tasks), *zip(*tasks, strict=True))
-    if processes == 1:
-        yield from map(_runs, *columns)
-        return
-    # Forked processes would inherit locked locks.
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        yield from pool.map(_runs, *columns)
-
-
-def _runs(plan: Plan, table: Table, searcher: str, seeds: Sequence[int]) -> _Runs:
-    if searcher == RANDOM:
-        return _Runs(list(_random_rows(table, plan.budget)), [])
-    done = [_run(plan, table, searcher, seed) for seed in seeds]
-    return _Runs([row for run in done for row in run.rows], [note for run in done for note in run.notes])
-
-
-def _run(plan: Plan, table: Table, searcher: str, seed: int) -> _Runs:
-    if plan.base == "random":
-        # Not the searcher's own stream of random numbers.
-        table = with_base(table, random.Random(f"base {seed}").choice(table.space.ordered))
-    evaluator = ReplayEvaluator(table)
-    way = REPLAYED[searcher]
-    found = way.search(evaluator, plan.budget, seed)
-    trace = evaluator.trace
-    most = plan.budget.most_trials(table.space)
-    if most is not None and len(trace) > most:
-        raise InternalError(f"{searcher} tried {len(trace)} configurations, {most} were allowed")
-    planned = planned_trials(way, table.space, seed) if isinstance(way, AdditiveSearcher) else None
-    seconds = accumulate(trial.seconds for trial in trace)
-    every = zip(trace, qualities(trace, table.optimum), seconds, strict=True)
-    rows = [
-        (*_place(table, searcher, seed, tried), planned, trial.time, quality, *_NO_SPREAD, spent)
-        for tried, (trial, quality, spent) in enumerate(every, 1)
+def _runs(
+    tables: Sequence[Table],
+    plan: Plan,
+    processes: int,
+    journal: Journal | None,
+    watch: Callable[[Progress], None],
+) -> dict[tuple[str, str, int], Run]:
+    """The runs by table, searcher and seed, as far as they were kept, and the others anew."""
+    tasks = [
+        _Task(plan, table, searcher, seed)
+        for seed in range(plan.seeds)
+        for table in tables
+        for searcher in plan.searchers
+        if searcher != RANDOM
     ]
-    return _Runs(list(rows), list(found.notes))
+    origins = _origins(tables, plan)
+    kept = {} if journal is None else journal.runs()
+    found: dict[tuple[str, str, int], Run] = {}
+    left = []
+    for task in tasks:
+        origin = origins[task.table.name, task.searcher].of_seed(task.seed)
+        if origin in kept:
+            found[task.table.name, task.searcher, task.seed] = kept[origin]
+        else:
+            left.append((task, origin))
+    before = len(found)
+    watch(Progress(len(tasks), before, 0))
+    for number, run in as_they_end(_run, [task for task, _ in left], processes):
+        task, origin = left[number]
+        if journal is not None:
+            journal.add(Entry(origin, task.table.name, task.searcher, task.seed, run))
+        found[task.table.name, task.searcher, task.seed] = run
+        watch(Progress(len(tasks), before, len(found) - before))
+    return found
 
 
-def _random_rows(table: Table, budget: Budget) -> Iterator[tuple[object, ...]]:
-    choices = len(table.trials)
-    typical = fmean(trial.seconds for trial in table.trials.values())
-    for tried in range(1, min(choices, budget.most_trials(table.space) or choices) + 1):
-        quality = random_quality(table.times, choices, tried)
-        spread = (quality.lower, quality.upper, quality.mean)
-        yield *_place(table, RANDOM, None, tried), None, None, quality.median, *spread, tried * typical
+def _origins(tables: Sequence[Table], plan: Plan) -> dict[tuple[str, str], Origin]:
+    programs = {name: program_digest(REPLAYED[name]) for name in plan.searchers}
+    return {
+        (table.name, name): Origin(digest, program, name, plan.budget, plan.base)
+        for table, digest in ((table, table_digest(table)) for table in tables)
+        for name, program in programs.items()
+    }
 
 
-def _place(table: Table, searcher: str, seed: int | None, tried: int) -> tuple[object, ...]:
-    choices = len(table.trials)
-    return table.name, choices, searcher, seed, tried, tried / choices
+def _run(task: _Task) -> Run:
+    searcher = REPLAYED[task.searcher]
+    table = based(task.table, task.plan.base, task.seed)
+    planned = planned_trials(searcher, table.space, task.seed) if isinstance(searcher, AdditiveSearcher) else None
+    return run_on(table, searcher, task.plan.budget, task.seed, planned)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
-from coarsen.opencl_bench.search.replay import COLUMNS, TYPES
+from coarsen.opencl_bench.search.replay_rows import COLUMNS, TYPES
 
 PARQUET, CSV = ".parquet", ".csv"
 

@@ -41,7 +41,8 @@ def read_tables(wanted: TableFiles) -> list[Table]:
         InvalidInputError: a file can't be read or has no space; an option that fits none of the files.
     """
     shipped = shipped_files()
-    paths = [path if path.exists() else shipped.get(str(path), path) for path in wanted.files]
+    # A folder of that name, a cache of PoCL's for example, is no file of results.
+    paths = [shipped.get(str(path), path) if not path.exists() or path.is_dir() else path for path in wanted.files]
     foreign = [path for path in paths if _is_foreign(path)]
     own = [path for path in paths if path not in foreign]
     _check_options(wanted, foreign, own)

@@ -10,7 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from coarsen.cli.messages import logging_to_stderr
+from coarsen.cli.search_progress import Watch, WatchOnTerminal, watching
+from coarsen.opencl_bench.search.replay import Progress
 from coarsen.opencl_bench.search.replay_files import read_rows
+from coarsen.opencl_bench.search.replay_journal import Entry, Journal
 from tests.opencl_bench.search.made_up import made_up_table, rows
 from tests.opencl_bench.search.test_foreign_tables import results_file, space_file
 
@@ -63,6 +67,58 @@ def test_rows_are_written_and_drawn_again(tmp_path: Path, run: Run) -> None:
     assert other.read_bytes() == figure.read_bytes()
 
 
+def test_an_interrupted_replay_goes_on(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    add, words = Journal.add, ("--seeds", 2, "-o", tmp_path / "r.parquet", "--processes", 1)
+
+    def add_one(journal: Journal, entry: Entry) -> None:
+        if journal.path.exists():
+            raise KeyboardInterrupt
+        add(journal, entry)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "add", add_one)
+        outcome = replayed(run, tmp_path, *words)
+    kept = tmp_path / "r.runs.jsonl"
+    assert (outcome.code, outcome.out, outcome.err) == (
+        *(130, ""),
+        f"coarsen: interrupted: 1 of 2 runs are kept in {kept}; the same command goes on from there\n",
+    )
+    outcome = replayed(run, tmp_path, *words)
+    assert outcome.err.startswith("coarsen: note: 1 of 2 runs had been done before\ncoarsen: note: written: ")
+    assert len(read_rows(tmp_path / "r.parquet")["seed"].dropna().unique()) == 2
+
+
+def test_an_interrupted_replay_without_an_output(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coarsen.opencl_bench.search.replay.as_they_end", interrupted)
+    outcome = replayed(run, tmp_path)
+    assert (outcome.code, outcome.err) == (130, "coarsen: interrupted\n")
+
+
+def test_progress_is_said_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    moments = iter([0.0, 1.0, 31.0, 32.0])
+    with logging_to_stderr():
+        watch = Watch(lambda: next(moments))
+        for done in range(3):
+            watch.update(Progress(9, 4, done))
+    assert capsys.readouterr().err == (
+        "coarsen: note: 4 of 9 runs had been done before\ncoarsen: note: 5 of 9 runs, 31 s\n"
+    )
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with logging_to_stderr(), watching() as watch:
+        watch.update(Progress(9, 4, 2))
+        assert isinstance(watch, WatchOnTerminal)
+        (task,) = watch.bar.tasks
+        assert (task.total, task.completed, task.description) == (5, 2, "runs beside 4 done before")
+
+
 def test_remarks_are_notes(tmp_path: Path, run: Run) -> None:
     outcome = run("search", "replay", results_file(tmp_path), "--searchers", "random")
     assert outcome.err == (
@@ -83,6 +139,7 @@ def test_remarks_are_notes(tmp_path: Path, run: Run) -> None:
         (("--shared", "depth"), "made up GPU has no parameter 'depth' to be shared"),
         (("-b", "sgemm"), "benchmarks are chosen from stored sweeps; there is none"),
         (("-o", "rows.txt"), "rows.txt: the name of a file of rows ends in .parquet or .csv"),
+        (("--processes", 0), "invalid value for '--processes'"),
         (("--figure", "quality.gif"), "quality.gif: a figure's file ends in .png, .svg or .pdf"),
     ],
 )

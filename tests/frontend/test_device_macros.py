@@ -122,6 +122,7 @@ def test_the_first_errors_are_told_where_no_extension_helps() -> None:
 def test_devices_of_a_context_have_what_all_have() -> None:
     one, other = (device_macros(f"cl_khr_fp64 {each}", f"OpenCL {each[-1]}.0") for each in ("a_1", "b_3"))
     assert common_macros([one, other]) == DeviceMacros(frozenset({"cl_khr_fp64"}), 100)
+    assert common_macros([one]) == one
     assert common_macros([]) == PORTABLE
 
 

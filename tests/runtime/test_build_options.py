@@ -31,6 +31,15 @@ def test_the_environments_options_come_last(monkeypatch: pytest.MonkeyPatch) -> 
     assert device_options("-w")[-2:] == ("-cl-opt-disable", "-DX")
 
 
+def test_what_was_asked_before_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["-w"]
+    monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-DX")
+    assert (device_options(options)[0], device_options(options)[-1]) == ("-w", "-DX")
+    options[0] = "-cl-mad-enable"
+    monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-DY")
+    assert (device_options(options)[0], device_options(options)[-1]) == ("-cl-mad-enable", "-DY")
+
+
 def test_quotes_that_do_not_match_are_an_invalid_input() -> None:
     with pytest.raises(InvalidInputError, match="build options"):
         device_options("-DNAME='open")

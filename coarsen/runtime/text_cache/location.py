@@ -7,6 +7,7 @@ none; `PYOPENCL_NO_CACHE` turns both off, `COARSEN_NO_CACHE` this one alone.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -30,4 +31,9 @@ def text_folder(cache_dir: CacheFolder) -> Path | None:
     if cache_dir is False or any(os.environ.get(name, "").lower() not in _FALSE for name in OFF_VARIABLES):
         return None
     named = cache_dir or os.environ.get(FOLDER_VARIABLE)
-    return (Path(named) if named else platformdirs.user_cache_path("coarsen")) / _NAME
+    return _in_folder(named) if named else platformdirs.user_cache_path("coarsen") / _NAME
+
+
+@lru_cache(maxsize=16)
+def _in_folder(named: str) -> Path:
+    return Path(named) / _NAME

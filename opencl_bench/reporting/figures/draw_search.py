@@ -41,8 +41,10 @@ _FINE_TICKS = (0.0003, 0.003, 0.03, 0.3)
 _FEW_DECADES = 1.6
 _NOTE = (
     "Quality: the optimum's time over the best time so far, 0 before anything ran. Every distinct configuration "
-    "counts, failed ones too. Lines: medians over {seeds}; bands: quartiles.{random}{planned}{mean}"
+    "counts, failed ones too. Lines: medians over {seeds}; bands: quartiles{of}.{random}{planned}{mean}"
 )
+# The bands of more searchers would cover each other, and the curves.
+_MOST_BANDS = 5
 _RANDOM = " Random search is computed exactly, over all ways to draw."
 _PLANNED = " Vertical lines: where an additive prediction has its bases and supports, and then its five checks."
 _MEANS = " The last panel: the mean of the medians over all spaces."
@@ -52,7 +54,7 @@ def draw_search(rows: pd.DataFrame) -> Figure:
     """Quality against the share of the space tried: a panel for each space, and one of the geometric mean.
 
     Args:
-        rows: of a replay; see `coarsen.opencl_bench.search.replay`.
+        rows: of a replay; see `coarsen.opencl_bench.search.replay_rows`.
 
     Raises:
         InvalidInputError: there is nothing to draw; see `quality_curves`.
@@ -78,13 +80,13 @@ def _figure(curves: pd.DataFrame, planned: pd.DataFrame) -> Figure:
     for axes, space in zip(places, spaces, strict=False):
         own = curves[curves["space"] == space]
         for name, look in looks.items():
-            _line(axes, own[own["searcher"] == name], name, look)
+            _line(axes, own[own["searcher"] == name], name, look, _has_band(name, searchers))
         _marks(axes, planned, space)
         _name(axes, space, 0.8 * width / columns)
     if len(spaces) > 1:
         means = mean_curves(curves)
         for name, look in looks.items():
-            _line(places[len(spaces)], means[means["searcher"] == name], name, look)
+            _line(places[len(spaces)], means[means["searcher"] == name], name, look, has_band=False)
         _name(places[len(spaces)], _MEAN, 0.8 * width / columns)
     _scales(places[0], curves)
     for position, axes in enumerate(places):
@@ -99,10 +101,15 @@ def _columns_for(panels: int) -> int:
     return min(choices, key=lambda columns: (math.ceil(panels / columns), -panels % columns))
 
 
-def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series) -> None:
+def _has_band(searcher: str, searchers: Sequence[str]) -> bool:
+    return len(searchers) <= _MOST_BANDS or searcher == searchers[0]
+
+
+def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series, has_band: bool) -> None:
     """A curve that rises in steps, for a best time lasts until a better one is found."""
     if curve.empty:
         return
+    curve = _steps(curve)
     axes.plot(
         curve["share"],
         curve["quality"],
@@ -111,7 +118,7 @@ def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series) -> None:
         linestyle=look.line,
         gid=f"curve {name}",
     )
-    if "lower" in curve.columns:
+    if has_band:
         axes.fill_between(
             curve["share"],
             curve["lower"],
@@ -122,6 +129,14 @@ def _line(axes: Axes, curve: pd.DataFrame, name: str, look: Series) -> None:
             linewidth=0,
             gid=f"quartiles {name}",
         )
+
+
+def _steps(curve: pd.DataFrame) -> pd.DataFrame:
+    """The points at which a curve or its band rises, and the last one: all others are on lines between them."""
+    levels = curve[[name for name in ("quality", "lower", "upper") if name in curve.columns]]
+    rises = (levels != levels.shift()).any(axis=1)
+    rises.iloc[-1] = True
+    return curve[rises]
 
 
 def _marks(axes: Axes, planned: pd.DataFrame, space: str) -> None:
@@ -171,7 +186,9 @@ def _finding(curves: pd.DataFrame) -> str:
 
 def _note(curves: pd.DataFrame, planned: pd.DataFrame) -> str:
     seeds = sorted({int(count) for count in curves["seeds"] if count})
+    searchers = list(dict.fromkeys(curves["searcher"]))
     return _NOTE.format(
+        of="" if len(searchers) <= _MOST_BANDS else f" of {searchers[0]}",
         seeds=_runs(seeds) if seeds else "all ways to draw",
         random=_RANDOM if (curves["seeds"] == 0).any() and seeds else "",
         planned="" if planned.empty else _PLANNED,
@@ -180,4 +197,6 @@ def _note(curves: pd.DataFrame, planned: pd.DataFrame) -> str:
 
 
 def _runs(counts: Sequence[int]) -> str:
-    return "one seed" if counts == [1] else f"{' or '.join(map(str, counts))} seeds"
+    if counts == [1]:
+        return "one seed"
+    return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 2 else f"{' or '.join(map(str, counts))} seeds"

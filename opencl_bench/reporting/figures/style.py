@@ -72,8 +72,13 @@ _SERIES = (
 
 
 def series_style(index: int) -> Series:
-    """The look of the curve number `index`, counted from 0; looks come again after seven."""
-    return _SERIES[index % len(_SERIES)]
+    """The look of the curve number `index`, counted from 0.
+
+    After seven, colours come again with other markers and lines, so that only both together tell curves apart.
+    """
+    turn, place = divmod(index, len(_SERIES))
+    other = _SERIES[(place + turn) % len(_SERIES)]
+    return Series(_SERIES[place].colour, other.marker, other.line)
 
 
 @contextmanager

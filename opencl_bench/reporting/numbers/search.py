@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.replay import COLUMNS
+from coarsen.opencl_bench.search.replay_rows import COLUMNS
 
 _CURVE = ["space", "searcher"]
 # Of the common axis that curves of several spaces are read at.
@@ -29,7 +29,7 @@ def quality_curves(rows: pd.DataFrame) -> pd.DataFrame:
     A run that ended early keeps what it had found, as long as others of its searcher go on.
 
     Args:
-        rows: of a replay; see `coarsen.opencl_bench.search.replay`.
+        rows: of a replay; see `coarsen.opencl_bench.search.replay_rows`.
 
     Returns:
         columns `space`, `searcher`, `tried`, `share`, `quality` (the median), `lower`, `upper`, `seeds` (how many

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import random
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_the_same_seed_gives_the_same_trace_and_leaves_the_generators_alone(sear
     first, again = (searched(searcher, Budget(trials=12), seed=3) for _ in range(2))
     assert first.trace == again.trace
     assert (random.random(), np.random.random()) == expected
+
+
+@by_name
+def test_the_root_logger_is_left_alone(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    searched(searcher, Budget(trials=5))
+    assert logging.getLogger().handlers == []
 
 
 @by_name

@@ -14,6 +14,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.foreign_tables import foreign_table, name_of, read_spaces
 from coarsen.opencl_bench.search.spaces import values_of
+from coarsen.opencl_bench.search.table_files import TableFiles, read_tables
 from coarsen.opencl_bench.search.tables import Table
 from tests.opencl_bench.search.made_up import AXES, rows
 
@@ -94,6 +95,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
     empty.write_text(json.dumps({"results": mixed}))
     with pytest.raises(InvalidInputError, match="its results differ in their parameters"):
         foreign_table(empty)
+
+
+def test_a_folder_does_not_hide_a_sweep_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pocl").mkdir()
+    monkeypatch.chdir(tmp_path)
+    file = results_file(tmp_path)
+    monkeypatch.setattr("coarsen.opencl_bench.search.table_files.shipped_files", lambda: {"pocl": file})
+    assert [table.name for table in read_tables(TableFiles([Path("pocl")]))] == [name_of(file)]
 
 
 @pytest.mark.parametrize(

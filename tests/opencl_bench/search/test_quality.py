@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.quality import expected_best, qualities, random_quality
 
 
 def test_qualities_rise_to_one() -> None:
     times = [None, 8.0, 10.0, None, 2.0, 4.0]
-    assert qualities([Trial((0,), time) for time in times], 2.0) == [0.0, 0.25, 0.25, 0.25, 1.0, 1.0]
+    assert qualities(times, 2.0) == [0.0, 0.25, 0.25, 0.25, 1.0, 1.0]
 
 
 def every_draw(times: list[float], failures: int, draws: int) -> list[float]:

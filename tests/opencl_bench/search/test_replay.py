@@ -10,7 +10,8 @@ from coarsen.opencl_bench.search.additive import PAPER
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.notes import merged
 from coarsen.opencl_bench.search.quality import random_quality
-from coarsen.opencl_bench.search.replay import COLUMNS, Plan, planned_trials, replay
+from coarsen.opencl_bench.search.replay import Plan, Progress, planned_trials, replay
+from coarsen.opencl_bench.search.replay_rows import COLUMNS
 from tests.opencl_bench.search.made_up import made_up_table
 
 TENTH = Budget(share=0.1)
@@ -52,6 +53,12 @@ def test_a_seed_gives_the_same_rows_in_any_number_of_processes() -> None:
     tables = [made_up_table("one"), made_up_table("two")]
     plan = Plan(("exhaustive", "random"), 3, TENTH)
     pd.testing.assert_frame_equal(replay(tables, plan).rows, replay(tables, plan, processes=2).rows)
+
+
+def test_progress_is_told_at_the_start_and_after_each_run() -> None:
+    told: list[Progress] = []
+    replay([made_up_table()], Plan(("exhaustive", "random"), 2, TENTH), watch=told.append)
+    assert told == [Progress(2, 0, 0), Progress(2, 0, 1), Progress(2, 0, 2)]
 
 
 def test_the_default_base_is_the_same_for_every_seed() -> None:

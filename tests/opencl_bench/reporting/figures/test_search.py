@@ -11,7 +11,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.plots import draw_search, mean_curves, quality_at, quality_curves, rendered
 from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
 from coarsen.opencl_bench.reporting.numbers.search import geometric_means, planned_shares, search_finding
-from coarsen.opencl_bench.search.replay import COLUMNS, TYPES
+from coarsen.opencl_bench.search.replay_rows import COLUMNS, TYPES
 from tests.opencl_bench.reporting.figures.writing import texts, written
 
 NAN = math.nan
@@ -105,6 +105,25 @@ def test_a_panel_for_each_space_and_one_of_the_mean() -> None:
     assert {"curve additive", "curve random"} <= {line.get_gid() for line in mean.lines}
     assert not [line for line in mean.lines if line.get_gid() == "planned"]
     assert "medians over 3 seeds" in written(figure) and "Random search is computed exactly" in written(figure)
+
+
+def test_many_searchers_are_told_apart_and_have_one_band() -> None:
+    names = [f"searcher {number}" for number in range(9)]
+    seeds = [1, 2, 3, *[3] * 6]
+    figure = draw_search(
+        frame(
+            *(
+                run("one", n, seed, 0.2, 0.9)
+                for n, count in zip(names, seeds, strict=True)
+                for seed in range(count)
+            )
+        )
+    )
+    (axes,) = (each for each in figure.axes if each.axison)
+    looks = [(line.get_color(), line.get_linestyle(), str(line._unscaled_dash_pattern)) for line in axes.lines]
+    assert len(set(looks)) == len(looks)
+    assert [band.get_gid() for band in axes.collections] == ["quartiles searcher 0"]
+    assert "medians over 1 to 3 seeds; bands: quartiles of searcher 0." in written(figure)
 
 
 def test_the_figure_can_be_read_in_print_and_is_reproducible() -> None:
