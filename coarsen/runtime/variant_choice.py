@@ -20,7 +20,7 @@ import pyopencl
 
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
 from coarsen.runtime.launch import DividedLaunch, Hindrance, divide_launch, names_of
-from coarsen.runtime.local_memory import groups_of_one_item, merges_groups, within_local_memory
+from coarsen.runtime.local_memory import groups_of_one_item, merged_groups, merges_groups, within_local_memory
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits
@@ -53,7 +53,7 @@ class VariantChoice:
         wanted, note = self._within_local_memory(asked, launch)
         hindrance = Hindrance.LOCAL_MEMORY if note else None
         for candidate in self._candidates(launch, wanted):
-            reason = self._reason_against(candidate, launch.device)
+            reason = self._reason_against(candidate, launch)
             if reason is None:
                 return replace(candidate, note=note, hindrance=hindrance) if note else candidate
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
@@ -89,7 +89,7 @@ class VariantChoice:
             return None
         return guarded_launch(*sizes, wanted, limits_of(launch.device, kernel), any_groups)
 
-    def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
+    def _reason_against(self, candidate: DividedLaunch, launch: OriginalLaunch) -> str | None:
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
@@ -97,11 +97,21 @@ class VariantChoice:
         kernel = self.variants.get(variant)
         if kernel is None:
             return ""
-        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
+        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, launch.device))
         items = math.prod(candidate.local_size or (1,))
-        if items <= limit:
-            return None
-        return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
+        if items > limit:
+            return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
+        needed, available = self._local_bytes(kernel, candidate, launch), int(launch.device.local_mem_size)
+        if needed > available:
+            return f"coarsened it takes {needed} bytes of local memory, of {available}: launched otherwise"
+        return None
+
+    def _local_bytes(self, kernel: pyopencl.Kernel, candidate: DividedLaunch, launch: OriginalLaunch) -> int:
+        """Return the bytes of local memory of a work-group of a variant; 0 where they are known to be there."""
+        if self.transforms is None or not merges_groups(candidate.coarsenings):
+            return 0
+        own = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, launch.device))
+        return own + merged_groups(candidate.coarsenings) * launch.local_bytes
 
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Return True if it is known that work-items can't be grouped anew."""
@@ -115,7 +125,10 @@ class VariantChoice:
         if not merges_groups(asked):
             return asked, None
         available = int(launch.device.local_mem_size)
-        group_bytes = launch.local_bytes + self.plan.static_local_memory(self.name, launch.device)
+        # What an advisor's variant takes besides is asked when it is there: groups that fill it alike share it.
+        is_advised = self.transforms is not None
+        static = 0 if is_advised else self.plan.static_local_memory(self.name, launch.device)
+        group_bytes = launch.local_bytes + static
         allowed = within_local_memory(asked, group_bytes, available)
         if allowed == asked:
             return asked, None

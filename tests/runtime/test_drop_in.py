@@ -478,6 +478,17 @@ def test_a_reason_is_said_once_for_all_sizes_and_never_for_one_work_item(
     assert len(caplog.messages) == 1 and "does not divide" in caplog.messages[0]
 
 
+def test_of_one_work_group_that_has_none_to_merge_with_no_warning_is_given(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = Program(context, GROUPS, factor=4, level="group").build()
+    with caplog.at_level(logging.INFO, logger="coarsen"):
+        program.groups(queue, (16,), (16,), buffers.output)
+    (record,) = caplog.records
+    assert record.levelname == "INFO" and "leave nothing to merge" in record.getMessage()
+    assert program.groups.divided(queue.device, (32,), (16,)).coarsenings == (Coarsening(4, level=Level.GROUP),)
+
+
 @pytest.mark.parametrize(
     ("options", "local_size", "words"),
     [
