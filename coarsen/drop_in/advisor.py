@@ -12,6 +12,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyopencl
 
@@ -24,9 +25,11 @@ from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, Rem
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.tuning.tuned import Tuned
 
 _log = logging.getLogger("coarsen")
 
