@@ -55,7 +55,9 @@ class VariantChoice:
         for candidate in self._candidates(launch, wanted):
             reason = self._reason_against(candidate, launch)
             if reason is None:
-                return replace(candidate, note=note, hindrance=hindrance) if note else candidate
+                # Where there is nothing to merge, more local memory would change nothing.
+                is_said = note and not (hindrance is Hindrance.LOCAL_MEMORY and not candidate.coarsenings)
+                return replace(candidate, note=note, hindrance=hindrance) if is_said else candidate
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         return replace(unchanged, note=note or None, hindrance=hindrance if note else None)

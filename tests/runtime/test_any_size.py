@@ -202,6 +202,8 @@ def test_local_memory_of_merged_groups_has_a_limit(
     kernel = coarsened_of(queue.context, "passed", factor=8, level="group")
     available = queue.device.local_mem_size
     result = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+    kernel(queue, (4,), (4,), result, np.int32(5), cl.LocalMemory(available // 4))
+    assert kernel.divided(queue.device, (4,), (4,)).coarsenings == () and caplog.messages == []
     for _ in range(2):
         kernel(queue, (64,), (4,), result, np.int32(5), cl.LocalMemory(available // 4))
     decided = kernel.divided(queue.device, (64,), (4,))
