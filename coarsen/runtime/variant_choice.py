@@ -7,7 +7,7 @@
 
 The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
 uncoarsened fails coarsened. Where it matters how work-items are grouped, and a work-group has one along a
-dimension, work-groups are merged instead: that is the same work.
+dimension, or is demanded to have one, work-groups are merged instead: that is the same work.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class VariantChoice:
 
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
-        if asked and self._groups_matter(asked):
-            # Without a guard of work-items, there is none to merge with in a group of one.
+        if asked and (self.has_required or self._groups_matter(asked)):
+            # Without a guard of work-items, there is none to merge with in a group of one. What demands such groups
+            # can't be coarsened so at all, and tells nothing of its guard.
             asked = groups_of_one_item(asked, launch.local_size)
         wanted, note = self._within_local_memory(asked, launch)
         hindrance = Hindrance.LOCAL_MEMORY if note else None

@@ -527,6 +527,20 @@ def test_work_groups_of_one_work_item_are_merged(
     assert caplog.messages == []
 
 
+def test_work_groups_that_must_have_one_work_item_are_merged(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = GROUPS.replace("kernel void", "kernel __attribute__((reqd_work_group_size(1, 1, 1))) void")
+    program = Program(context, source, factor=4).build()
+    for local_size in ((1,), None):
+        launch = program.groups.divided(context.devices[0], (SIZE,), local_size)
+        assert launch.coarsenings == (Coarsening(4, level=Level.GROUP),) and launch.note is None
+        values = _filled(context)
+        program.groups(queue, (SIZE,), local_size, values)
+        np.testing.assert_array_equal(_read(queue, values), 10 * np.arange(SIZE) + 1)
+    assert caplog.messages == []
+
+
 def test_an_array_with_an_offset_before_local_memory(context: cl.Context, queue: cl.CommandQueue) -> None:
     program = Program(context, TURN, factor=2, level="group").build()
     kernel = program.turn
