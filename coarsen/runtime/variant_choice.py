@@ -48,8 +48,8 @@ class VariantChoice:
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
         if asked and (self.has_required or self._groups_matter(asked)):
-            # Without a guard of work-items, there is none to merge with in a group of one. What demands such groups
-            # can't be coarsened so at all, and tells nothing of its guard.
+            # Without a guard of work-items, there is none to merge with in a group of one. Whether groups matter
+            # to a kernel that demands such is not known: merged work-items are refused.
             asked = groups_of_one_item(asked, launch.local_size)
         wanted, note = self._within_local_memory(asked, launch)
         hindrance = Hindrance.LOCAL_MEMORY if note else None
