@@ -144,10 +144,17 @@ class CoarseningPlan:
         """
         if self._advisor is None:
             return None
-        there = (None, None, None) if at_hand is None else (at_hand.queue, at_hand.arguments, at_hand.offset)
         transforms = replace(self._transforms, device_kind=self._device_kind)
         request = AdviceRequest(
-            self._source, self._options, kernel, launch, transforms, *there, cache_dir=self._cache_dir
+            self._source,
+            self._options,
+            kernel,
+            launch,
+            transforms,
+            queue=None if at_hand is None else at_hand.queue,
+            arguments=None if at_hand is None else at_hand.arguments,
+            offset=None if at_hand is None else at_hand.offset,
+            cache_dir=self._cache_dir,
         )
         try:
             advice = self._advisor.advise(request)
