@@ -107,7 +107,8 @@ def _class_of_programs(options: Mapping[str, Any], run: SuiteRun) -> type[Progra
 
     class SuiteProgram(Program, metaclass=ClassOfPrograms):
         def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 (whatever PyOpenCL takes)
-            super().__init__(*arguments, **named, **options, observer=run)
+            untyped: Any = super().__init__
+            untyped(*arguments, **named, **options, observer=run)
 
         def build(self, *arguments: Any, **named: Any) -> SuiteProgram:  # noqa: ANN401
             try:
