@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
+from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.mode import Mode, Otherwise
 from coarsen.errors import CoarsenError, InvalidInputError
@@ -24,12 +25,11 @@ from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, Rem
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.drop_in.kernel_facts import KernelFacts
+    from coarsen.opencl_bench.tuning.tuned import Tuned
 
 _log = logging.getLogger("coarsen")
 
@@ -141,10 +141,9 @@ class TuningAdvisor:
     def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
         key = request.source, request.options, request.kernel, device
         if key not in self._facts:
-            # Imported late: it loads LLVM, which a program whose kernels are not remembered does not need.
-            from coarsen.drop_in.kernel_facts import kernel_facts
-
-            self._facts[key] = kernel_facts(request.source, request.kernel, request.options, device.macros)
+            self._facts[key] = kernel_facts(
+                request.source, request.kernel, request.options, device.macros, request.cache_dir
+            )
         return self._facts[key]
 
     def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:

@@ -18,6 +18,7 @@ from coarsen.runtime.arguments import Argument
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import Sizes
+from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
@@ -47,6 +48,7 @@ class AdviceRequest:
         queue: where the launch goes; None where it is only asked how it would be carried out.
         arguments: the kernel's arguments in their order, which are there to be read; None where `queue` is.
         offset: of the first work-item, in work-items; None for none.
+        cache_dir: of what is found out about the source, as `pyopencl.Program.build` takes it.
     """
 
     source: str
@@ -57,6 +59,7 @@ class AdviceRequest:
     queue: pyopencl.CommandQueue | None
     arguments: tuple[Argument, ...] | None
     offset: Sizes | None = None
+    cache_dir: CacheFolder = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,17 +17,17 @@ from typing import TypeVar
 import pyopencl
 
 from coarsen.runtime.advice import Advice, AtHand
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.launch import DividedLaunch, merged_sizes
 from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import Sizes, fits, has_work, is_plain
 from coarsen.runtime.variant_choice import VariantChoice, limits_of
 from coarsen.runtime.variants import Variants
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
 
 # The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
-_NEARLY = "as near to what is advised as the launch's sizes and buffers allow"
 _Value = TypeVar("_Value")
 
 
@@ -103,14 +103,13 @@ class LaunchChooser:
         grouped = launch._replace(local_size=self._local_size(launch, advice, required))
         if advice.variant.coarsenings:
             found = choice.best(grouped, advice.variant.coarsenings)
-            if found.coarsenings:
-                found = replace(found, regrouped=grouped.local_size != launch.local_size)
-            else:
+            if not found.coarsenings and grouped.local_size != launch.local_size:
                 # The local size was meant for what is merged.
-                found = replace(found, local_size=launch.local_size)
+                grouped = launch
+                found = choice.best(launch, advice.variant.coarsenings)
         else:
-            is_other = grouped.local_size != launch.local_size
-            found = DividedLaunch(grouped.global_size, grouped.local_size, (), regrouped=is_other)
+            found = DividedLaunch(grouped.global_size, grouped.local_size, ())
+        found = replace(found, regrouped=grouped.local_size != launch.local_size)
         wanted = advice.variant.local_size or launch.local_size
         is_as_advised = (
             found.coarsenings == advice.variant.coarsenings
@@ -119,7 +118,8 @@ class LaunchChooser:
             and transforms == advised
         )
         # What is said to be gained was gained by the variant itself.
-        return replace(found, transforms=transforms, reason=advice.reason if is_as_advised else _NEARLY)
+        reason = advice.reason if is_as_advised else _nearly(advice.variant)
+        return replace(found, transforms=transforms, reason=reason)
 
     def _choice(self, required: Sizes | None, transforms: Transforms | None = None) -> VariantChoice:
         return VariantChoice(
@@ -132,10 +132,14 @@ class LaunchChooser:
         if not wanted or wanted == own or required is not None or not self._is_valid(launch):
             return own
         limits = limits_of(launch.device, self._original)
-        if not is_plain(launch.global_size, wanted) or not fits(wanted, limits):
-            return own
         if own is not None and not fits(own, limits):
             # PyOpenCL says so.
+            return own
+        merged = merged_sizes(wanted, advice.variant.coarsenings)
+        if merged != wanted:
+            # The original is never launched with it; what the coarsened kernel takes is asked when it is there.
+            limits = replace(limits, max_work_group_size=int(launch.device.max_work_group_size))
+        if not is_plain(launch.global_size, wanted) or not fits(merged, limits):
             return own
         return own if self._plan.groups_matter(self._name, advice.variant) else wanted
 
@@ -147,6 +151,11 @@ class LaunchChooser:
     def _required_local_size(self, launch: OriginalLaunch) -> Sizes | None:
         """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
         return required_local_size(self._original, launch.device, len(launch.global_size))
+
+
+def _nearly(advised: Variant) -> str:
+    """Return the reason for a launch that isn't quite what is advised."""
+    return f"as near to what is advised ({advised}) as the launch's sizes and buffers, and the device, allow"
 
 
 def _key(launch: OriginalLaunch) -> Hashable:

@@ -39,8 +39,9 @@ class DividedLaunch:
 
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
     caller's, or, where it is `regrouped`, with another local size); `guarded` says whether it is the variant for
-    any size. `note` says in one line why it isn't what was asked for, None where it is; `hindrance` is the kind of
-    that reason. Where an advisor chose, `transforms` are those of the variant and `reason` says why; else None.
+    any size. `note` says in one line why it isn't what was asked for, None where it is, and where there is nothing
+    to merge; `hindrance` is the kind of that reason. Where an advisor chose, `transforms` are those of the variant
+    and `reason` says why; else None.
     """
 
     global_size: Sizes
@@ -86,9 +87,17 @@ def _divided(global_size: Sizes, local_size: Sizes, wanted: Configuration) -> Di
     fitted = (_fit(coarsening, global_size, local_size) for coarsening in wanted)
     used = tuple(coarsening for coarsening in fitted if coarsening is not None)
     items = tuple(coarsening for coarsening in used if coarsening.level is Level.ITEM)
-    note = _note(global_size, local_size, wanted, used)
+    is_lone = all(_is_lone_group(coarsening, global_size, local_size) for coarsening in wanted)
+    note = None if is_lone else _note(global_size, local_size, wanted, used)
     divided = DividedLaunch(_quotients(global_size, used), _quotients(local_size, items), used)
     return divided if note is None else replace(divided, note=note, hindrance=Hindrance.SIZES)
+
+
+def _is_lone_group(coarsening: Coarsening, global_size: Sizes, local_size: Sizes) -> bool:
+    """Return True if there is one work-group along the dimension, and so none to merge it with."""
+    dimension = coarsening.dimension
+    is_there = coarsening.level is Level.GROUP and dimension < len(global_size)
+    return is_there and global_size[dimension] == local_size[dimension]
 
 
 def _divided_openly(global_size: Sizes, wanted: Configuration, limits: LaunchLimits) -> DividedLaunch:
@@ -128,6 +137,19 @@ def _largest(coarsening: Coarsening, extent: int) -> Coarsening | None:
         if extent % factor == 0 and (extent // factor) % coarsening.stride == 0:
             return replace(coarsening, factor=factor)
     return None
+
+
+def merged_sizes(local_size: Sizes, coarsenings: Configuration) -> Sizes:
+    """The local size of a coarsened launch; the original's where it does not divide.
+
+    Args:
+        local_size: the original's, in work-items.
+        coarsenings: of work-items, and of work-groups, which leave it as it is.
+    """
+    items = tuple(entry for entry in coarsenings if entry.level is Level.ITEM)
+    if any(entry.dimension >= len(local_size) or local_size[entry.dimension] % entry.factor for entry in items):
+        return local_size
+    return _quotients(local_size, items)
 
 
 def _quotients(sizes: Sizes, coarsenings: Configuration) -> Sizes:

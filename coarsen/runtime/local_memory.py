@@ -7,13 +7,13 @@ is known only of the coarsened kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyopencl
 
 from coarsen.ir.kernel import AddedArgument
-from coarsen.variant.coarsening import Configuration, Level, configuration
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 
 
 def within_local_memory(wanted: Configuration, group_bytes: int, available: int) -> Configuration:
@@ -25,7 +25,7 @@ def within_local_memory(wanted: Configuration, group_bytes: int, available: int)
         available: what the device has for one work-group.
     """
     chosen = list(wanted)
-    while math.prod(entry.factor for entry in chosen if entry.level is Level.GROUP) * group_bytes > available:
+    while merged_groups(chosen) * group_bytes > available:
         largest = max(
             (i for i, entry in enumerate(chosen) if entry.level is Level.GROUP), key=lambda i: chosen[i].factor
         )
@@ -33,6 +33,11 @@ def within_local_memory(wanted: Configuration, group_bytes: int, available: int)
             break
         chosen[largest] = replace(chosen[largest], factor=chosen[largest].factor - 1)
     return tuple(entry for entry in chosen if entry.factor > 1)
+
+
+def merged_groups(coarsenings: Iterable[Coarsening]) -> int:
+    """Return how many work-groups become one."""
+    return math.prod(entry.factor for entry in coarsenings if entry.level is Level.GROUP)
 
 
 def merges_groups(wanted: Configuration) -> bool:

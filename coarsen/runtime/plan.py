@@ -144,9 +144,18 @@ class CoarseningPlan:
         """
         if self._advisor is None:
             return None
-        there = (None, None, None) if at_hand is None else (at_hand.queue, at_hand.arguments, at_hand.offset)
         transforms = replace(self._transforms, device_kind=self._device_kind)
-        request = AdviceRequest(self._source, self._options, kernel, launch, transforms, *there)
+        request = AdviceRequest(
+            self._source,
+            self._options,
+            kernel,
+            launch,
+            transforms,
+            queue=None if at_hand is None else at_hand.queue,
+            arguments=None if at_hand is None else at_hand.arguments,
+            offset=None if at_hand is None else at_hand.offset,
+            cache_dir=self._cache_dir,
+        )
         try:
             advice = self._advisor.advise(request)
         except (CoarsenError, pyopencl.Error) as error:
@@ -232,7 +241,7 @@ class CoarseningPlan:
         if requested == ORIGINAL:
             return "a factor of 1 was asked for; `coarsen bench` measures what others gain"
         if not is_coarsened and requested is not None:
-            return "the sizes of the launch leave nothing to merge; larger sizes or level='group' may"
+            return "the sizes of the launch leave nothing to merge; larger sizes or another level may"
         why = "as predicted for the device and the local size" if requested is None else "as asked for"
         return f"{why}; `coarsen bench` measures what others gain"
 

@@ -7,7 +7,7 @@
 
 The first of these that the kernel does not refuse and that fits its work-groups is taken. No launch that works
 uncoarsened fails coarsened. Where it matters how work-items are grouped, and a work-group has one along a
-dimension, work-groups are merged instead: that is the same work.
+dimension, or is demanded to have one, work-groups are merged instead: that is the same work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyopencl
 
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
 from coarsen.runtime.launch import DividedLaunch, Hindrance, divide_launch, names_of
-from coarsen.runtime.local_memory import groups_of_one_item, merges_groups, within_local_memory
+from coarsen.runtime.local_memory import groups_of_one_item, merged_groups, merges_groups, within_local_memory
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits
@@ -47,15 +47,18 @@ class VariantChoice:
 
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
-        if asked and self._groups_matter(asked):
-            # Without a guard of work-items, there is none to merge with in a group of one.
+        if asked and (self.has_required or self._groups_matter(asked)):
+            # Without a guard of work-items, there is none to merge with in a group of one. Whether groups matter
+            # to a kernel that demands such is not known: merged work-items are refused.
             asked = groups_of_one_item(asked, launch.local_size)
         wanted, note = self._within_local_memory(asked, launch)
         hindrance = Hindrance.LOCAL_MEMORY if note else None
         for candidate in self._candidates(launch, wanted):
-            reason = self._reason_against(candidate, launch.device)
+            reason = self._reason_against(candidate, launch)
             if reason is None:
-                return replace(candidate, note=note, hindrance=hindrance) if note else candidate
+                # Where there is nothing to merge, more local memory would change nothing.
+                is_said = note and not (hindrance is Hindrance.LOCAL_MEMORY and not candidate.coarsenings)
+                return replace(candidate, note=note, hindrance=hindrance) if is_said else candidate
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
@@ -89,7 +92,7 @@ class VariantChoice:
             return None
         return guarded_launch(*sizes, wanted, limits_of(launch.device, kernel), any_groups)
 
-    def _reason_against(self, candidate: DividedLaunch, device: pyopencl.Device) -> str | None:
+    def _reason_against(self, candidate: DividedLaunch, launch: OriginalLaunch) -> str | None:
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
@@ -97,11 +100,21 @@ class VariantChoice:
         kernel = self.variants.get(variant)
         if kernel is None:
             return ""
-        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
+        limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, launch.device))
         items = math.prod(candidate.local_size or (1,))
-        if items <= limit:
-            return None
-        return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
+        if items > limit:
+            return f"coarsened it takes work-groups up to {limit} on this device, not {items}: launched otherwise"
+        needed, available = self._local_bytes(kernel, candidate, launch), int(launch.device.local_mem_size)
+        if needed > available:
+            return f"coarsened it takes {needed} bytes of local memory, of {available}: launched otherwise"
+        return None
+
+    def _local_bytes(self, kernel: pyopencl.Kernel, candidate: DividedLaunch, launch: OriginalLaunch) -> int:
+        """Return the bytes of local memory of a work-group of a variant; 0 where they are known to be there."""
+        if self.transforms is None or not merges_groups(candidate.coarsenings):
+            return 0
+        own = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, launch.device))
+        return own + merged_groups(candidate.coarsenings) * launch.local_bytes
 
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Return True if it is known that work-items can't be grouped anew."""
@@ -115,7 +128,10 @@ class VariantChoice:
         if not merges_groups(asked):
             return asked, None
         available = int(launch.device.local_mem_size)
-        group_bytes = launch.local_bytes + self.plan.static_local_memory(self.name, launch.device)
+        # What an advisor's variant takes besides is asked when it is there: groups that fill it alike share it.
+        is_advised = self.transforms is not None
+        static = 0 if is_advised else self.plan.static_local_memory(self.name, launch.device)
+        group_bytes = launch.local_bytes + static
         allowed = within_local_memory(asked, group_bytes, available)
         if allowed == asked:
             return asked, None

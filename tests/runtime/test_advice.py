@@ -24,7 +24,7 @@ from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.program import Program
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT, Transforms, Use
 from coarsen.variant.variant import Variant
 from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
@@ -363,7 +363,7 @@ def test_the_reason_is_that_of_the_advice(
         "kernel record runs with the original kernel, local size 48: somebody measured it",
     ]
     assert lines[2].startswith(
-        "kernel record runs with factor 6 along dimension 0: as near to what is advised as "
+        "kernel record runs with factor 6 along dimension 0: as near to what is advised (factor 8 along "
     )
     assert "does not divide" in lines[2]
 
@@ -397,6 +397,70 @@ def test_an_observer_sees_launches_of_the_original(
         ((SIZE,), (1,), ()),
         ((SIZE,), (16,), ()),
     ]
+
+
+def test_a_local_size_that_is_too_large_for_the_original_alone(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    hand = HandToolchain(groups_matter=False)
+    for answer, factor, local_size in ((advice(4, (48,)), 4, (12,)), (advice(1, (48,)), 1, (16,))):
+        program, _ = advised(context, answer, hand)
+        original = program.record._launches._chooser._original
+        _feign_limit(original, context.devices[0], 32)
+        program.record(queue, (SIZE,), (16,), *buffers.all)
+        assert buffers.factor(queue) == factor
+        divided = program.record.divided(queue.device, (SIZE,), (16,))
+        assert divided.local_size == local_size
+        assert (divided.reason == "somebody measured it") == (factor == 4)
+
+
+def test_a_local_size_that_is_too_large_for_the_variant_leaves_the_own(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    program, _ = advised(context, advice(4, (48,)), HandToolchain(groups_matter=False))
+    launches = program.record._launches
+    variant = launches._chooser._variants.get(launches.plan.variant_of((Coarsening(4),)))
+    assert variant is not None
+    _feign_limit(variant, context.devices[0], 8)
+    program.record(queue, (SIZE,), (16,), *buffers.all)
+    assert buffers.factor(queue) == 4
+    divided = program.record.divided(queue.device, (SIZE,), (16,))
+    assert (divided.local_size, divided.regrouped) == ((4,), False)
+    assert "(factor 4 along dimension 0, local size 48)" in str(divided.reason)
+
+
+def _feign_limit(kernel: cl.Kernel, device: cl.Device, items: int) -> None:
+    """Let a device say that a kernel takes work-groups up to so many work-items."""
+    limit = cl.kernel_work_group_info.WORK_GROUP_SIZE
+    # PyOpenCL keeps what a kernel said about itself.
+    kernel.get_work_group_info(limit, device)
+    cached: dict[Anything, int] = vars(kernel)["_wg_info_cache"]
+    cached[(limit, device.int_ptr)] = items
+
+
+# All work-groups fill it alike: merged, they have one between them.
+SHARED = """
+kernel void shared(global const int *in, global int *out) {
+    local int table[COUNT];
+    for (int i = get_local_id(0); i < COUNT; i += get_local_size(0))
+        table[i] = in[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = table[COUNT - 1 - get_local_id(0)];
+}
+"""
+
+
+def test_local_memory_that_merged_groups_share_counts_once(context: cl.Context, queue: cl.CommandQueue) -> None:
+    count = queue.device.local_mem_size // 4 // 4 * 3
+    chosen = Advice(Variant(coarsenings=(Coarsening(4, level=Level.GROUP),)), "somebody measured it")
+    program = Program(context, SHARED, advisor=FakeAdvisor(chosen)).build(f"-DCOUNT={count}")
+    values = np.arange(count, dtype=np.int32)
+    table = cl.Buffer(context, FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, hostbuf=values)
+    output = filled(context)
+    program.shared(queue, (SIZE,), (8,), table, output)
+    assert (read(queue, output) == np.tile(values[-1:-9:-1], SIZE // 8)).all()
+    divided = program.shared.divided(queue.device, (SIZE,), (8,))
+    assert (divided.reason, divided.global_size) == ("somebody measured it", (SIZE // 4,))
 
 
 ROWS = """

@@ -478,6 +478,17 @@ def test_a_reason_is_said_once_for_all_sizes_and_never_for_one_work_item(
     assert len(caplog.messages) == 1 and "does not divide" in caplog.messages[0]
 
 
+def test_of_one_work_group_that_has_none_to_merge_with_no_warning_is_given(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = Program(context, GROUPS, factor=4, level="group").build()
+    with caplog.at_level(logging.INFO, logger="coarsen"):
+        program.groups(queue, (16,), (16,), buffers.output)
+    (record,) = caplog.records
+    assert record.levelname == "INFO" and "leave nothing to merge" in record.getMessage()
+    assert program.groups.divided(queue.device, (32,), (16,)).coarsenings == (Coarsening(4, level=Level.GROUP),)
+
+
 @pytest.mark.parametrize(
     ("options", "local_size", "words"),
     [
@@ -513,6 +524,20 @@ def test_work_groups_of_one_work_item_are_merged(
     assert launch.coarsenings == (Coarsening(4, 0, 1, Level.GROUP),)
     program.groups(queue, (SIZE,), (1,), values)
     assert _read(queue, values).tolist() == list(range(1, 10 * SIZE, 10))
+    assert caplog.messages == []
+
+
+def test_work_groups_that_must_have_one_work_item_are_merged(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = GROUPS.replace("kernel void", "kernel __attribute__((reqd_work_group_size(1, 1, 1))) void")
+    program = Program(context, source, factor=4).build()
+    for local_size in ((1,), None):
+        launch = program.groups.divided(context.devices[0], (SIZE,), local_size)
+        assert launch.coarsenings == (Coarsening(4, level=Level.GROUP),) and launch.note is None
+        values = _filled(context)
+        program.groups(queue, (SIZE,), local_size, values)
+        np.testing.assert_array_equal(_read(queue, values), 10 * np.arange(SIZE) + 1)
     assert caplog.messages == []
 
 
