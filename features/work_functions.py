@@ -27,7 +27,7 @@ from coarsen.features.register_pressure import maximum_live_words
 from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.ir.kernel import Block, Kernel
 from coarsen.ir.types import IntegerType
-from coarsen.transform.coarsen import analyse
+from coarsen.transform.coarsen import Analysed, analyse
 
 _TimesOfBlock = tuple[Block, Expression]
 
@@ -104,6 +104,21 @@ class WorkFunctions:
         )
 
 
+@dataclass(frozen=True)
+class CountedKernel:
+    """A kernel's work with what it was counted from.
+
+    Attributes:
+        functions: the work.
+        counts: of the kernel's loops.
+        runs: how often its blocks run.
+    """
+
+    functions: WorkFunctions
+    counts: LoopCounts
+    runs: Executions
+
+
 def work_functions(kernel: Kernel) -> WorkFunctions:
     """Return a kernel's work as functions of the sizes of its launch.
 
@@ -113,19 +128,27 @@ def work_functions(kernel: Kernel) -> WorkFunctions:
     Raises:
         RefusalError: the kernel has something that no analysis follows.
     """
-    analysed = analyse(kernel, 0)
-    forms = IndexForms(kernel, analysed.divergence.control_flow, {0: analysed.divergence})
+    return counted_kernel(analyse(kernel, 0)).functions
+
+
+def counted_kernel(analysed: Analysed) -> CountedKernel:
+    """Return a kernel's work with what it was counted from.
+
+    Args:
+        analysed: the kernel along any dimension, for work-items.
+    """
+    kernel, divergence = analysed.kernel, analysed.divergence
+    forms = IndexForms(kernel, divergence.control_flow, {divergence.dimension: divergence})
     counts = LoopCounts(forms)
     runs = Executions(counts)
     accesses = accesses_of(counts, runs)
     blocks = _blocks(forms, runs)
-    instructions = _instructions(blocks, accesses)
     depths = [(dependence_depth(block.instructions), times) for block, times in blocks]
     barriers = [(sum(Kind.BARRIER in kinds_of(i) for i in block.instructions), times) for block, times in blocks]
-    return WorkFunctions(
+    functions = WorkFunctions(
         kernel=kernel.name,
         scalars=tuple(argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)),
-        instructions=instructions,
+        instructions=_instructions(blocks, accesses),
         accesses=accesses,
         barriers=_weighted(barriers),
         atomics=total(access.count for access in accesses if access.access.is_atomic),
@@ -136,6 +159,7 @@ def work_functions(kernel: Kernel) -> WorkFunctions:
         loops=counts.all(),
         unknown=tuple(_unknown(counts, runs)),
     )
+    return CountedKernel(functions, counts, runs)
 
 
 def launch_sizes_by_name(launch: LaunchSizes) -> dict[str, Quantity]:

@@ -1,0 +1,125 @@
+"""The work of one configuration, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from coarsen.features.access_functions import AccessFunction
+from coarsen.features.instruction_classes import access_class
+from coarsen.features.planned_work.accesses import planned_access
+from coarsen.features.planned_work.copies import Merging
+from coarsen.features.planned_work.tally import Tally
+from coarsen.features.planned_work.wide import WideCount, widened
+from coarsen.features.work_counts import AccessCount, InstructionClass, WorkCounts
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A configuration at a launch.
+
+    Attributes:
+        tally: the kernel under the plan.
+        merging: the factors and strides.
+        variant: the configuration.
+        prologues: the instructions at the kernel's start, for each coarsening.
+    """
+
+    tally: Tally
+    merging: Merging
+    variant: Variant
+    prologues: Sequence[Mapping[InstructionClass, int]]
+
+    def work(self, live_words: int, local_bytes: int) -> WorkCounts:
+        """Return the work of a coarsened work-item.
+
+        Args:
+            live_words: 32-bit registers that it needs.
+            local_bytes: local memory of its group, arguments apart.
+        """
+        operations, accesses = self.tally.chains(self.merging)
+        original = self.tally.launch.work
+        return WorkCounts(
+            instructions=MappingProxyType(self.instructions),
+            accesses=self.wide.accesses,
+            barriers=self.tally.barriers(self.merging),
+            atomics=sum(count.count for each, count in self._planned if each.access.is_atomic),
+            local_bytes=local_bytes,
+            live_words=live_words,
+            chain_operations=operations,
+            chain_accesses=accesses,
+            unknown=original.unknown,
+        )
+
+    @cached_property
+    def copies(self) -> Mapping[str, int]:
+        """How many copies there are of what replicas may share."""
+        return self.tally.copies_of_shared(self.merging)
+
+    @cached_property
+    def instructions(self) -> dict[InstructionClass, float]:
+        """The executed instructions by class."""
+        found = self.tally.instructions(self.merging, self.copies)
+        for prologue in self.prologues:
+            for kind, count in prologue.items():
+                found[kind] = found.get(kind, 0.0) + count
+        for kind, count in self._guards.items():
+            found[kind] = found.get(kind, 0.0) + count
+        for (each, _), count in zip(self._planned, self.wide.times, strict=True):
+            kind = access_class(each.access)
+            found[kind] = found.get(kind, 0.0) + count
+        for kind, count in self.wide.saved.items():
+            found[kind] = max(0.0, found.get(kind, 0.0) - count)
+        return {kind: found[kind] for kind in InstructionClass if found.get(kind)}
+
+    @cached_property
+    def wide(self) -> WideCount:
+        """The accesses, neighbouring ones merged where that is asked for."""
+        is_wide = self.variant.transforms.wide_accesses
+        return widened(self.tally, self.merging, self._planned, self.variant.coarsenings, is_wide=is_wide)
+
+    @cached_property
+    def unmerged(self) -> float:
+        """The executed accesses before neighbouring ones are merged."""
+        return sum(count.count for _, count in self._planned)
+
+    @cached_property
+    def merged_loads(self) -> float:
+        """The executed loads that are saved since replicas load the same."""
+        layout, launch = self.tally.layout, self.tally.launch
+        saved = 0.0
+        for each, count in zip(launch.counted.functions.accesses, launch.work.accesses, strict=True):
+            if each.access.is_load and each.access.instruction.name in self.copies:
+                mask = layout.copies.mask(each.access.block, each.access.instruction, is_shared=False)
+                saved += count.count * (self.merging.along(mask) - self.copies[each.access.instruction.name])
+        return saved
+
+    @cached_property
+    def tests(self) -> float:
+        """The executed instructions that test whether replicas agree, guards included."""
+        return self.tally.tests(self.merging) + sum(self._guards.values())
+
+    @cached_property
+    def _planned(self) -> list[tuple[AccessFunction, AccessCount]]:
+        launch = self.tally.launch
+        chosen = self.variant.coarsenings
+        found: list[tuple[AccessFunction, AccessCount]] = []
+        for each, count in zip(launch.counted.functions.accesses, launch.work.accesses, strict=True):
+            copies = self.tally.copies_of_access(each, self.merging, self.copies)
+            is_copied = any(self.tally.layout.copies.copied(each.access.block))
+            found.append((each, planned_access(count, each.access, copies, chosen, is_copied=is_copied)))
+        return found
+
+    @cached_property
+    def _guards(self) -> dict[InstructionClass, float]:
+        """What a guard around the kernel adds: a position, a test of each replica, and that they agree."""
+        if not self.variant.any_size:
+            return {}
+        factors = self.merging.factors
+        return {
+            InstructionClass.INTEGER: float(sum(3 * factor for factor in factors)),
+            InstructionClass.CONTROL: float(len(factors)),
+        }

@@ -1,0 +1,141 @@
+"""The work of a kernel's configurations, counted from the plan of the transforms.
+
+    kernel ─▶ PlannedKernel ─ .work(variant, launch) ─▶ WorkCounts of a coarsened work-item
+                            └ .plan_costs(variant, launch) ─▶ PlanCosts
+
+Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which of
+its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
+divergent regions (`transform/plan_regions.py`). No coarsened kernel is written. Where the replicas may part, they
+are taken to agree. For predictions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from coarsen.analysis.branch_shares import BranchShares
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.features.planned_work.axes import Axes, Axis
+from coarsen.features.planned_work.copies import Mask, Merging
+from coarsen.features.planned_work.costs import PlanCosts, plan_costs
+from coarsen.features.planned_work.counting import Counting
+from coarsen.features.planned_work.group_memory import own_local_arguments, planned_local_bytes
+from coarsen.features.planned_work.guards import check_guards, is_body_copied
+from coarsen.features.planned_work.launches import OriginalLaunch, original_sizes
+from coarsen.features.planned_work.layout import Layout, layout
+from coarsen.features.planned_work.pressure import Pressure
+from coarsen.features.planned_work.prologues import Prologues
+from coarsen.features.planned_work.shifted_values import ShiftedValues
+from coarsen.features.planned_work.tally import Tally
+from coarsen.features.work_counts import LaunchSizes, WorkCounts
+from coarsen.features.work_functions import counted_kernel
+from coarsen.ir.kernel import Kernel
+from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
+
+_AxesKey = tuple[Axis, ...]
+_LaunchKey = tuple[LaunchSizes, tuple[tuple[str, int], ...]]
+
+
+class PlannedKernel:
+    """A kernel whose configurations are counted.
+
+    Args:
+        kernel: as it was lowered, uncoarsened.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened at all.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._flow = ControlFlow(kernel)
+        self._axes = Axes(kernel, self._flow)
+        self._counted = counted_kernel(self._axes.any_of_items())
+        self._shares = BranchShares(self._counted.counts)
+        self._prologues = Prologues(kernel)
+        self._pressure = Pressure(self._axes, self._counted.functions.live_words)
+        self._values: dict[_AxesKey, ShiftedValues] = {}
+        self._layouts: dict[object, Layout] = {}
+        self._launches: dict[_LaunchKey, OriginalLaunch] = {}
+        self._tallies: dict[object, Tally] = {}
+
+    def work(
+        self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
+    ) -> WorkCounts:
+        """Return the work of one work-item of a configuration's launch.
+
+        Args:
+            variant: how the kernel is coarsened; its local size, if it has one, goes before the launch's.
+            launch: the sizes before coarsening.
+            arguments: the values of whole scalar arguments by name, as far as they are known.
+
+        Raises:
+            RefusalError: the kernel can't be coarsened so.
+            InvalidInputError: the sizes give no finite number of work.
+        """
+        original = self._launch(variant, launch, arguments or {})
+        if not variant.is_coarsened:
+            return original.work
+        return self._counting(variant, original).work(
+            live_words=self._pressure.of(variant.coarsenings),
+            local_bytes=self._local_bytes(variant),
+        )
+
+    def plan_costs(
+        self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
+    ) -> PlanCosts:
+        """Return what the plan of a configuration adds and saves. Arguments and errors are those of `work`."""
+        original = self._launch(variant, launch, arguments or {})
+        return plan_costs(
+            self._counting(variant, original) if variant.is_coarsened else None,
+            self.work(variant, launch, arguments),
+            original,
+            own_local_arguments(self._axes, variant.coarsenings),
+        )
+
+    def _counting(self, variant: Variant, original: OriginalLaunch) -> Counting:
+        tally = self._tally(variant, original)
+        chosen = variant.coarsenings
+        merging = Merging(tuple(each.factor for each in chosen), tuple(each.stride for each in chosen))
+        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen])
+
+    def _tally(self, variant: Variant, original: OriginalLaunch) -> Tally:
+        """The kernel under the plan of a configuration, at its launch."""
+        axes = tuple(map(Axis.of, variant.coarsenings))
+        guards = self._guards(variant, axes)
+        transforms = variant.transforms
+        key = (axes, guards, transforms.fast_path, transforms.lock_step, transforms.device_kind)
+        whole = (key, transforms.clean_up, original.sizes, tuple(original.arguments.items()))
+        if whole not in self._tallies:
+            if (key, transforms.clean_up) not in self._layouts:
+                self._layouts[key, transforms.clean_up] = self._layout(axes, guards, transforms)
+            self._tallies[whole] = Tally(self._layouts[key, transforms.clean_up], original, transforms.clean_up)
+        return self._tallies[whole]
+
+    def _layout(self, axes: _AxesKey, guards: Mask, transforms: Transforms) -> Layout:
+        if axes not in self._values:
+            analysed = [self._axes.analysed(axis) for axis in axes]
+            self._values[axes] = ShiftedValues(self.kernel, self._flow, axes, analysed)
+        planned = [self._axes.planned(axis, transforms) for axis in axes]
+        return layout(self._values[axes], planned, guards, self._shares, is_shared=transforms.clean_up)
+
+    def _guards(self, variant: Variant, axes: _AxesKey) -> Mask:
+        """Along which axes a guard makes copies of everything."""
+        if not variant.any_size:
+            return (False,) * len(axes)
+        check_guards(self.kernel, variant.coarsenings)
+        planned = (self._axes.planned(axis, variant.transforms) for axis in axes)
+        return tuple(is_body_copied(each, variant.transforms) for each in planned)
+
+    def _launch(self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int]) -> OriginalLaunch:
+        sizes = original_sizes(variant, launch)
+        key = (sizes, tuple(sorted(arguments.items())))
+        if key not in self._launches:
+            self._launches[key] = OriginalLaunch(self._counted, sizes, MappingProxyType(dict(arguments)))
+        return self._launches[key]
+
+    def _local_bytes(self, variant: Variant) -> int:
+        alone = self._counted.functions.local_bytes
+        return planned_local_bytes(self.kernel, self._axes, variant.coarsenings, alone)

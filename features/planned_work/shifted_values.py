@@ -1,0 +1,224 @@
+"""The families of a kernel's values (`families.py`) along some axes, as the transforms would write the replicas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coarsen.analysis.builtins import IDS_OF_GROUPS, IDS_OF_ITEMS, Effect, builtin_name, effect_of
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.polynomial import Polynomial
+from coarsen.features.planned_work.axes import Axis
+from coarsen.features.planned_work.families import Families, Part, Place
+from coarsen.ir.details import is_atomic, is_volatile
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.types import IntegerType
+from coarsen.transform.coarsen import Analysed
+from coarsen.variant.coarsening import Level
+
+_LOCAL_NAME = re.compile(r"%[-a-zA-Z$._0-9]+")
+_ARGUMENT_ATTRIBUTE = re.compile(r" noundef\b| #\d+$")
+_FUNCTIONS = frozenset({Effect.PURE, Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED})
+_CHANGES_NOTHING = _FUNCTIONS | {Effect.READS, Effect.IGNORED}
+_SUMS = frozenset({"add", "sub", "mul", "shl"})
+_WITHOUT_FUNCTION = frozenset(
+    {"phi", "alloca", "freeze", "load", "store", "atomicrmw", "cmpxchg", "fence", "call"}
+)
+_MAXIMUM_TERMS = 8
+_MAXIMUM_DEGREE = 4
+_NOTHING = Polynomial({})
+_ONE = Polynomial.constant(1)
+
+
+@dataclass
+class ShiftedValues:
+    """Where the values of a kernel stand in their families.
+
+    Attributes:
+        kernel: uncoarsened.
+        flow: its control flow.
+        axes: along which it would be coarsened.
+        analysed: the kernel along each of them.
+        families: of its values.
+        place: of each value that has a name.
+        roots: the ids that are computed at the kernel's start.
+        epoch: for each load, a number that is the same where nothing may have changed memory between two of them.
+    """
+
+    kernel: Kernel
+    flow: ControlFlow
+    axes: Sequence[Axis]
+    analysed: Sequence[Analysed]
+    families: Families = field(init=False)
+    place: dict[str, Place] = field(init=False, default_factory=dict)
+    roots: set[str] = field(init=False, default_factory=set)
+    epoch: dict[str, int] = field(init=False, default_factory=dict)
+    _sums: dict[str, Polynomial] = field(init=False, default_factory=dict)
+    _epoch_at_end: dict[str, int] = field(init=False, default_factory=dict)
+    _epochs: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.families = Families(len(self.axes))
+        for block in self.flow.reverse_postorder:
+            epoch = self._epoch_at_start(block)
+            for instruction in self.kernel.block[block].instructions:
+                if self._may_change_memory(instruction):
+                    epoch = self._next_epoch()
+                if instruction.name:
+                    self.place[instruction.name] = self._placed(instruction, epoch)
+            self._epoch_at_end[block] = epoch
+
+    # Memory.
+
+    def _epoch_at_start(self, block: str) -> int:
+        predecessors = self.flow.predecessors(block)
+        if len(predecessors) == 1 and predecessors[0] in self._epoch_at_end:
+            return self._epoch_at_end[predecessors[0]]
+        return self._next_epoch()
+
+    def _next_epoch(self) -> int:
+        self._epochs += 1
+        return self._epochs
+
+    def _may_change_memory(self, instruction: Instruction) -> bool:
+        if instruction.opcode == "call":
+            return effect_of(instruction, self._declaration(instruction)) not in _CHANGES_NOTHING
+        if instruction.opcode == "load":
+            return is_volatile(instruction) or is_atomic(instruction)
+        return instruction.opcode in ("store", "atomicrmw", "cmpxchg", "fence")
+
+    def _declaration(self, call: Instruction) -> str:
+        return self.analysed[0].divergence.declaration(call)
+
+    # Values.
+
+    def _placed(self, instruction: Instruction, epoch: int) -> Place:
+        opcode = instruction.opcode
+        steps = self._steps_of_id(instruction)
+        if steps is not None:
+            self.roots.add(instruction.name)
+            return self._remember(instruction, self.families.linear(_query(instruction), steps))
+        if opcode in _SUMS and isinstance(instruction.type, IntegerType):
+            found = self._sum(instruction)
+            if found is not None:
+                return self._remember(instruction, found)
+        if opcode == "trunc" and isinstance(instruction.type, IntegerType):
+            return self._truncated(instruction)
+        if opcode == "load" and not is_volatile(instruction) and not is_atomic(instruction):
+            self.epoch[instruction.name] = epoch
+            return self.families.of_parts((_text(instruction), epoch), self._parts(instruction))
+        if self._is_function(instruction):
+            return self.families.of_parts(_text(instruction), self._parts(instruction))
+        moves = [each.divergence.is_divergent(instruction) for each in self.analysed]
+        return self.families.own((opcode, instruction.name), moves)
+
+    def _is_function(self, instruction: Instruction) -> bool:
+        if instruction.opcode != "call":
+            return instruction.opcode not in _WITHOUT_FUNCTION
+        declaration = self._declaration(instruction)
+        return effect_of(instruction, declaration) in _FUNCTIONS and "memory(none)" in declaration
+
+    def _parts(self, instruction: Instruction) -> list[Part]:
+        return [self._part(operand) for operand in instruction.operands]
+
+    def _part(self, value: Value) -> Part:
+        if value.kind is ValueKind.INSTRUCTION:
+            place = self.place.get(value.text)
+            return Part(None, value.text) if place is None else Part(place)
+        name = f"@{value.text}" if value.kind is ValueKind.GLOBAL else value.text
+        moves = [name in each.divergence.own_local_memory for each in self.analysed]
+        if any(moves):
+            return Part(self.families.own(("memory", name), moves))
+        return Part(None, (value.kind, value.text))
+
+    # Ids and sums.
+
+    def _steps_of_id(self, instruction: Instruction) -> list[Polynomial] | None:
+        """What an id along one of the axes gains with each replica; None for anything else."""
+        name = builtin_name(instruction.callee) if instruction.opcode == "call" else ""
+        if name not in IDS_OF_ITEMS | IDS_OF_GROUPS or "linear" in name:
+            return None
+        queried = instruction.arguments[0]
+        if queried.kind is not ValueKind.CONSTANT:
+            return None
+        steps = [self._step(name, axis) if queried.text == str(axis.dimension) else _NOTHING for axis in self.axes]
+        return steps if any(step.terms for step in steps) else None
+
+    def _step(self, query: str, axis: Axis) -> Polynomial:
+        if axis.level is Level.ITEM:
+            return _ONE if query in IDS_OF_ITEMS else _NOTHING
+        if query == "get_group_id":
+            return _ONE
+        return Polynomial.symbol(f"get_local_size({axis.dimension})") if query in IDS_OF_GROUPS else _NOTHING
+
+    def _remember(self, instruction: Instruction, found: Polynomial) -> Place:
+        self._sums[instruction.name] = found
+        return self.families.of_sum(found, _width(instruction))
+
+    def _sum(self, instruction: Instruction) -> Polynomial | None:
+        left, right = (self._polynomial(operand) for operand in instruction.operands)
+        if instruction.opcode == "shl":
+            distance = right.constant_part
+            if not right.is_constant or not 0 <= distance < _width(instruction):
+                return None
+            right = Polynomial.constant(2**distance)
+        if instruction.opcode in ("mul", "shl"):
+            if len(left.terms) * len(right.terms) > 2 * _MAXIMUM_TERMS:
+                return None
+            result = left * right
+        else:
+            result = left + right if instruction.opcode == "add" else left - right
+        degree = max(map(len, result.terms), default=0)
+        return result if len(result.terms) <= _MAXIMUM_TERMS and degree <= _MAXIMUM_DEGREE else None
+
+    def _polynomial(self, value: Value) -> Polynomial:
+        if value.kind is ValueKind.CONSTANT:
+            try:
+                return Polynomial.constant(int(value.text))
+            except ValueError:
+                return Polynomial.symbol(f"constant {value.text}")
+        if value.kind is not ValueKind.INSTRUCTION:
+            return Polynomial.symbol(f"%{value.text}")
+        known = self._sums.get(value.text)
+        if known is not None:
+            return known
+        place = self.place.get(value.text)
+        return Polynomial.symbol(f"later {value.text}") if place is None else self.families.symbol(place)
+
+    def _truncated(self, instruction: Instruction) -> Place:
+        """A sum cut to fewer bits: what all but its number is then, and the number."""
+        operand = instruction.operands[0]
+        known, width = self._polynomial(operand), _width(instruction)
+        is_root = operand.kind is ValueKind.INSTRUCTION and operand.text in self.roots
+        number = Polynomial.constant(known.constant_part)
+        gains = [self.families.gain(known, axis) for axis in range(len(self.axes))]
+        steps = [gain for gain in gains if gain is not None and (gain.is_constant or is_root)]
+        if len(steps) < len(gains):
+            return self.families.of_parts(_text(instruction), self._parts(instruction))
+        if is_root:
+            self.roots.add(instruction.name)
+            steps = [gain if gain.is_constant else Polynomial.symbol(f"i{width} of {gain}") for gain in steps]
+        cut = self.families.linear(f"i{width} of {known - number}", steps)
+        return self._remember(instruction, cut + number)
+
+
+def _query(call: Instruction) -> str:
+    return f"{builtin_name(call.callee)}({call.arguments[0].text})"
+
+
+def _width(instruction: Instruction) -> int:
+    return instruction.type.width if isinstance(instruction.type, IntegerType) else 0
+
+
+def _text(instruction: Instruction) -> str:
+    """What an instruction does, whatever its operands are called."""
+    text = instruction.text.partition(" = ")[2] or instruction.text
+    if instruction.opcode == "call":
+        text = _ARGUMENT_ATTRIBUTE.sub("", text)
+    return _LOCAL_NAME.sub("%", text)
+
+
+def moving_roots(values: ShiftedValues) -> Mapping[str, tuple[bool, ...]]:
+    """Return along which axes each id that is computed at the kernel's start differs."""
+    return {name: values.families.moves(values.place[name]) for name in values.roots}
