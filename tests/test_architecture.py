@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explanation": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant"},
     "report": BASE | {"ir", "analysis", "features", "transform", "source_places", "variant"},
-    "models": BASE | {"features"},
+    "models": BASE | {"features", "variant"},
     "devices": BASE | {"frontend", "models"},
     "user_models": BASE | {"models"},
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models"},

@@ -14,13 +14,14 @@ import numpy as np
 
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
+from coarsen.features.planned_work.planned_kernel import PlannedKernel
 from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.case import LaunchCase, launch_inputs
 from coarsen.models.launch.device import launch_device
-from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner, planner_of
+from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.launch_rows import MeasuredLaunches, measured_launches
 from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.measured_rows import read_rows
@@ -88,7 +89,7 @@ def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
     benchmark = find_measured(name, wanted.folder)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, _options(benchmark))
-        planner = planner_of(kernel)
+        planner = KernelPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
     return [_case(benchmark, kernel, planner, measured) for measured in wanted.measured]

@@ -12,6 +12,7 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.models.default import DefaultModel
+from coarsen.models.launch.expected_improvement import Belief
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.search.spaces import valid_choices
@@ -26,7 +27,6 @@ from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.search_sweep import search_space
 from coarsen.opencl_bench.sweep.selection import select_baseline
 from coarsen.opencl_bench.tuning.described_tuning import local_sizes_to_try
-from coarsen.opencl_bench.tuning.expected_improvement import Belief
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_space import launch_space
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants, measure_variants

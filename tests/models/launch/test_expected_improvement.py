@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.tuning.expected_improvement import Belief, expected_improvements
+from coarsen.models.launch.expected_improvement import Belief, expected_improvements
 from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Level
