@@ -4,6 +4,7 @@
     if (get_local_id(0) == 0)        1 / local_size(0)
     if (x < width && y < height)     the product of both shares (`conditions.py`)
     if (values[i] > limit)           depends on data: no expression
+    all replicas, or some of them    all, where data decide (`agreement_tests.py`)
 
 For predictions only, as `loop_counts.py`.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from coarsen.analysis.agreement_tests import agreement_tests
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -61,6 +63,9 @@ class BranchShares:
         self._counts = counts
         self._kernel = counts.forms.kernel
         self._known: dict[str, Condition | None] = {}
+        tests = agreement_tests(self._kernel, counts.forms.control_flow)
+        self._heads = {test.head: test for test in tests}
+        self._ends = {test.end: test for test in tests}
 
     def of_edge(self, block: str, target: str) -> Condition | None:
         """Return when a block's branch goes to one of its successors; None where data decide."""
@@ -70,9 +75,21 @@ class BranchShares:
         if branch.opcode != "br":
             return None
         if block not in self._known:
-            self._known[block] = self._share(branch.arguments[0], {}, 0)
+            self._known[block] = self._of_branch(block, branch.arguments[0])
         condition = self._known[block]
         return condition if condition is None or target == branch.targets[0] else condition.opposite
+
+    def _of_branch(self, block: str, condition: Value) -> Condition | None:
+        """When a branch's condition holds; where no single id decides, replicas are taken to agree."""
+        found = self._share(condition, {}, 0)
+        if block in self._ends:
+            test = self._ends[block]
+            is_of_one = found is not None and len(found.regions) == 1 and NO_ID not in found.regions
+            if test.ends_loop or not is_of_one:
+                return of_share(ZERO if test.parted == self._kernel.block[block].terminator.targets[0] else ONE)
+        if block in self._heads and (found is None or NO_ID in found.regions):
+            return self._share(self._heads[block].condition, {}, 0)
+        return found
 
     def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
         """The work-items for which a condition holds, in the last iteration of the loops that it comes out of."""

@@ -92,7 +92,8 @@ class Means:
     def with_remainders(self, polynomial: Polynomial) -> Polynomial:
         """Return a polynomial with x - c·(x / c) of ids x as one symbol, whose values are 0 to c - 1."""
         polynomial = self.sizes.expanded(polynomial)
-        for symbol in sorted(polynomial.symbols):
+        # Quotients of quotients first: what they are made of is then found as it was.
+        for symbol in sorted(polynomial.symbols, key=lambda symbol: (-len(symbol), symbol)):
             piece = self.sizes.forms.symbols.piece(symbol)
             factor = polynomial.factor_of(symbol)
             if piece is None or factor is None or not symbol.startswith("(") or len(piece.parts) != 2:
@@ -188,6 +189,8 @@ class Means:
         varying = sorted(filter(self._varies, value.names))
         name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
         gain, extent = rest.factor_of(name), self.extent(name)
+        if gain is not None and not gain.is_constant and extent is not None and len(varying) == 2:
+            return self._below_in_steps(rest, name, extent) or self._in_the_middle(total([value, others]))
         if gain is None or not gain.is_constant or not gain.terms or extent is None:
             return self._in_the_middle(total([value, others]))
         inner = self.sizes.resolved(rest - gain * Polynomial.symbol(name))
@@ -202,6 +205,17 @@ class Means:
         below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
         share = quotient(minimum(extent, at_least_zero(below)), extent)
         return Mean(share, True, len(varying) == 1 and not known)
+
+    def _below_in_steps(self, gap: Polynomial, name: str, extent: Expression) -> Mean | None:
+        """The share for a value that one id changes by a size, such as a group's, and another one within that."""
+        gain = gap.factor_of(name) or Polynomial({})
+        step, start = self.sizes.resolved(gain), self.sizes.resolved(gap - gain * Polynomial.symbol(name))
+        start = self.settled(start)
+        if step is None or start is None or any(map(self._varies, step.names)) or min(gain.terms.values()) < 0:
+            return None
+        # The last step is begun half, on the mean.
+        steps = total([quotient(product([number(-1), start]), step), number(0.5)])
+        return Mean(quotient(minimum(extent, at_least_zero(steps)), extent), True, False)
 
     def _in_the_middle(self, gap: Expression) -> Mean | None:
         """1 where a value is below 0 for a work-item in the middle, else 0."""
