@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,11 @@ from coarsen.cli.bench_options import (
     AgainOption,
     CodeForm,
     ColdCache,
+    DesignOption,
     Devices,
     Export,
     FormOption,
+    FreeLaunch,
     Kernels,
     NoConfirmation,
     PresetName,
@@ -111,6 +113,8 @@ def bench(
     suite: Suite = None,
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
+    free_launch: FreeLaunch = None,
+    design: DesignOption = None,
     device: Devices = None,
     preset: PresetName = "cpu",
     seed: Seed = 0,
@@ -168,7 +172,14 @@ def bench(
     """
     _check_packages(scheduler)
     checked_export(output)
-    from coarsen.cli.bench_inputs import benchmarks_of, places_of, plans_of, refuse_misspelt_subcommand
+    from coarsen.cli.bench_design import parts_of
+    from coarsen.cli.bench_inputs import (
+        PlannedDevice,
+        benchmarks_of,
+        places_of,
+        plans_of,
+        refuse_misspelt_subcommand,
+    )
     from coarsen.cli.main import SUBCOMMANDS
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import planned_rows
@@ -191,12 +202,12 @@ def bench(
         all_single,
     )
     refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     places = places_of(device, form.value, scheduler is not None)
 
-    def plan_of(benchmark: Benchmark, name: str | Path, place: str) -> SweepPlan:
-        space = wanted.of(benchmark, preset)
-        return SweepPlan(name, place, preset, seed, space, method, form.value, not no_confirmation)
+    def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> Iterator[SweepPlan]:
+        for size, space in parts_of(benchmark, preset, wanted, design, place.kind):
+            yield SweepPlan(name, place.name, size, seed, space, method, form.value, not no_confirmation)
 
     rows_of = planned_rows if searching is None else searching.rows_of
     expected = dict(plans_of(benchmarks, places, plan_of, rows_of))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,10 @@ from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.free_launch import free_launch_names
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.variant.transforms import DeviceKind, device_kind_of
 
 # Limits of a device on a worker, which are not known here: everything is taken to fit.
 _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
@@ -26,10 +29,11 @@ _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
 
 @dataclass(frozen=True, slots=True)
 class PlannedDevice:
-    """A device as it is named in a plan, and what it can hold."""
+    """A device as it is named in a plan, what it can hold, and its kind where that is known."""
 
     name: str
     limits: DeviceLimits
+    kind: DeviceKind = DeviceKind.ANY
 
 
 def benchmarks_of(
@@ -37,25 +41,36 @@ def benchmarks_of(
     synthetic: int | None = None,
     synthetic_seed: int | None = None,
     suite: SuiteName | None = None,
+    free_launch: str | None = None,
 ) -> list[tuple[Benchmark, str | Path]]:
     """The benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
 
     Args:
         words: names and files.
         synthetic: the number of synthetic kernels beside them, from the first on.
-        synthetic_seed: what these are drawn from; 0 if None.
+        synthetic_seed: what these, and kernels of free launch, are drawn from; 0 if None.
         suite: all of whose kernels are asked for; None for none.
+        free_launch: numbers of kernels of free launch, `FIRST-LAST`; None for none.
 
     Raises:
         InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's;
             a seed without a number of kernels.
     """
-    if synthetic is None and synthetic_seed is not None:
-        raise InvalidInputError("--synthetic-seed needs --synthetic: how many kernels to draw")
+    if synthetic is None and free_launch is None and synthetic_seed is not None:
+        raise InvalidInputError("--synthetic-seed needs --synthetic or --free-launch: which kernels to draw")
     drawn = synthetic_names(synthetic_seed or 0, synthetic or 0)
+    if free_launch is not None:
+        drawn += free_launch_names(synthetic_seed or 0, _range(free_launch))
     whole = _kernels_of(suite) if suite is not None else ()
     names = dict.fromkeys((*map(_name, words or ()), *whole, *drawn)) or SUITE
     return [(_checked(name), name) for name in names]
+
+
+def _range(text: str) -> range:
+    match = re.fullmatch(r"([0-9]{1,8})-([0-9]{1,8})", text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise InvalidInputError(f"--free-launch takes the first and the last number, 0-99, not '{text}'")
+    return range(int(match[1]), int(match[2]) + 1)
 
 
 def _kernels_of(suite: SuiteName) -> Iterable[str]:
@@ -115,15 +130,15 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
 def plans_of(
     benchmarks: Iterable[tuple[Benchmark, str | Path]],
     places: Sequence[PlannedDevice],
-    plan_of: Callable[[Benchmark, str | Path, str], SweepPlan],
+    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], Iterable[SweepPlan]],
     rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
 ) -> Iterator[tuple[SweepPlan, int]]:
-    """A plan for every benchmark on every device, with the number of its rows.
+    """The plans of every benchmark on every device, with the number of their rows.
 
     Args:
         benchmarks: with what a plan calls each.
         places: the devices.
-        plan_of: makes a plan of a benchmark, its name and a device's name.
+        plan_of: makes the plans of a benchmark, its name and a device.
         rows_of: returns how many rows a plan will have.
 
     Raises:
@@ -131,8 +146,8 @@ def plans_of(
     """
     for benchmark, name in benchmarks:
         for place in places:
-            plan = plan_of(benchmark, name, place.name)
-            yield plan, rows_of(benchmark, plan, place.limits)
+            for plan in plan_of(benchmark, name, place):
+                yield plan, rows_of(benchmark, plan, place.limits)
 
 
 def _name(word: str) -> str | Path:
@@ -150,4 +165,4 @@ def _name(word: str) -> str | Path:
 def _place(word: str, device: DeviceDescription, form: str) -> PlannedDevice:
     if form == "spirv" and not device.takes_spirv:
         raise InvalidInputError(f"{device} takes no SPIR-V")
-    return PlannedDevice(word, limits_of(device))
+    return PlannedDevice(word, limits_of(device), device_kind_of(device.device_types))

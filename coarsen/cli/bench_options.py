@@ -37,12 +37,18 @@ class SuiteName(enum.StrEnum):
     JUDGE = "judge"
 
 
+class DesignName(enum.StrEnum):
+    """A seeded choice of the rows that are measured."""
+
+    SPARSE = "sparse"
+
+
 Kernels = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KERNEL",
-        help="Names of the suite, synthetic-SEED-NUMBER, judge-NAME, or files: KERNEL.toml, or KERNEL.cl beside "
-        "it.  [default: the seventeen of the paper]",
+        help="Names of the suite, synthetic-SEED-NUMBER, launch-SEED-NUMBER, judge-NAME, or files: "
+        "KERNEL.toml, or KERNEL.cl beside it.  [default: the seventeen of the paper]",
         show_default=False,
     ),
 ]
@@ -93,6 +99,22 @@ SyntheticSeed = Annotated[
         metavar="NUMBER",
         min=0,
         help="Seed that the synthetic kernels are drawn from.  [default: 0]",
+    ),
+]
+FreeLaunch = Annotated[
+    str | None,
+    typer.Option(
+        "--free-launch",
+        metavar="FIRST-LAST",
+        help="Kernels of free launch, launch-SEED-NUMBER, of these numbers: 0-99. --synthetic-seed is their seed.",
+    ),
+]
+DesignOption = Annotated[
+    DesignName | None,
+    typer.Option(
+        "--design",
+        help="For kernels of free launch: measure the rows that a design draws, at the sizes that it draws, "
+        "instead of a space.",
     ),
 ]
 NoConfirmation = Annotated[

@@ -11,6 +11,8 @@ import typer
 
 from coarsen.cli.bench_options import (
     ColdCache,
+    DesignOption,
+    FreeLaunch,
     Kernels,
     PresetName,
     Quick,
@@ -46,6 +48,7 @@ from coarsen.cli.space_options import (
     WideAccesses,
 )
 from coarsen.variant.coarsening import MOST_MERGED
+from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
@@ -85,6 +88,8 @@ def pack(
     suite: Suite = None,
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
+    free_launch: FreeLaunch = None,
+    design: DesignOption = None,
     preset: PresetName = "gpu",
     seed: Seed = 0,
     factors: Factors = None,
@@ -119,8 +124,9 @@ def pack(
 
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
+    from coarsen.cli.bench_design import parts_of
     from coarsen.cli.bench_inputs import benchmarks_of
-    from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackRequest, write_pack
+    from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
@@ -137,10 +143,13 @@ def pack(
         sample_seed,
         all_single,
     )
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite)
+    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     request = PackRequest(
-        benchmarks={name: wanted.of(benchmark, preset) for benchmark, name in benchmarks},
-        preset=preset,
+        parts=tuple(
+            PackPart(name, size, space)
+            for benchmark, name in benchmarks
+            for size, space in parts_of(benchmark, preset, wanted, design, DeviceKind.GPU)
+        ),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
         method=method_of(quick, repetitions, cold_cache, timeout_multiple),

@@ -12,7 +12,7 @@ import typer
 
 from coarsen.cli.local_size import local_size_of
 from coarsen.errors import InvalidInputError
-from coarsen.variant.coarsening import Level
+from coarsen.variant.coarsening import MOST_MERGED, Level
 from coarsen.variant.transforms import Use
 
 if TYPE_CHECKING:
@@ -171,6 +171,12 @@ class SpaceOptions:
             sample_seed,
             all_single,
         )
+
+    @classmethod
+    def default(cls) -> SpaceOptions:
+        """The options where none is given."""
+        transforms = TransformOptions("auto", "auto", Tried.NO, Tried.YES, Tried.NO)
+        return cls.parsed(None, None, None, None, None, "item", 1, MOST_MERGED, transforms, None, 0, False)
 
     def of(self, benchmark: Benchmark, preset: str) -> Space:
         """Return the space of one benchmark: of dimensions and local sizes those that fit its NDRange.

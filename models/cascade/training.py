@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sklearn.frozen import FrozenEstimator
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.calibration_set import refuse_calibration
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network import StepModel
 from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings, Networks
@@ -56,6 +57,7 @@ def fit_cascades(fits: Sequence[Fit], settings: CascadeSettings = PUBLISHED) -> 
         InvalidInputError: examples of several devices or dimensions, fewer than two, or one of the second judge.
     """
     refuse_judge(example.kernel for fit in fits for example in fit.training)
+    refuse_calibration(example.kernel for fit in fits for example in fit.training)
     known = _known(fits, settings)
     networks = [
         [_step_fit(samples, each.components, fit.seed) for samples in each.samples]

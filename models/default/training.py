@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from coarsen.models.calibration_set import refuse_calibration
 from coarsen.models.default.adjustment import Adjustment, fit_adjustment
 from coarsen.models.default.error_model import fit_error_model
 from coarsen.models.default.forest import CurveForest
@@ -73,6 +74,7 @@ def train(
 def fit_forest(curves: Sequence[Curve], seed: int, settings: ForestSettings, threads: int) -> Fitted:
     """Fit all but the adjustments, for which only measured curves count. Arguments and errors as for `train`."""
     refuse_judge(curve.example.kernel for curve in curves)
+    refuse_calibration(curve.example.kernel for curve in curves)
     rows = training_rows(curves)
     forest = CurveForest(
         settings.trees, settings.max_features, settings.min_samples_leaf, random_state=seed, n_jobs=threads

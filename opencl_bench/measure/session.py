@@ -256,6 +256,9 @@ class Session:
         """The launches at a candidate's local size; None where the workload has them."""
         if not self._is_launched_otherwise(candidate):
             return None
+        if self._benchmark.shared_local_size is not None:
+            # Local memory may have the size that the local size asks for.
+            return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions)
         return tuple(replace(launch, local_size=candidate.local_size) for launch in placement.workload.launches)
 
     def _is_launched_otherwise(self, candidate: Variant) -> bool:

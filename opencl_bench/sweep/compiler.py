@@ -38,7 +38,9 @@ class Compiled:
 
 
 class CompilePool:
-    """Processes that compile, started when they are needed; benchmarks one after the other can share them.
+    """Processes that compile, and one that measures; benchmarks one after the other can share them.
+
+    They are started when they are needed.
 
     Args:
         workers: how many run at once; as many as there are processors if None.
@@ -56,6 +58,7 @@ class CompilePool:
         self._here = threading.local()
         self._children: list[ChildProcess] = []
         self._is_over = False
+        self._measuring: tuple[str, ChildProcess] | None = None
         self.numbers = itertools.count()
 
     def __enter__(self) -> CompilePool:
@@ -66,6 +69,21 @@ class CompilePool:
         self._pool.shutdown(wait=True)
         for child in self._children:
             child.close()
+        if self._measuring is not None:
+            self._measuring[1].close()
+
+    def measuring(self, service: str, device: str) -> ChildProcess:
+        """Return the process that measures on a device; that of another device is closed, for it would disturb.
+
+        Args:
+            service: the module that runs in it.
+            device: its index.
+        """
+        if self._measuring is None or self._measuring[0] != device:
+            if self._measuring is not None:
+                self._measuring[1].close()
+            self._measuring = device, ChildProcess(service, variables=self._variables)
+        return self._measuring[1]
 
     def stop(self) -> None:
         """Kill the processes and drop what they were to do; what is compiled stays, and nothing more can be."""

@@ -22,7 +22,7 @@ from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.device_lock import device_lock
-from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
+from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
@@ -97,7 +97,7 @@ def opened_context(
     with (
         CompilePool() if pool is None else nullcontext(pool) as compiling,
         _compiler(plan, device, compiling) as compiler,
-        _process(plan, device, benchmark.content_hash(plan.preset)) as process,
+        _process(plan, device, benchmark, compiling) as process,
     ):
         yield SweepContext(
             device=str(device),
@@ -125,9 +125,19 @@ def _compiler(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> 
     return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
 
 
-def _process(plan: SweepPlan, device: DeviceDescription, content_hash: str) -> MeasuringProcess:
-    machine = machine_to_json(device)
-    return MeasuringProcess(name_of(plan), plan.preset, plan.seed, machine, plan.method, content_hash)
+def _process(
+    plan: SweepPlan, device: DeviceDescription, benchmark: Benchmark, pool: CompilePool
+) -> MeasuringProcess:
+    return MeasuringProcess(
+        name_of(plan),
+        plan.preset,
+        plan.seed,
+        machine_to_json(device),
+        plan.method,
+        benchmark.content_hash(plan.preset),
+        shared_local_size=benchmark.shared_local_size,
+        child=pool.measuring(SERVICE, device.index),
+    )
 
 
 def name_of(plan: SweepPlan) -> str:

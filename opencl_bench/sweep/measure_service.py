@@ -29,6 +29,7 @@ class MeasureService:
 
     def __init__(self) -> None:
         self._opened: Session | None = None
+        self._machine: tuple[Message, Machine] | None = None
 
     def open(self, request: Message) -> Message:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
@@ -36,8 +37,9 @@ class MeasureService:
         `content_hash` is the benchmark's, or null; `changed` is the answer where it is another now.
         `shared_local_size` is null where each local size has a workload of its own (see `Session`).
         """
+        self._opened = None
         try:
-            machine = open_machine(request["machine"])
+            machine = self._opened_machine(request["machine"])
             benchmark = find_benchmark(request["benchmark"])
             if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
                 return {"changed": True}
@@ -102,6 +104,12 @@ class MeasureService:
         except (LaunchError, MemoryError) as error:
             return _failed(error)
         return {"ok": True, **dataclasses.asdict(timed)}
+
+    def _opened_machine(self, description: Message) -> Machine:
+        """The machine of the session before, where it is the same."""
+        if self._machine is None or self._machine[0] != description:
+            self._machine = description, open_machine(description)
+        return self._machine[1]
 
     @property
     def _session(self) -> Session:

@@ -94,6 +94,7 @@ class MeasuringProcess:
         time_left: the seconds that are left for everything; None where there is no such limit.
         variables: of its environment, besides those of this process.
         shared_local_size: as `Session` takes it.
+        child: the process, which others use before and after and close; one of its own if None.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class MeasuringProcess:
         time_left: Callable[[], float] | None = None,
         variables: Mapping[str, str] | None = None,
         shared_local_size: LocalSize | None = None,
+        child: ChildProcess | None = None,
     ) -> None:
         self._time_left = time_left
         self._opening: Mapping[str, Any] = {
@@ -118,14 +120,17 @@ class MeasuringProcess:
             "shared_local_size": shared_local_size,
         }
         self._method = method
-        self._child = ChildProcess(SERVICE, variables=variables)
+        self._is_shared = child is not None
+        self._child = ChildProcess(SERVICE, variables=variables) if child is None else child
+        # Whether the process has these inputs, and not those of whoever used it before.
+        self._is_open = False
         self._baseline: Variant | None = None
 
     def __enter__(self) -> MeasuringProcess:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._child.close()
+        self.close()
 
     def measure(self, ready: Ready, baseline: Ready, limits: Limits) -> Outcome:
         """Verify a candidate and time it against the baseline.
@@ -163,11 +168,13 @@ class MeasuringProcess:
         self._child.close()
 
     def close(self) -> None:
-        """End the process."""
-        self._child.close()
+        """End the process, unless others use it as well."""
+        self._is_open = False
+        if not self._is_shared:
+            self._child.close()
 
     def _open(self) -> None:
-        if self._child.is_running:
+        if self._is_open and self._child.is_running:
             return
         self._baseline = None
         problem = ""
@@ -182,6 +189,7 @@ class MeasuringProcess:
                     f"{self._opening['benchmark']} has changed since the sweep began; begin again"
                 )
             if "failed" not in answer:
+                self._is_open = True
                 return
             problem = answer["failed"]
             self._child.close()

@@ -33,6 +33,8 @@ class Space:
         sample_seed: what they are drawn from.
         all_single: whether, beside what is drawn, every variant with a single coarsening of work-items is tried,
             each transform at its first value.
+        stratified: whether the sample meets every axis evenly (see `stratified`), instead of every variant with
+            the same probability.
     """
 
     factors: tuple[int, ...] = DEFAULT_FACTORS
@@ -47,6 +49,7 @@ class Space:
     sample: int | None = None
     sample_seed: int = 0
     all_single: bool = False
+    stratified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

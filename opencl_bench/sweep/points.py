@@ -12,11 +12,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, undivided
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.stratified import stratified_sample
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.space import MACRO, Dimension, VariantSpace, coarsening_dimensions
@@ -81,7 +83,9 @@ def points(
     """
     variants = variant_space(benchmark, preset, space, limits, device_kind)
     uncoarsened = uncoarsened_variants(benchmark, variants)
-    if space.sample is not None:
+    if space.sample is not None and space.stratified:
+        coarsened = stratified_sample(variants, space, space.sample, partial(_divides, benchmark, preset))
+    elif space.sample is not None:
         single = _single(benchmark, variants) if space.all_single else ()
         known = {*uncoarsened, *single}
         drawn = variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known)
@@ -129,6 +133,12 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
     # Before anything is written down.
     _check_count(benchmark, originals.choices)
     return list(originals)
+
+
+def _divides(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
+    """Return True if a variant's factors and strides divide the sizes of the benchmark's launches."""
+    launches = benchmark.launches(preset, variant.local_size, variant.definitions)
+    return all(undivided(launch, variant.coarsenings) is None for launch in launches)
 
 
 def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:

@@ -138,7 +138,9 @@ class Benchmark:
     than their number. `kernel_name`, and `source_file` or `source_text`, are set where the suite's own kernel of
     this name isn't meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in
     the kernel nor the sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the
-    driver is part of this package. `input_files` are those that the workload reads.
+    driver is part of this package. `input_files` are those that the workload reads. `shared_local_size`, where
+    neither the inputs nor the results nor the global size depend on the local size, is the one at which the
+    workload is made for all (see `Session`); it needs `make_launches`.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Benchmark:
     source_text: str = ""
     inputs_hash: str = ""
     input_files: tuple[Path, ...] = ()
+    shared_local_size: LocalSize | None = None
 
     @property
     def kernel(self) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from coarsen.errors import InvalidInputError
 from coarsen.models.examples import family_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.free_launch import free_launch_kernel, is_free_launch
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.opencl_bench.workloads.synthetic import synthetic_family
 
@@ -44,4 +45,11 @@ def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
 
 def measured_family(name: str) -> str:
     """The name that related kernels share: versions of one algorithm, synthetic kernels of one structure."""
+    if is_free_launch(name):
+        return free_launch_kernel(name).family
     return synthetic_family(name) if name.startswith("synthetic-") else family_of(name)
+
+
+def measured_mechanism(name: str) -> str | None:
+    """The mechanism of a kernel of free launch, all kernels of which are held out together; None for others."""
+    return free_launch_kernel(name).mechanism.value if is_free_launch(name) else None

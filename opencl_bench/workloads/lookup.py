@@ -58,8 +58,8 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     """The suite's benchmark of this name, a synthetic one, one of the judge's, or one that a TOML file describes.
 
     Args:
-        name_or_path: a name of the suite, `synthetic-<seed>-<index>` or `judge-<kernel>`; a path, or a text that
-            ends with `.toml`, is that of a file.
+        name_or_path: a name of the suite, `synthetic-<seed>-<index>`, `launch-<seed>-<index>` or
+            `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
@@ -69,6 +69,10 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
             from coarsen.opencl_bench.workloads.synthetic.benchmark import benchmark_of_name
 
             return benchmark_of_name(name_or_path)
+        if name_or_path.startswith("launch-"):
+            from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+
+            return free_launch_benchmark(name_or_path)
         if is_judge(name_or_path):
             return _named(name_or_path, judge())
         return benchmark(name_or_path)

@@ -15,8 +15,9 @@ from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.best import best_words
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.results.summaries import summaries
+from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
-from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
+from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
@@ -79,14 +80,15 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
     sweeps = _chosen(pack, target, request)
     start = time.monotonic()
     failures = []
-    for number, sweep in enumerate(sweeps):
-        share = None
-        if request.minutes is not None:
-            left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
-            share = left / (len(sweeps) - number)
-        deadline = None if share is None else time.monotonic() + share
-        failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline))
-        failures += [failure] if failure else []
+    with ChildProcess(SERVICE) as child:
+        for number, sweep in enumerate(sweeps):
+            share = None
+            if request.minutes is not None:
+                left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
+                share = left / (len(sweeps) - number)
+            deadline = None if share is None else time.monotonic() + share
+            failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline), child)
+            failures += [failure] if failure else []
     return failures
 
 
@@ -116,7 +118,13 @@ def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep
 
 
 def _run_sweep(
-    pack: Pack, sweep: PackedSweep, target: Target, rows: LineFile, request: RunRequest, reporter: _Reporter
+    pack: Pack,
+    sweep: PackedSweep,
+    target: Target,
+    rows: LineFile,
+    request: RunRequest,
+    reporter: _Reporter,
+    child: ChildProcess,
 ) -> FailedSweep | None:
     method = request.method(sweep.method)
     machine = {**target.machine(), "kept_bytes": request.kept_bytes}
@@ -131,7 +139,16 @@ def _run_sweep(
     # What was packed, and not the space anew: a sample would be another within other limits.
     space = variant_space(found, sweep.preset, sweep.space, target.limits())
     packed = [Point(each.candidate, space.violation(each.candidate)) for each in sweep.candidates]
-    with MeasuringProcess(benchmark, sweep.preset, sweep.seed, machine, method, content_hash) as process:
+    with MeasuringProcess(
+        benchmark,
+        sweep.preset,
+        sweep.seed,
+        machine,
+        method,
+        content_hash,
+        shared_local_size=found.shared_local_size,
+        child=child,
+    ) as process:
         context = SweepContext(
             device=str(target),
             environment=target.environment(pack.plan.versions),

@@ -8,10 +8,11 @@ A candidate that can't be compiled is part of the plan, with the reason; so are 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from coarsen.codec import encoded
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
 from coarsen.opencl_bench.measure.environment import installed_versions
@@ -30,11 +31,13 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     code_file,
 )
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_to_json
+from coarsen.opencl_bench.sweep.pack.unfinished import Unfinished, key_of
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, points
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.runtime.text_cache.versions import versions
 from coarsen.variant.variant import Variant
 
 # The limits that every GPU of the last ten years has at least.
@@ -49,15 +52,19 @@ writes results.jsonl; take that back, to `coarsen results import`. `--help` list
 
 
 @dataclass(frozen=True, slots=True)
-class PackRequest:
-    """The request for a pack.
+class PackPart:
+    """A benchmark (a name of the suite or the path of a TOML file), the preset and the space to pack."""
 
-    `benchmarks` are names of the suite or paths of TOML files, each with the space to pack; `limits` those of the
-    devices it is made for.
-    """
-
-    benchmarks: Mapping[str | Path, Space]
+    benchmark: str | Path
     preset: str
+    space: Space
+
+
+@dataclass(frozen=True, slots=True)
+class PackRequest:
+    """The request for a pack; `limits` are those of the devices it is made for."""
+
+    parts: tuple[PackPart, ...]
     forms: tuple[Form, ...] = ("opencl_c",)
     seed: int = 0
     method: Method = field(default_factory=Method)
@@ -78,61 +85,78 @@ Progress = Callable[[str], None]
 
 
 def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _line: None) -> PackSummary:
-    """Write a pack.
+    """Write a pack; one that was interrupted goes on where it was.
 
     Args:
         request: what it is to hold.
-        folder: made; must not exist, or be empty.
+        folder: made; must not exist, be empty, or hold what an interrupted call has left.
         progress: called with one line on what is being compiled.
 
     Raises:
         InvalidInputError: no such benchmark or preset, nothing that could be packed, a folder that can't be used.
     """
-    benchmarks = [find_benchmark(name) for name in request.benchmarks]
-    for benchmark in benchmarks:
-        benchmark.preset(request.preset)
+    benchmarks = [find_benchmark(part.benchmark) for part in request.parts]
+    for part, benchmark in zip(request.parts, benchmarks, strict=True):
+        benchmark.preset(part.preset)
     writer = _Writer(folder)
     sweeps, left_out = [], []
     with CompilePool() as pool:
-        for number, (name, benchmark) in enumerate(zip(request.benchmarks, benchmarks, strict=True)):
+        for number, (part, benchmark) in enumerate(zip(request.parts, benchmarks, strict=True)):
             for form in request.forms:
                 progress(f"{benchmark.name}, {form}")
                 try:
-                    sweep = _packed_sweep(request, name, benchmark, form, writer, pool)
+                    sweep = _kept_or_packed(request, part, benchmark, form, writer, pool)
                 except InvalidInputError as error:
                     left_out.append(f"{benchmark.name} as {form}: {error}")
                     continue
-                sweeps.append(replace(sweep, benchmark=writer.add_benchmark(name, benchmark, number)))
+                sweeps.append(replace(sweep, benchmark=writer.add_benchmark(part.benchmark, benchmark, number)))
     if not sweeps:
         raise InvalidInputError(f"there is nothing to pack: {'; '.join(left_out)}")
     writer.finish(PackPlan(installed_versions(PACKAGES), tuple(sweeps)))
     return PackSummary(tuple(sweeps), len(writer.codes), writer.byte_count, tuple(left_out))
 
 
-def _packed_sweep(
-    request: PackRequest, name: str | Path, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
+def _kept_or_packed(
+    request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
 ) -> PackedSweep:
-    wanted = request.benchmarks[name]
-    space = points(benchmark, request.preset, wanted, request.limits)
+    """A sweep that an interrupted call has packed, or packed now."""
+    asked = [part.space, request.method, request.limits]
+    content = [str(part.benchmark), part.preset, form, request.seed, benchmark.source, benchmark.inputs_hash]
+    key = key_of([*content, *map(encoded, asked), versions()])
+    kept = writer.unfinished.find(key)
+    if kept is None:
+        sweep = _packed_sweep(request, part, benchmark, form, writer, pool)
+        codes = {each.code: writer.codes[each.code] for each in sweep.candidates if each.code is not None}
+        kept = Packed(PackPlan((), (sweep,)), codes)
+        writer.unfinished.add(key, kept)
+    writer.codes.update(kept.codes)
+    return kept.plan.sweeps[0]
+
+
+def _packed_sweep(
+    request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
+) -> PackedSweep:
+    space = points(benchmark, part.preset, part.space, request.limits)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
-    with Compiler(str(name), form, None, request.method, pool) as compiler:
-        subjects = _subjects(request, benchmark, space, compiler)
+    name = str(part.benchmark)
+    with Compiler(name, form, None, request.method, pool) as compiler:
         futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
+        subjects = _subjects(request.seed, part.preset, benchmark, space, compiler)
         candidates = tuple(
             _packed_candidate(point, None if point.violation else futures[_code_key(point)].result(), writer)
             for point in space
         )
     return PackedSweep(
-        str(name),
-        request.preset,
+        name,
+        part.preset,
         request.seed,
         form,
         request.method,
-        wanted,
+        part.space,
         subjects,
         candidates,
-        benchmark.content_hash(request.preset),
+        benchmark.content_hash(part.preset),
     )
 
 
@@ -142,10 +166,10 @@ def _code_key(point: Point) -> Variant:
 
 
 def _subjects(
-    request: PackRequest, benchmark: Benchmark, space: Sequence[Point], compiler: Compiler
+    seed: int, preset: str, benchmark: Benchmark, space: Sequence[Point], compiler: Compiler
 ) -> tuple[tuple[Definitions, Subject], ...]:
     """The subject of each set of macro values. Raises InvalidInputError where the kernel doesn't compile."""
-    subjects = CompiledSubjects(benchmark, request.preset, request.seed, compiler.ir_hash)
+    subjects = CompiledSubjects(benchmark, preset, seed, compiler.ir_hash)
     definitions = dict.fromkeys(point.candidate.definitions for point in space)
     return tuple((values, subjects.of(values)) for values in definitions)
 
@@ -166,9 +190,10 @@ class _Writer:
         self._folder = folder
         self.codes: dict[str, CodeEntry] = {}
         self.byte_count = 0
+        self.unfinished = Unfinished(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()):
+            if any(folder.iterdir()) and not self.unfinished.is_there:
                 raise InvalidInputError(f"{folder} isn't empty")
         except OSError as error:
             raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
@@ -201,6 +226,7 @@ class _Writer:
         self._write("README", README.encode())
         text = json.dumps(plan_to_json(Packed(plan, self.codes)), indent=1, ensure_ascii=False)
         self._write(PLAN_FILE, text.encode() + b"\n")
+        self.unfinished.remove()
 
     def _write(self, path: str, data: bytes) -> None:
         target = self._folder / path

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.sweep.pack.writing import PackRequest, PackSummary, write_pack
+from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, PackSummary, write_pack
 from coarsen.opencl_bench.sweep.plan import Space
 
 METHOD = Method(repetitions=4, minimum_repetitions=3, interval_width=10.0)
@@ -21,7 +21,7 @@ SPACE = Space(factors=(1, 2), strides=(1, 64), dimensions=(0,), local_sizes=((64
 
 def request(*benchmarks: str | Path, forms: tuple[Form, ...] = ("opencl_c",), space: Space = SPACE) -> PackRequest:
     """What a small pack of these is asked for."""
-    return PackRequest(dict.fromkeys(benchmarks, space), "test", forms, method=METHOD)
+    return PackRequest(tuple(PackPart(each, "test", space) for each in benchmarks), forms, method=METHOD)
 
 
 def make_pack(

@@ -16,12 +16,12 @@ from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.pack.plan import PackedCandidate, PackedSweep
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
-from coarsen.opencl_bench.sweep.pack.writing import write_pack
+from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, write_pack
 from coarsen.opencl_bench.sweep.points import Point
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.sweep.pack.small_pack import make_pack, request
+from tests.opencl_bench.sweep.pack.small_pack import SPACE, make_pack, request
 
 SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
 SCALE_FILE = """\
@@ -150,13 +150,13 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="full isn't empty"):
         make_pack(tmp_path / "full", "reduce")
     with pytest.raises(InvalidInputError, match="no preset 'huge'"):
-        write_pack(replace(request("reduce"), preset="huge"), tmp_path / "other")
+        write_pack(PackRequest((PackPart("reduce", "huge", SPACE),)), tmp_path / "other")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 3', '"format": 2', "reads format 3"),
+        ('"format": 4', '"format": 3', "reads format 4"),
         ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
         (
