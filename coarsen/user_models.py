@@ -13,6 +13,7 @@ import platformdirs
 
 from coarsen.models import available_models
 from coarsen.models.default import has_default
+from coarsen.models.launch.files import has_launch
 from coarsen.models.model_files import model_name
 
 
@@ -31,6 +32,20 @@ def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path
     if folder is not None or shipped:
         return folder
     return user_models() if has_default(user_models()) else None
+
+
+def has_launch_model(folder: Path | None = None, *, shipped: bool = False) -> bool:
+    """Return True if a launch model is there: in a folder, among the user's own, or in the package."""
+    if folder is not None:
+        return has_launch(folder)
+    return has_launch() or (not shipped and has_launch(user_models()))
+
+
+def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:
+    """Return the folder of the launch model; None for the package's. Arguments as for `default_folder`."""
+    if folder is not None or shipped:
+        return folder
+    return user_models() if has_launch(user_models()) else None
 
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:

@@ -47,7 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "devices": BASE | {"frontend", "models"},
     "user_models": BASE | {"models"},
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models"},
-    "api": BASE | COMPILER | {"pipeline", "explanation", "features", "models", "prediction"},
+    "launch_prediction": BASE | {"ir", "analysis", "variant", "features", "models", "devices", "user_models"},
+    "api": BASE | COMPILER | {"launch_prediction", "pipeline", "explanation", "features", "models", "prediction"},
     "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}

@@ -88,11 +88,12 @@ def work_of(
             f"--global-size takes one to three sizes, such as 4096 or 512x512, not '{global_size}'"
         )
     launch = LaunchSizes(padded(items), launch_size(kernel, local_size))
-    sizes = launch_sizes_by_name(launch) | _arguments(kernel, arguments)
+    sizes = launch_sizes_by_name(launch) | whole_arguments(kernel, arguments)
     return WorkOfKernel(kernel, functions, {name: size for name, size in sizes.items() if name in functions.names})
 
 
-def _arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, Quantity]:
+def whole_arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, Quantity]:
+    """Return what was given to `--size`, by name. Raises InvalidInputError for what the kernel hasn't got."""
     names = [argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)]
     found: dict[str, Quantity] = {}
     for word in words:

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coarsen.models.launch.case import LaunchCase
+from coarsen.models.launch.files import NAME
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
-from coarsen.models.launch.model import NAME, LaunchModel
+from coarsen.models.launch.model import LaunchModel
 from coarsen.models.model_files import Card
 
 FORMAT_VERSION = 1

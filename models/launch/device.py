@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from coarsen.features.work_counts import Sizes
+from coarsen.features.work_counts import Sizes, padded
 from coarsen.models.analytic.machine import DeviceProfile
 from coarsen.models.analytic.profiles import shipped_profile
 from coarsen.models.device_descriptors import DeviceDescriptor
@@ -38,6 +38,10 @@ class LaunchDevice:
     largest_group: int = USUAL_LARGEST_GROUP
     largest_extents: Sizes = (USUAL_LARGEST_GROUP, USUAL_LARGEST_GROUP, 64)
     profile: DeviceProfile | None = None
+
+    def limited(self, largest_group: int, largest_extents: tuple[int, ...]) -> LaunchDevice:
+        """Return the same with the limits of the device that is at hand."""
+        return replace(self, largest_group=largest_group, largest_extents=padded(largest_extents))
 
     @property
     def kind(self) -> DeviceKind:

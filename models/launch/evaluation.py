@@ -5,7 +5,7 @@
     scoring run     how fast whatever was chosen is
 
 Runs are processes of their own, so that no choice is judged by the numbers that it was made by; with fewer than
-three, the last one stands for those that are missing. The oracle knows the fastest of the launches that were measured.
+three, the last one stands for those that are missing. The oracle knows the fastest of what was measured.
 """
 
 from __future__ import annotations

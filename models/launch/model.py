@@ -20,8 +20,6 @@ from coarsen.models.launch.novelty import Neighbour, Neighbourhood
 from coarsen.models.launch.parts import Parts
 from coarsen.models.trees.arrays import Array, Rows
 
-NAME = "launch"
-
 
 @dataclass(frozen=True)
 class Medians:

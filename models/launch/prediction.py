@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +90,10 @@ class LaunchPrediction:
     sizes_are_assumed: bool = False
     device_note: str = ""
     unknown: tuple[str, ...] = ()
+
+    def explained_by(self, influences: tuple[Influence, ...]) -> LaunchPrediction:
+        """Return the same with its reasons."""
+        return replace(self, influences=influences)
 
     @property
     def chosen(self) -> ExpectedLaunch:

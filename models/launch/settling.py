@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,21 @@ class Judged:
         """Return predictions over the best uncoarsened launch, stretched by a slope, and what came of them."""
         predicted, true = over_best(slope * self.speeds, self.case), true_over_best(self.case)
         return Seen(self.case.device, self.is_gpu, predicted, true, places_of(self.speeds, self.case.inputs))
+
+    def only(self, case: LaunchCase) -> Judged:
+        """Return the same of some of the case's launches."""
+        places = {variant: place for place, variant in enumerate(self.case.inputs.variants)}
+        kept = [places[variant] for variant in case.inputs.variants]
+        return replace(self, case=case, speeds=self.speeds[kept])
+
+
+def over_own_seen(judged: Judged, slope: float) -> Seen:
+    """Return predictions over the own launch, stretched by a slope, and what came of them."""
+    case = judged.case
+    own = case.own_place
+    speeds, times = slope * judged.speeds, case.mean_log_times()
+    places = places_of(judged.speeds, case.inputs)
+    return Seen(case.device, judged.is_gpu, speeds - speeds[own], times[own] - times, places)
 
 
 @dataclass(frozen=True)

@@ -14,23 +14,18 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.launch.card import FORMAT_VERSION, LaunchProvenance, launch_card
 from coarsen.models.launch.decision import Risk, Rule
 from coarsen.models.launch.errors import LEVELS, Binned, ErrorTable, Place
+from coarsen.models.launch.files import NAME, SHIPPED, has_launch
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS, PLACE_NAMES
-from coarsen.models.launch.model import NAME, LaunchModel, Medians
+from coarsen.models.launch.model import LaunchModel, Medians
 from coarsen.models.launch.novelty import Neighbourhood
 from coarsen.models.launch.parts import Parts
 from coarsen.models.model_files import Card, Tensors, check_format, read_card, read_tensors, write_model
 from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
-SHIPPED = Path(__file__).parent / "data"
 _STORED_LEAF = 255
 _FORESTS = ("local", "coarsened")
 _TABLES = ("errors", "own_errors")
 _INFINITY = "Infinity"
-
-
-def has_launch(folder: Path = SHIPPED) -> bool:
-    """Return True if a folder holds a launch model."""
-    return (folder / f"{NAME}.safetensors").exists()
 
 
 def load_launch(folder: Path = SHIPPED) -> LaunchModel:
@@ -43,12 +38,12 @@ def load_launch(folder: Path = SHIPPED) -> LaunchModel:
         InvalidInputError: there is none, its files are damaged, or it was made for other inputs.
     """
     if not has_launch(folder):
-        where = "with this version of coarsen" if folder == SHIPPED else f"in {folder}"
-        raise InvalidInputError(
-            f"no launch model comes {where}: `coarsen train --model launch --data FILE` makes one"
+        none = (
+            "no launch model comes with coarsen yet"
             if folder == SHIPPED
-            else f"there is no launch model {where}: `coarsen train --model launch --data FILE` makes one"
+            else f"there is no launch model in {folder}"
         )
+        raise InvalidInputError(f"{none}: `coarsen train --model launch --data FILE` makes one")
     card = read_card(NAME, folder)
     check_format(NAME, card, FORMAT_VERSION)
     for key, names in (("coarsening_inputs", COARSENING_INPUTS), ("local_size_inputs", LOCAL_SIZE_INPUTS)):

@@ -17,7 +17,7 @@ from coarsen.models.calibration_set import is_calibration, refuse_calibration
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.judge import refuse_judge
 from coarsen.models.launch.case import LaunchCase
-from coarsen.models.launch.errors import Seen, fit_errors, places_of
+from coarsen.models.launch.errors import fit_errors
 from coarsen.models.launch.folds import LaunchFold, family_folds, mechanism_folds
 from coarsen.models.launch.growing import TreeSettings, grow
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
@@ -25,7 +25,7 @@ from coarsen.models.launch.model import LaunchModel, Medians
 from coarsen.models.launch.novelty import Neighbourhood, fit_neighbourhood
 from coarsen.models.launch.parts import Parts
 from coarsen.models.launch.rows import TrainingRows, coarsening_rows, local_size_rows
-from coarsen.models.launch.settling import Judged, Settled, settle
+from coarsen.models.launch.settling import Judged, Settled, over_own_seen, settle
 from coarsen.models.trees.arrays import Rows
 
 Progress = Callable[[str], None]
@@ -79,7 +79,7 @@ def train_launch(
         parts=parts,
         slope=settled.slope,
         errors=settled.errors,
-        own_errors=fit_errors([_over_own(each, settled.slope) for view in views for each in view]),
+        own_errors=fit_errors([over_own_seen(each, settled.slope) for view in views for each in view]),
         rules=settled.rules,
         neighbourhood=_neighbourhood(fitted_on),
         medians=Medians(
@@ -131,15 +131,6 @@ def judged(folds: Iterable[LaunchFold], settings: TreeSettings, seed: int, progr
                 neighbourhood.distance(case.inputs.place),
                 DEVICE_DESCRIPTORS[case.device].is_gpu,
             )
-
-
-def _over_own(judged: Judged, slope: float) -> Seen:
-    """What was predicted over the own launch, and what came of it."""
-    case = judged.case
-    own = case.own_place
-    speeds, times = slope * judged.speeds, case.mean_log_times()
-    places = places_of(judged.speeds, case.inputs)
-    return Seen(case.device, judged.is_gpu, speeds - speeds[own], times[own] - times, places)
 
 
 def _neighbourhood(cases: Sequence[LaunchCase]) -> Neighbourhood:

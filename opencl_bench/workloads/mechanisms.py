@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coarsen.opencl_bench.workloads.kernel_source import measured_mechanism
 from coarsen.opencl_bench.workloads.synthetic.axes import (
     DIVERGENT_LOOPS,
     GATHERS,
@@ -23,7 +24,10 @@ def mechanisms_of(kernel: str) -> frozenset[str]:
     Raises:
         InvalidInputError: the name is like those of a generator, and none of them.
     """
-    return frozenset(_of_axes(synthetic_axes(kernel))) if kernel.startswith(_SYNTHETIC) else frozenset()
+    if kernel.startswith(_SYNTHETIC):
+        return frozenset(_of_axes(synthetic_axes(kernel)))
+    mechanism = measured_mechanism(kernel)
+    return frozenset() if mechanism is None else frozenset({mechanism})
 
 
 def _of_axes(axes: Axes) -> list[str]:
