@@ -79,7 +79,7 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
     from coarsen.processes import processors
 
     note(f"planning the launches of {counted(len(sources), 'file')}")
-    found = learnable_cases(read_launch_cases(sources, kernels, processors()), kernels)
+    found = learnable_cases(read_launch_cases(sources, kernels, processors(), joined=True), kernels)
     for text in found.notes:
         note(text)
     return found.cases

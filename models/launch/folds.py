@@ -1,19 +1,20 @@
 """Kernels that are held out together, and what may then be learned from.
 
-families     a tenth of the families each, on all devices
-mechanisms   all kernels that have a mechanism, such as a broadcast or a guard: none of it is learned from
-devices      all cases on a device
+families     a fifth of the families each, on all devices
+mechanisms   all kernels that have one of some mechanisms, such as broadcasts or guards: none is learned from
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.models.launch.case import LaunchCase
 
-FOLDS = 10
+FAMILY_FOLDS = 5
+MECHANISM_FOLDS = 6
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class LaunchFold:
 
 
 def family_folds(
-    training: Sequence[LaunchCase], judged: Sequence[LaunchCase], folds: int = FOLDS
+    training: Sequence[LaunchCase], judged: Sequence[LaunchCase], folds: int = FAMILY_FOLDS
 ) -> Iterator[LaunchFold]:
     """Yield folds in which no family that is held out is learned from. Every judged case is held out once.
 
@@ -45,34 +46,36 @@ def family_folds(
 
 
 def mechanism_folds(
-    training: Sequence[LaunchCase], judged: Sequence[LaunchCase], mechanisms: Iterable[str]
+    training: Sequence[LaunchCase], judged: Sequence[LaunchCase], folds: int = MECHANISM_FOLDS
 ) -> Iterator[LaunchFold]:
-    """Yield a fold for each mechanism: nothing that has it is learned from.
+    """Yield folds in which no mechanism that is held out is learned from.
 
-    A judged case is held out with the first of the mechanisms that it has; one that has none of them, never.
+    A judged case is held out once, with the rarest of its mechanisms; one that has none, never.
+
+    Args:
+        training: what may be learned from.
+        judged: what is held out; may be the same.
+        folds: how many.
     """
-    ordered = tuple(mechanisms)
-    for mechanism in ordered:
-        held_out = tuple(case for case in judged if _first(case, ordered) == mechanism)
-        left = tuple(case for case in training if mechanism not in case.mechanisms)
+    ordered = _mechanisms_of(judged)
+    for number in range(folds):
+        chosen = frozenset(sorted(ordered, key=_shuffled)[number::folds])
+        held_out = tuple(case for case in judged if _first(case, ordered) in chosen)
+        left = tuple(case for case in training if not chosen & case.mechanisms)
         if held_out and left:
-            yield LaunchFold(f"mechanism {mechanism}", left, held_out)
+            yield LaunchFold(f"mechanisms {', '.join(sorted(chosen))}", left, held_out)
 
 
-def device_folds(cases: Sequence[LaunchCase]) -> Iterator[LaunchFold]:
-    """Yield folds in which a device is held out, and with each family folds within it: neither is learned from."""
-    for device in dict.fromkeys(case.device for case in cases):
-        others = [case for case in cases if case.device != device]
-        own = [case for case in cases if case.device == device]
-        for fold in family_folds(others, own):
-            if fold.training:
-                yield LaunchFold(f"device {device}, {fold.name}", fold.training, fold.held_out)
+def _mechanisms_of(cases: Iterable[LaunchCase]) -> tuple[str, ...]:
+    """The mechanisms that cases have, the rarest first: so each is held out with some kernels."""
+    counts = Counter(mechanism for case in cases for mechanism in case.mechanisms)
+    return tuple(sorted(counts, key=lambda mechanism: (counts[mechanism], mechanism)))
 
 
 def _first(case: LaunchCase, mechanisms: Sequence[str]) -> str | None:
     return next((mechanism for mechanism in mechanisms if mechanism in case.mechanisms), None)
 
 
-def _shuffled(family: str) -> str:
-    """A key that puts families in an order that has nothing to do with their names, the same everywhere."""
-    return hashlib.sha256(family.encode()).hexdigest()
+def _shuffled(name: str) -> str:
+    """A key that puts names in an order that has nothing to do with what they mean, the same everywhere."""
+    return hashlib.sha256(name.encode()).hexdigest()

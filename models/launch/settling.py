@@ -25,7 +25,7 @@ from coarsen.models.trees.arrays import Array
 
 SLOPES = (0.8, 1.0, 1.25, 1.5, 2.0)
 AVERSIONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-MARGINS = (0.0, 0.02, 0.05, 0.1)
+MARGINS = (0.0, 0.02, 0.05)
 # Quantiles of the calibration kernels' distances; 1 for no limit.
 LIMITS = (0.9, 0.97, 1.0)
 LOSS = 0.95

@@ -6,7 +6,6 @@ cases ─┬─ kernels to fit on ──────────▶ trees
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -70,7 +69,7 @@ def train_launch(
         tuple(judged(folds, settings, seed, progress))
         for folds in (
             family_folds(fitted_on, calibration),
-            mechanism_folds(fitted_on, calibration, mechanisms_of(calibration)),
+            mechanism_folds(fitted_on, calibration),
         )
     )
     progress("settling the decision")
@@ -88,12 +87,6 @@ def train_launch(
         ),
     )
     return FittedLaunch(model, views, settled)
-
-
-def mechanisms_of(cases: Iterable[LaunchCase]) -> tuple[str, ...]:
-    """Return the mechanisms that cases have, the rarest first: so each is held out with some kernels."""
-    counts = Counter(mechanism for case in cases for mechanism in case.mechanisms)
-    return tuple(sorted(counts, key=lambda mechanism: (counts[mechanism], mechanism)))
 
 
 def split(cases: Iterable[LaunchCase]) -> tuple[tuple[LaunchCase, ...], tuple[LaunchCase, ...]]:

@@ -49,7 +49,7 @@ class _Wanted:
 
 
 def read_launch_cases(
-    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None
+    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None, *, joined: bool = False
 ) -> LaunchCases:
     """Return the cases of files or stores of results, each of which is a run of its own.
 
@@ -57,11 +57,13 @@ def read_launch_cases(
         sources: files of results, stores, or names of sweeps that come with the package.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many plan work; see `processes.mapped`.
+        joined: whether runs become one, as is learned from.
 
     Raises:
         InvalidInputError: a source can't be read, or a kernel is not known.
     """
-    return launch_cases(measured_launches([read_rows(source) for source in sources]), kernels, processes)
+    measured = measured_launches([read_rows(source) for source in sources], joined=joined)
+    return launch_cases(measured, kernels, processes)
 
 
 def launch_cases(

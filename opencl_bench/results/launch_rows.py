@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.trees.arrays import Array
@@ -51,20 +52,24 @@ class MeasuredLaunches:
     log_times: Array
 
 
-def measured_launches(runs: Sequence[Iterable[Measurement]]) -> tuple[MeasuredLaunches, ...]:
+def measured_launches(
+    runs: Sequence[Iterable[Measurement]], *, joined: bool = False
+) -> tuple[MeasuredLaunches, ...]:
     """Return the launches of all kernels, presets and known devices in some runs.
 
     A case is left out that has no uncoarsened launch with a time in each of its runs.
 
     Args:
         runs: rows of any kernels, devices and roles; only comparisons count.
+        joined: whether runs become one, in which a launch has the mean of its log times.
     """
     found: defaultdict[Place, list[Mapping[Variant, float]]] = defaultdict(list)
     for rows in runs:
         for place, times in _of_run(rows).items():
             found[place].append(times)
-    cases = [_joined(place, times) for place, times in found.items()]
-    return tuple(case for case in cases if _has_baseline(case))
+    cases = [_case(place, times) for place, times in found.items()]
+    known = tuple(_aligned(case) for case in cases if _common_baselines(case).any())
+    return tuple(map(_as_one_run, known)) if joined else known
 
 
 def _of_run(rows: Iterable[Measurement]) -> Mapping[Place, Mapping[Variant, float]]:
@@ -98,7 +103,7 @@ def _log_time(row: Measurement) -> float:
     return -math.log(gain.ratio) if gain and gain.ratio > 0 else math.nan
 
 
-def _joined(place: Place, runs: Sequence[Mapping[Variant, float]]) -> MeasuredLaunches:
+def _case(place: Place, runs: Sequence[Mapping[Variant, float]]) -> MeasuredLaunches:
     variants = tuple(dict.fromkeys(variant for times in runs for variant in times if _is_plain(variant)))
     times = np.array([[run.get(variant, math.nan) for run in runs] for variant in variants]).reshape(-1, len(runs))
     return MeasuredLaunches(*place, variants, times)
@@ -108,6 +113,20 @@ def _is_plain(variant: Variant) -> bool:
     return bool(variant.local_size) and not variant.any_size
 
 
-def _has_baseline(case: MeasuredLaunches) -> bool:
-    uncoarsened = [not variant.is_coarsened for variant in case.variants]
-    return bool(len(uncoarsened) and np.isfinite(case.log_times[uncoarsened]).any(axis=0).all())
+def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:
+    """Which launches are uncoarsened and have a time in every run, (n,)."""
+    uncoarsened = np.array([not variant.is_coarsened for variant in case.variants], dtype=np.bool_)
+    return np.asarray(uncoarsened & np.isfinite(case.log_times).all(axis=1))
+
+
+def _aligned(case: MeasuredLaunches) -> MeasuredLaunches:
+    """The same relative to the uncoarsened launches: each run was timed against a baseline of its own."""
+    return replace(case, log_times=case.log_times - case.log_times[_common_baselines(case)].mean(axis=0))
+
+
+def _as_one_run(case: MeasuredLaunches) -> MeasuredLaunches:
+    known = np.isfinite(case.log_times)
+    sums = np.where(known, case.log_times, 0.0).sum(axis=1)
+    counts = known.sum(axis=1)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return replace(case, log_times=means[:, None])
