@@ -1,15 +1,12 @@
-"""`coarsen predict`: the factor for a device, what to expect of it, and why; `--measure` tries it out."""
+"""`coarsen predict`: the launch, or the factor, for a device, what to expect of it, and why."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.bench_options import PresetName
 from coarsen.cli.folders import existing_folder
-from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.local_size import parsed_local_size
 from coarsen.cli.options import (
     BuildOptions,
@@ -22,11 +19,8 @@ from coarsen.cli.options import (
     build_options,
     checked_dimension,
 )
-from coarsen.cli.output import Format, print_json
-from coarsen.cli.predict_cascade import print_cascade
-from coarsen.cli.predict_curve import print_curve, print_curve_as_json
-from coarsen.cli.predict_input import KernelInput, KernelRequest, read_input, read_measurable
-from coarsen.cli.predict_models import say_whose
+from coarsen.cli.output import Format
+from coarsen.cli.predict_input import KernelRequest
 from coarsen.cli.predict_options import (
     ArgumentSizes,
     GlobalSize,
@@ -42,42 +36,8 @@ from coarsen.cli.predict_options import (
     Risk,
     Shipped,
 )
-from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import InvalidInputError
-from coarsen.models import CascadeModel
-from coarsen.prediction import (
-    KernelPrediction,
-    chosen_cascade,
-    default_model,
-    predict_by_cascade,
-    predict_kernel,
-)
-from coarsen.user_models import default_folder, has_launch_model
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The question to a model; `models` is the folder that it is from, None for the package's."""
-
-    target: Target
-    dimension: int
-    local_size: tuple[int, ...] | None
-    models: Path | None
-
-    def answer(self, given: KernelInput) -> KernelPrediction:
-        """The default model's answer for a kernel; a local size that was asked about goes before the kernel's."""
-        model, size = default_model(self.models), self.local_size or given.local_size
-        with naming_file(given.path):
-            return predict_kernel(given.kernel, model, self.target, self.dimension, size)
-
-
-@dataclass(frozen=True, slots=True)
-class Measuring:
-    """The number of variants to measure, the name of the device to measure on, and the store for the results."""
-
-    device: str
-    count: int
-    store: str | None
+from coarsen.user_models import has_launch_model
 
 
 def predict(
@@ -130,19 +90,14 @@ def predict(
         predict_by_launch(question, wanted, trials, measures=not no_measure, output_format=output_format)
         return
     _refuse_options_of_launches(own)
+    # Imported late: the launch model does without the features of the others.
+    from coarsen.cli.predict_by_factor import FactorQuestion, predict_by_default, predict_by_published
+
+    asked = FactorQuestion(device, dimension, local, folder, shipped)
     if model is ModelName.CASCADE:
-        _check_for_cascade(local is not None, measure is not None)
-        cascade, place = chosen_cascade(device, folder, shipped=shipped)
-        say_whose(place, models)
-        _ask_cascade(cascade, read_input(wanted), dimension, output_format)
-        return
-    question_of_factors = Question(target_of(device), dimension, local, default_folder(folder, shipped=shipped))
-    say_whose(question_of_factors.models, models)
-    if measure is None:
-        show = print_curve_as_json if output_format is Format.JSON else print_curve
-        show(question_of_factors.answer(read_input(wanted)), question_of_factors.target)
+        predict_by_published(asked, wanted, measure, output_format)
     else:
-        _measure(question_of_factors, wanted, Measuring(device, measure, store), output_format)
+        predict_by_default(asked, wanted, measure, store, output_format)
 
 
 def _is_by_launch_model(model: ModelName | None, dim: int | None, folder: Path | None, shipped: bool) -> bool:
@@ -160,37 +115,3 @@ def _refuse_options_of_launches(options: Mapping[str, object]) -> None:
             raise InvalidInputError(
                 f"{name} is for the launch model (--model launch), which `coarsen train --model launch` makes"
             )
-
-
-def _check_for_cascade(has_local_size: bool, measures: bool) -> None:
-    if has_local_size:
-        raise InvalidInputError("the cascade takes no --local-size: its features do not depend on it")
-    if measures:
-        raise InvalidInputError("--measure needs the default model: the cascade does not rank factors")
-
-
-def _ask_cascade(cascade: CascadeModel, given: KernelInput, dimension: int, output_format: Format) -> None:
-    with naming_file(given.path):
-        prediction = predict_by_cascade(given.kernel, cascade, dimension)
-    print_cascade(given.kernel.name, dimension, prediction, output_format)
-
-
-def _measure(question: Question, wanted: KernelRequest, measuring: Measuring, output_format: Format) -> None:
-    """Predict, try the most promising variants out, and print both."""
-    # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict_measured import check_packages, check_results, launch_of, measure_launch
-    from coarsen.cli.predict_variants import measured_as_data, print_measured
-
-    check_packages()
-    place = installed_device(question.target, measuring.device)
-    described = read_measurable(wanted)
-    prediction = question.answer(described.input)
-    launch = launch_of(described, place, question.local_size, wanted.preset)
-    answer = measure_launch(launch, measuring.count, default_model(question.models), measuring.store)
-    if output_format is Format.JSON:
-        print_json(measured_as_data(prediction, question.target, answer.measured, answer.location))
-    else:
-        file = str(described.input.path)
-        print_measured(prediction, question.target, answer.measured, file, answer.location)
-    sys.stdout.flush()
-    check_results(answer.measured, prediction.kernel)

@@ -13,8 +13,8 @@ from coarsen.cli.local_size import local_size_of
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.predict_input import DescribedInput, KernelRequest, LaunchOfInput, read_launch
 from coarsen.cli.predict_launch import launch_as_data, print_launch, print_launch_as_json, print_launches
-from coarsen.cli.predict_models import say_whose
 from coarsen.cli.predict_options import RiskName
+from coarsen.cli.predict_words import say_whose
 from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.ir.kernel import Kernel

@@ -8,8 +8,7 @@ from dataclasses import asdict
 
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
-from coarsen.cli.predict_cascade import known_kernel_remark
-from coarsen.cli.predict_curve import CHOSEN, ratio_text
+from coarsen.cli.predict_words import CHOSEN, known_kernel_remark, ratio_text
 from coarsen.devices.targets import Target
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.variant.variant import Variant, shape

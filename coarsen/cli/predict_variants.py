@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass
 
 from coarsen.cli.output import print_line, print_table
 from coarsen.cli.predict_curve import (
-    CHOSEN,
     curve_as_data,
     print_expected_curve,
     print_grounds,
-    ratio_text,
     what_is_predicted,
 )
+from coarsen.cli.predict_words import CHOSEN, ratio_text
 from coarsen.devices.targets import Target
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup

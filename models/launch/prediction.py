@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.models.launch.decision import Decision, Risk
+from coarsen.models.launch.errors import LEVELS
 from coarsen.models.launch.explanation import Influence
 from coarsen.models.launch.grid import Candidate
 from coarsen.models.launch.model import Expected
@@ -29,7 +30,7 @@ class Ratio:
     @classmethod
     def of(cls, samples: Array) -> Ratio:
         """Return the ratio of samples of its logarithm, (s,)."""
-        low, high = np.quantile(samples, [_LOW, _HIGH])
+        low, high = np.interp([_LOW, _HIGH], LEVELS, np.sort(samples))
         return cls(math.exp(float(samples.mean())), math.exp(float(low)), math.exp(float(high)))
 
 
