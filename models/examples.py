@@ -33,7 +33,8 @@ class Example:
         table: the kernel's 17 features at each factor, of version 1.
         mechanism: its mechanism features there, for the launch.
         published: its 17 features of version 2; None where they were not computed.
-        work: of the really coarsened kernel and the sizes of its launch, by factor; empty where it wasn't counted.
+        work: of the coarsened kernel, counted from the plan, and the sizes of its launch, by factor; empty where
+            it wasn't counted.
     """
 
     kernel: str

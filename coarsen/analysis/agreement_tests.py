@@ -3,8 +3,9 @@
     head:    %all = and %c, %c.1              br %all, in, differ
     differ:  %any = or %c, %c.1               br %any, parted, out
 
-Which replicas part is for data to decide where nothing is known of the conditions. For predictions the replicas are
-then taken to agree, as the transform takes them: `parted` is not reached.
+Which replicas part is for data to decide where nothing is known of the conditions. For predictions the replicas
+are then taken to agree, as the transform takes them. So the first test says for all of them what a later one of
+the same conditions finds: `parted` is not reached.
 """
 
 from __future__ import annotations
@@ -15,83 +16,96 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 
-_OPPOSITE = {"and": "or", "or": "and"}
+_JOINING = ("and", "or")
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementTest:
-    """A test for agreement.
+class FirstTest:
+    """The first branch on what several replicas decide.
 
     Attributes:
-        head: the block where replicas that agree on one side go on.
-        end: the block where those that agree on the other one do.
-        parted: where `end` goes if they part.
-        condition: that of one of the replicas.
-        ends_loop: whether `head` leaves a loop: replicas part in its last round, of which its count is a mean.
+        block: that ends with it.
+        condition: of one of the replicas.
     """
 
-    head: str
-    end: str
-    parted: str
+    block: str
     condition: Value
+
+
+@dataclass(frozen=True, slots=True)
+class LaterTest:
+    """A branch on the same conditions once more, behind one of the first one's sides.
+
+    Attributes:
+        block: that ends with it.
+        agreed: where it goes if the replicas agree.
+        ends_loop: whether the first test leaves a loop: replicas part in its last round, of which its count is a
+            mean.
+    """
+
+    block: str
+    agreed: str
     ends_loop: bool
 
 
-def agreement_tests(kernel: Kernel, control_flow: ControlFlow) -> tuple[AgreementTest, ...]:
-    """Return a kernel's tests for agreement."""
-    blocks = control_flow.reverse_postorder
-    return tuple(test for block in blocks for test in _test_ended_by(kernel, control_flow, block))
+class AgreementTests:
+    """The tests for agreement of a kernel.
+
+    Attributes:
+        first: by block.
+        later: by block.
+    """
+
+    def __init__(self, kernel: Kernel, control_flow: ControlFlow) -> None:
+        self._kernel = kernel
+        self._flow = control_flow
+        self._conditions = {
+            block: found
+            for block in control_flow.reverse_postorder
+            if len(found := _conditions(kernel, kernel.block[block].terminator)) > 1
+        }
+        self.later = {test.block: test for block in self._conditions for test in self._later(block)}
+        roots = {self._first_of(test.block) for test in self.later.values()}
+        self.first = {
+            block: FirstTest(block, next(iter(self._conditions[block].values()))) for block in roots if block
+        }
+
+    def _first_of(self, block: str) -> str | None:
+        """The outermost of the blocks on the way that ask for the same conditions."""
+        wanted, first = self._conditions[block].keys(), None
+        around = block
+        while around != self._flow.entry:
+            around = self._flow.immediate_dominator[around]
+            if around in self._conditions and self._conditions[around].keys() == wanted:
+                first = around
+        return first
+
+    def _later(self, block: str) -> Iterator[LaterTest]:
+        first = self._first_of(block)
+        if first is None:
+            return
+        sides = self._kernel.block[first].terminator.targets
+        is_behind = [
+            self._flow.predecessors(side) == [first] and self._flow.dominates(side, block) for side in sides
+        ]
+        if sum(is_behind) == 1:
+            targets = self._kernel.block[block].terminator.targets
+            ends_loop = self._flow.loop_of[first] != self._flow.loop_of[sides[is_behind.index(True)]]
+            yield LaterTest(block, targets[is_behind.index(True)], ends_loop)
 
 
-def _test_ended_by(kernel: Kernel, control_flow: ControlFlow, block: str) -> Iterator[AgreementTest]:
-    predecessors = control_flow.predecessors(block)
-    if len(predecessors) != 1:
-        return
-    head = kernel.block[predecessors[0]].terminator
-    first, second = _Joined.of(kernel, head), _Joined.of(kernel, kernel.block[block].terminator)
-    if first is None or second is None or first.opcode != _OPPOSITE[second.opcode]:
-        return
-    if not first.is_of_same(second) or head.targets[first.opcode == "and"] != block:
-        return
-    parted = kernel.block[block].terminator.targets[second.opcode == "and"]
-    ends_loop = control_flow.loop_of[predecessors[0]] != control_flow.loop_of[block]
-    yield AgreementTest(predecessors[0], block, parted, first.condition, ends_loop)
-
-
-@dataclass(frozen=True)
-class _Joined:
-    """Conditions that a branch joins: the operation, all values on the way, and those that it starts from."""
-
-    opcode: str
-    values: frozenset[str]
-    conditions: frozenset[str]
-    condition: Value
-
-    @staticmethod
-    def of(kernel: Kernel, branch: Instruction) -> _Joined | None:
-        """Return what a branch joins, None where it asks for a single condition."""
-        if branch.opcode != "br" or len(branch.targets) < 2:
-            return None
-        last = _definition(kernel, branch.arguments[0])
-        if last is None or last.opcode not in _OPPOSITE:
-            return None
-        values, conditions = {last.name}, dict[str, Value]()
-        pending = list(last.operands)
-        while pending:
-            value = pending.pop()
-            definition = _definition(kernel, value)
-            text = definition.name if definition is not None else value.text
-            values.add(text)
-            if definition is not None and definition.opcode == last.opcode:
-                pending.extend(definition.operands)
-            else:
-                conditions[text] = value
-        return _Joined(last.opcode, frozenset(values), frozenset(conditions), list(conditions.values())[-1])
-
-    def is_of_same(self, other: _Joined) -> bool:
-        """Return True if another asks for the same conditions, some of which one of them may join before."""
-        is_several = min(len(self.conditions), len(other.conditions)) > 1
-        return is_several and (other.conditions <= self.values or self.conditions <= other.values)
+def _conditions(kernel: Kernel, branch: Instruction) -> dict[str, Value]:
+    """The conditions that a branch joins by `and` and `or`, by name."""
+    found: dict[str, Value] = {}
+    pending = list(branch.arguments) if branch.opcode == "br" and len(branch.targets) > 1 else []
+    while pending:
+        value = pending.pop()
+        definition = _definition(kernel, value)
+        if definition is not None and definition.opcode in _JOINING:
+            pending.extend(definition.operands)
+        elif definition is not None:
+            found[definition.name] = value
+    return found
 
 
 def _definition(kernel: Kernel, value: Value) -> Instruction | None:

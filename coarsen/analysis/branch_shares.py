@@ -11,9 +11,10 @@ For predictions only, as `loop_counts.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from coarsen.analysis.agreement_tests import agreement_tests
+from coarsen.analysis.agreement_tests import AgreementTests
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -63,9 +64,7 @@ class BranchShares:
         self._counts = counts
         self._kernel = counts.forms.kernel
         self._known: dict[str, Condition | None] = {}
-        tests = agreement_tests(self._kernel, counts.forms.control_flow)
-        self._heads = {test.head: test for test in tests}
-        self._ends = {test.end: test for test in tests}
+        self._tests = AgreementTests(self._kernel, counts.forms.control_flow)
 
     def of_edge(self, block: str, target: str) -> Condition | None:
         """Return when a block's branch goes to one of its successors; None where data decide."""
@@ -82,13 +81,14 @@ class BranchShares:
     def _of_branch(self, block: str, condition: Value) -> Condition | None:
         """When a branch's condition holds; where no single id decides, replicas are taken to agree."""
         found = self._share(condition, {}, 0)
-        if block in self._ends:
-            test = self._ends[block]
+        later = self._tests.later.get(block)
+        if later is not None:
             is_of_one = found is not None and len(found.regions) == 1 and NO_ID not in found.regions
-            if test.ends_loop or not is_of_one:
-                return of_share(ZERO if test.parted == self._kernel.block[block].terminator.targets[0] else ONE)
-        if block in self._heads and (found is None or NO_ID in found.regions):
-            return self._share(self._heads[block].condition, {}, 0)
+            if later.ends_loop or not is_of_one:
+                is_true = later.agreed == self._kernel.block[block].terminator.targets[0]
+                return of_share(ONE if is_true else ZERO)
+        if block in self._tests.first and (found is None or NO_ID in found.regions):
+            return self._share(self._tests.first[block].condition, {}, 0)
         return found
 
     def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
@@ -152,6 +152,8 @@ class BranchShares:
 
     def _equal(self, gap: Polynomial) -> Condition | None:
         """The condition that a value is 0."""
+        if _is_never_zero(gap):
+            return of_share(ZERO)
         gap = self._counts.means.with_remainders(gap)
         value = self._counts.sizes.resolved(gap)
         if value is None:
@@ -174,3 +176,9 @@ class BranchShares:
         if factor is None or not factor.is_constant:
             return NO_ID, Place.OTHER
         return ids[0], Place.FIRST if factor.constant_part > 0 else Place.LAST
+
+
+def _is_never_zero(gap: Polynomial) -> bool:
+    """Return True for `4·x + 1` and the like: a multiple of a number, and a number that is none."""
+    divisor = math.gcd(*(factor for product, factor in gap.terms.items() if product))
+    return divisor > 1 and gap.constant_part % divisor != 0

@@ -93,10 +93,10 @@ class Means:
         """Return a polynomial with x - c·(x / c) of ids x as one symbol, whose values are 0 to c - 1."""
         polynomial = self.sizes.expanded(polynomial)
         # Quotients of quotients first: what they are made of is then found as it was.
-        for symbol in sorted(polynomial.symbols, key=lambda symbol: (-len(symbol), symbol)):
-            piece = self.sizes.forms.symbols.piece(symbol)
+        for symbol in sorted(polynomial.symbols, key=lambda symbol: (-self.sizes.depth(symbol), symbol)):
+            piece = self.sizes.quotient(symbol)
             factor = polynomial.factor_of(symbol)
-            if piece is None or factor is None or not symbol.startswith("(") or len(piece.parts) != 2:
+            if piece is None or factor is None:
                 continue
             dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
             times = (factor * Polynomial.constant(-1)).divided(divisor)
@@ -187,6 +187,9 @@ class Means:
         if value is None or others is None:
             return None
         varying = sorted(filter(self._varies, value.names))
+        row = self._row(rest, [name for name in varying if extent_of_id(name) is not None])
+        if row is not None:
+            return self._below_in_row(*row, others)
         name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
         gain, extent = rest.factor_of(name), self.extent(name)
         if gain is not None and not gain.is_constant and extent is not None and len(varying) == 2:
@@ -202,9 +205,47 @@ class Means:
         if slope < 0:  # counted from the other end
             start = total([start, product([number(slope), total([extent, number(-1)])])])
         below = product([number(-1), start])
-        below = quotient(below, number(abs(slope))) if known else ceiling(below, number(abs(slope)))
+        below = _rounded_up(below, abs(slope), is_mean=bool(known))
         share = quotient(minimum(extent, at_least_zero(below)), extent)
         return Mean(share, True, len(varying) == 1 and not known)
+
+    def _row(self, gap: Polynomial, ids: list[str]) -> tuple[Polynomial, Polynomial, Expression] | None:
+        """Several ids that number a value's work-items in a row, as y·width + x does.
+
+        Returns:
+            what they add to the value, what one of them more adds, and how many there are; None for any other ids.
+        """
+        if len(ids) < 2:
+            return None
+        first = next((name for name in ids if (gap.factor_of(name) or Polynomial({})).is_constant), None)
+        gain = gap.factor_of(first) if first is not None else None
+        if gain is None or gain.constant_part <= 0:
+            return None
+        unit, left, row, extents = gain, list(ids), Polynomial({}), list[Expression]()
+        while left:
+            name = next((name for name in left if _is_gained(gap, name, unit)), None)
+            extent = extent_of_id(name) if name is not None else None
+            count = self.sizes.resolved(extent) if extent is not None else None
+            if name is None or extent is None or count is None:
+                return None
+            left.remove(name)
+            extents.append(count)
+            row = row - unit_of(gap, name)
+            unit = without_queries(unit * extent)
+        return gap - row, gain, product(extents)
+
+    def _below_in_row(
+        self, start: Polynomial, gain: Polynomial, extent: Expression, others: Expression
+    ) -> Mean | None:
+        """The share of a row's work-items for which a value is below 0."""
+        resolved = self.sizes.resolved(start)
+        settled = self.settled(resolved)
+        if resolved is None or settled is None:
+            return None
+        below = product([number(-1), total([settled, others])])
+        below = _rounded_up(below, gain.constant_part, is_mean=others != ZERO)
+        is_exact = not any(map(self._varies, resolved.names)) and others == ZERO
+        return Mean(quotient(minimum(extent, at_least_zero(below)), extent), True, is_exact)
 
     def _below_in_steps(self, gap: Polynomial, name: str, extent: Expression) -> Mean | None:
         """The share for a value that one id changes by a size, such as a group's, and another one within that."""
@@ -227,8 +268,8 @@ class Means:
     def _of_remainder(self, gap: Polynomial) -> Expression | None:
         """`x % w < w` is always true, `x % w >= w` never."""
         for symbol in gap.symbols:
-            piece = self.sizes.forms.symbols.piece(symbol)
-            if piece is not None and symbol.startswith("(") and len(piece.parts) == 2:
+            piece = self.sizes.quotient(symbol)
+            if piece is not None:
                 dividend, divisor = (self.sizes.expanded(part) for part in piece.parts)
                 remainder = dividend - divisor * Polynomial.symbol(symbol)
                 if not (gap - remainder + divisor).terms:
@@ -240,9 +281,9 @@ class Means:
     def _without_quotient(self, gap: Polynomial) -> Polynomial:
         """`x / w < c` as x < c·w, `x / w > c` as x >= (c + 1)·w."""
         for symbol in gap.symbols:
-            piece = self.sizes.forms.symbols.piece(symbol)
+            piece = self.sizes.quotient(symbol)
             factor = gap.factor_of(symbol)
-            if piece is None or not symbol.startswith("(") or factor is None or len(piece.parts) != 2:
+            if piece is None or factor is None:
                 continue
             dividend, divisor = piece.parts
             rest = gap - factor * Polynomial.symbol(symbol)
@@ -266,10 +307,22 @@ class Means:
         return gap, total(others)
 
 
+def _rounded_up(distance: Expression, step: int, *, is_mean: bool) -> Expression:
+    """Return how many steps a distance takes: of a mean, the mean of what is rounded up."""
+    if not is_mean:
+        return ceiling(distance, number(step))
+    return quotient(total([distance, number((step - 1) / 2)]), number(step))
+
+
 def unit_of(distance: Polynomial, name: str) -> Polynomial:
     """Return what a name contributes to a distance that it shortens."""
     gain = distance.factor_of(name) or Polynomial({})
     return Polynomial({}) - gain * Polynomial.symbol(name)
+
+
+def _is_gained(gap: Polynomial, name: str, unit: Polynomial) -> bool:
+    gain = gap.factor_of(name)
+    return gain is not None and without_queries(gain).terms == unit.terms
 
 
 def _is_taken(distance: Polynomial, name: str, unit: Polynomial) -> bool:

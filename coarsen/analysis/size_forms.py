@@ -45,6 +45,8 @@ REMAINDER = "remainder "
 # What gives the same for the same operands.
 _OF_PARTS = frozenset({"udiv", "sdiv", "urem", "srem", "lshr", "ashr", "shl", "and", "call"})
 
+_DIVIDING = frozenset({"udiv", "sdiv", "urem", "srem", "lshr", "ashr", "and"})
+
 Trips = Callable[[str], Expression | None]
 
 
@@ -65,6 +67,7 @@ class SizeForms:
             iteration(loop.header): loop.header for loop in forms.control_flow.loops
         }
         self._expanded: dict[str, Polynomial] = {}
+        self._depths: dict[str, int] = {}
         self._depth = 0
 
     # Polynomials.
@@ -126,6 +129,24 @@ class SizeForms:
             else:
                 found.add(symbol)
         return frozenset(found)
+
+    def quotient(self, symbol: str) -> Piece | None:
+        """Return dividend and divisor of a symbol that is a whole quotient; None for any other."""
+        piece = self.forms.symbols.piece(symbol)
+        if piece is None or len(piece.parts) != 2:
+            return None
+        return piece if self.forms.kernel.definition[piece.instruction].opcode in _DIVIDING else None
+
+    def depth(self, symbol: str) -> int:
+        """Return how many quotients and the like a symbol is made of, one in the other."""
+        if symbol not in self._depths:
+            self._depths[symbol] = 0  # for what depends on itself
+            piece = self.forms.symbols.piece(symbol)
+            parts = piece.parts if piece is not None else ()
+            self._depths[symbol] = 1 + max(
+                (self.depth(each) for part in parts for each in part.symbols), default=0
+            )
+        return self._depths[symbol]
 
     # Expressions.
 

@@ -69,12 +69,12 @@ class Run:
     @property
     def element(self) -> Type:
         """The scalar that the accessed type consists of."""
-        return _shape(self.type)[0]
+        return shape_of(self.type)[0]
 
     @property
     def parts(self) -> int:
         """How many elements one member accesses."""
-        return _shape(self.type)[1]
+        return shape_of(self.type)[1]
 
 
 @dataclass
@@ -124,7 +124,7 @@ class AdjacentAccesses:
 
     def _fitting(self, groups: _OpenGroups, position: int, instruction: Instruction) -> _Group | None:
         """The group that an access joins, a new one perhaps; None for an instruction that can't be in any."""
-        if not _is_plain_access(instruction):
+        if not is_plain_access(instruction):
             return None
         is_load = instruction.opcode == "load"
         type_ = instruction.type if is_load else instruction.operands[0].type
@@ -142,15 +142,15 @@ class AdjacentAccesses:
 
     def _runs_of(self, group: _Group) -> Iterator[Run]:
         step = content_bytes(group.type)
-        elements = _shape(group.type)[1]
+        elements = shape_of(group.type)[1]
         objects_below = self._objects_below(group)
         if objects_below == 0:
             return
         by_offset: dict[int, list[Member]] = {}
         for member in group.members:
             by_offset.setdefault(member.address.offset, []).append(member)
-        for neighbours in _without_gaps(sorted(by_offset), step):
-            for offsets in _split(neighbours, elements):
+        for neighbours in without_gaps(sorted(by_offset), step):
+            for offsets in split_run(neighbours, elements):
                 members = tuple(member for offset in offsets for member in by_offset[offset])
                 yield Run(members, group.type, group.place, group.is_load, objects_below)
 
@@ -169,11 +169,12 @@ class AdjacentAccesses:
         return wrap
 
 
-def _is_plain_access(instruction: Instruction) -> bool:
+def is_plain_access(instruction: Instruction) -> bool:
+    """Return True for a load or store that may become part of a vector access."""
     if instruction.opcode not in ("load", "store") or is_volatile(instruction) or is_atomic(instruction):
         return False
     type_ = instruction.type if instruction.opcode == "load" else instruction.operands[0].type
-    element, count = _shape(type_)
+    element, count = shape_of(type_)
     pointer = instruction.operands[-1].type
     return (
         is_element(element)
@@ -190,12 +191,12 @@ def _has_room(group: _Group, member: Member) -> bool:
     return group.is_load or all(abs(m.address.offset - member.address.offset) >= step for m in group.members)
 
 
-def _shape(type_: Type) -> tuple[Type, int]:
+def shape_of(type_: Type) -> tuple[Type, int]:
     """A type's element and how many of them it has."""
     return (type_.element, type_.count) if isinstance(type_, VectorType) else (type_, 1)
 
 
-def _without_gaps(offsets: Sequence[int], step: int) -> Iterator[list[int]]:
+def without_gaps(offsets: Sequence[int], step: int) -> Iterator[list[int]]:
     """Sorted offsets, cut where two neighbours are not `step` apart."""
     run: list[int] = []
     for offset in offsets:
@@ -207,7 +208,7 @@ def _without_gaps(offsets: Sequence[int], step: int) -> Iterator[list[int]]:
         yield run
 
 
-def _split(offsets: list[int], elements: int) -> Iterator[list[int]]:
+def split_run(offsets: list[int], elements: int) -> Iterator[list[int]]:
     """A run cut into pieces of as many elements as vectors have, the largest first; a single one is left."""
     start = 0
     while start < len(offsets):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
@@ -13,6 +13,7 @@ from coarsen.analysis.regions import divergent_regions
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed
+from coarsen.transform.likely_agreement import side_of_one
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
@@ -39,7 +40,7 @@ class PlannedAxis:
     Attributes:
         analysed: the kernel with its divergence along the axis.
         plan: what is done to its divergent regions.
-        copied: its blocks that stand once for each replica.
+        copied: its blocks that each replica goes through alone (`copied_blocks`).
     """
 
     analysed: Analysed
@@ -47,8 +48,8 @@ class PlannedAxis:
     copied: frozenset[str]
 
     def copied_regions(self) -> Iterator[PlannedRegion]:
-        """Yield the regions whose copies follow each other."""
-        return (planned for planned in self.plan.all() if planned.treatment is Treatment.COPIES)
+        """Yield the regions that each replica goes through alone."""
+        return (planned for planned in self.plan.all() if _is_alone(self.plan, planned))
 
     def shared_regions(self) -> Iterator[PlannedRegion]:
         """Yield the regions that have a fast path or go in lock-step."""
@@ -102,14 +103,17 @@ class Axes:
         if key not in self._planned:
             analysed = self.analysed(axis)
             plan = plan_regions(analysed.divergence, analysed.regions, transforms)
-            self._planned[key] = PlannedAxis(analysed, plan, _copied(plan))
+            self._planned[key] = PlannedAxis(analysed, plan, copied_blocks(plan))
         return self._planned[key]
 
 
-def _copied(plan: RegionPlan) -> frozenset[str]:
-    regions: Mapping[str, frozenset[str]] = {
-        planned.region.head: planned.region.blocks
-        for planned in plan.all()
-        if planned.treatment is Treatment.COPIES
-    }
-    return frozenset[str]().union(*regions.values())
+def copied_blocks(plan: RegionPlan) -> frozenset[str]:
+    """Return the blocks that each replica goes through alone."""
+    return frozenset[str]().union(*(each.region.blocks for each in plan.all() if _is_alone(plan, each)))
+
+
+def _is_alone(plan: RegionPlan, planned: PlannedRegion) -> bool:
+    """Return True for copies, and for what one of the replicas does while the others wait: `if (item == 0) …`."""
+    head, divergence = planned.region.head, plan.divergence
+    is_of_one = head in divergence.branches and side_of_one(divergence, head) is not None
+    return planned.treatment is Treatment.COPIES or is_of_one

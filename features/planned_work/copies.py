@@ -1,7 +1,7 @@
 """How many copies of each instruction a coarsened kernel executes, found without writing it.
 
-    shared blocks      one for each value that the replicas compute there: those that stand at one place of a family
-                       are one (`families.py`), also where another instruction computed them before
+    shared blocks      one for each value that the replicas compute there: those at one place of a family are one
+                       (`families.py`), also where another instruction computed them before
     copied blocks      once for each replica
     without clean-up   once, or once for each replica where they differ
 

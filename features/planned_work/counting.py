@@ -8,12 +8,12 @@ from functools import cached_property
 from types import MappingProxyType
 
 from coarsen.features.access_functions import AccessFunction
-from coarsen.features.instruction_classes import access_class
 from coarsen.features.planned_work.accesses import planned_access
 from coarsen.features.planned_work.copies import Merging
 from coarsen.features.planned_work.tally import Tally
-from coarsen.features.planned_work.wide import WideCount, widened
+from coarsen.features.planned_work.wide import WideCount, WideGroups, widened
 from coarsen.features.work_counts import AccessCount, InstructionClass, WorkCounts
+from coarsen.ir.types import AddressSpace
 from coarsen.variant.variant import Variant
 
 
@@ -26,12 +26,14 @@ class Counting:
         merging: the factors and strides.
         variant: the configuration.
         prologues: the instructions at the kernel's start, for each coarsening.
+        groups: the accesses that may become vector accesses; None where they are left as they are.
     """
 
     tally: Tally
     merging: Merging
     variant: Variant
     prologues: Sequence[Mapping[InstructionClass, int]]
+    groups: WideGroups | None
 
     def work(self, live_words: int, local_bytes: int) -> WorkCounts:
         """Return the work of a coarsened work-item.
@@ -68,9 +70,10 @@ class Counting:
                 found[kind] = found.get(kind, 0.0) + count
         for kind, count in self._guards.items():
             found[kind] = found.get(kind, 0.0) + count
-        for (each, _), count in zip(self._planned, self.wide.times, strict=True):
-            kind = access_class(each.access)
-            found[kind] = found.get(kind, 0.0) + count
+        for access in self.wide.accesses:
+            is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
+            kind = InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
+            found[kind] = found.get(kind, 0.0) + access.count
         for kind, count in self.wide.saved.items():
             found[kind] = max(0.0, found.get(kind, 0.0) - count)
         return {kind: found[kind] for kind in InstructionClass if found.get(kind)}
@@ -78,8 +81,17 @@ class Counting:
     @cached_property
     def wide(self) -> WideCount:
         """The accesses, neighbouring ones merged where that is asked for."""
-        is_wide = self.variant.transforms.wide_accesses
-        return widened(self.tally, self.merging, self._planned, self.variant.coarsenings, is_wide=is_wide)
+        copies, flow = self.tally.layout.copies, self.tally.launch.counted.counts.forms.control_flow
+        accesses = [each.access for each, _ in self._planned]
+        return widened(
+            self.groups,
+            [count for _, count in self._planned],
+            accesses,
+            [copies.copied(access.block) for access in accesses],
+            self.variant.coarsenings,
+            self.merging,
+            frozenset().union(*(loop.blocks for loop in flow.loops)),
+        )
 
     @cached_property
     def unmerged(self) -> float:
@@ -120,6 +132,6 @@ class Counting:
             return {}
         factors = self.merging.factors
         return {
-            InstructionClass.INTEGER: float(sum(3 * factor for factor in factors)),
+            InstructionClass.INTEGER: float(sum(3 * factor - 1 for factor in factors)),
             InstructionClass.CONTROL: float(len(factors)),
         }

@@ -5,8 +5,8 @@
     %at = mul %x, %width         a family of its own, at 0: a step is worth %width
     %v = load %values[%left]     the family of such loads, at -1
 
-Two replicas, of one instruction or of two, are the same value where they stand at the same place of the same family.
-Places count in work-items along each axis of a coarsening, those of merged work-groups in groups. As in
+Two replicas, of one instruction or of two, are the same value where they stand at one place of one family. Places
+count in work-items along each axis of a coarsening, those of merged work-groups in groups. As in
 `transform/shared_values.py`, sums are compared as polynomials, everything else by its text.
 """
 

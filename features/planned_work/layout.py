@@ -82,7 +82,7 @@ class Layout:
         parts: those that share nothing.
         shared: those that may share.
         additions: what the plan adds.
-        depths: the longest chains of its blocks: operations and accesses, with the axes that they are copied along.
+        depths: the longest chains of its blocks: operations and accesses, with the axes they are copied along.
         planned: what is done along each axis.
         uncertain: regions in which nothing says that the replicas agree.
     """

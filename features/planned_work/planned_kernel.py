@@ -3,8 +3,8 @@
     kernel ─▶ PlannedKernel ─ .work(variant, launch) ─▶ WorkCounts of a coarsened work-item
                             └ .plan_costs(variant, launch) ─▶ PlanCosts
 
-Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which of
-its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
+Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which
+of its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
 divergent regions (`transform/plan_regions.py`). No coarsened kernel is written. Where the replicas may part, they
 are taken to agree. For predictions only.
 """
@@ -12,6 +12,7 @@ are taken to agree. For predictions only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 
 from coarsen.analysis.branch_shares import BranchShares
@@ -21,13 +22,14 @@ from coarsen.features.planned_work.copies import Mask, Merging
 from coarsen.features.planned_work.costs import PlanCosts, plan_costs
 from coarsen.features.planned_work.counting import Counting
 from coarsen.features.planned_work.group_memory import own_local_arguments, planned_local_bytes
-from coarsen.features.planned_work.guards import check_guards, is_body_copied
+from coarsen.features.planned_work.guards import check_guards, is_body_copied, within_guard
 from coarsen.features.planned_work.launches import OriginalLaunch, original_sizes
 from coarsen.features.planned_work.layout import Layout, layout
 from coarsen.features.planned_work.pressure import Pressure
 from coarsen.features.planned_work.prologues import Prologues
 from coarsen.features.planned_work.shifted_values import ShiftedValues
 from coarsen.features.planned_work.tally import Tally
+from coarsen.features.planned_work.wide import WideGroups
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
 from coarsen.features.work_functions import counted_kernel
 from coarsen.ir.kernel import Kernel
@@ -99,26 +101,33 @@ class PlannedKernel:
         tally = self._tally(variant, original)
         chosen = variant.coarsenings
         merging = Merging(tuple(each.factor for each in chosen), tuple(each.stride for each in chosen))
-        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen])
+        groups = self._wide_groups if variant.transforms.wide_accesses else None
+        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen], groups)
+
+    @cached_property
+    def _wide_groups(self) -> WideGroups:
+        return WideGroups(self._counted.counts.forms, self._counted.functions.accesses)
 
     def _tally(self, variant: Variant, original: OriginalLaunch) -> Tally:
         """The kernel under the plan of a configuration, at its launch."""
         axes = tuple(map(Axis.of, variant.coarsenings))
         guards = self._guards(variant, axes)
-        transforms = variant.transforms
-        key = (axes, guards, transforms.fast_path, transforms.lock_step, transforms.device_kind)
-        whole = (key, transforms.clean_up, original.sizes, tuple(original.arguments.items()))
+        transforms, is_guarded = variant.transforms, variant.any_size
+        key = (axes, guards, is_guarded, transforms)
+        whole = (key, original.sizes, tuple(sorted(original.arguments.items())))
         if whole not in self._tallies:
-            if (key, transforms.clean_up) not in self._layouts:
-                self._layouts[key, transforms.clean_up] = self._layout(axes, guards, transforms)
-            self._tallies[whole] = Tally(self._layouts[key, transforms.clean_up], original, transforms.clean_up)
+            if key not in self._layouts:
+                self._layouts[key] = self._layout(axes, guards, transforms, is_guarded=is_guarded)
+            self._tallies[whole] = Tally(self._layouts[key], original, transforms.clean_up)
         return self._tallies[whole]
 
-    def _layout(self, axes: _AxesKey, guards: Mask, transforms: Transforms) -> Layout:
+    def _layout(self, axes: _AxesKey, guards: Mask, transforms: Transforms, *, is_guarded: bool) -> Layout:
         if axes not in self._values:
             analysed = [self._axes.analysed(axis) for axis in axes]
             self._values[axes] = ShiftedValues(self.kernel, self._flow, axes, analysed)
         planned = [self._axes.planned(axis, transforms) for axis in axes]
+        if is_guarded:
+            planned = [within_guard(each) for each in planned]
         return layout(self._values[axes], planned, guards, self._shares, is_shared=transforms.clean_up)
 
     def _guards(self, variant: Variant, axes: _AxesKey) -> Mask:
@@ -127,7 +136,7 @@ class PlannedKernel:
             return (False,) * len(axes)
         check_guards(self.kernel, variant.coarsenings)
         planned = (self._axes.planned(axis, variant.transforms) for axis in axes)
-        return tuple(is_body_copied(each, variant.transforms) for each in planned)
+        return tuple(is_body_copied(within_guard(each)) for each in planned)
 
     def _launch(self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int]) -> OriginalLaunch:
         sizes = original_sizes(variant, launch)

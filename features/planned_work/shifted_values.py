@@ -1,4 +1,4 @@
-"""The families of a kernel's values (`families.py`) along some axes, as the transforms would write the replicas."""
+"""The families of a kernel's values (`families.py`) along some axes, as the transforms write the replicas."""
 
 from __future__ import annotations
 

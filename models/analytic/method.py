@@ -1,8 +1,8 @@
 """The analytic models as the evaluation takes them: they learn nothing, and choose the factor of the least time.
 
-The kernel's work at each factor is that of the really coarsened kernel (`Example.work`). The time of the
-uncoarsened launch over that of the coarsened one is the predicted speed-up. Nothing is corrected by what was
-measured of kernels.
+The kernel's work at each factor is counted from the plan of the transforms (`Example.work`): nothing is compiled.
+The time of the uncoarsened launch over that of the coarsened one is the predicted speed-up. Nothing is corrected
+by what was measured of kernels.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Entrant:
             table.
         is_random: whether the seed matters.
         pools: whether it can use what was measured on any device, so that further training data is of use to it.
-        reads_work: whether it needs the work of the really coarsened kernels, `Example.work`.
+        reads_work: whether it needs the work of the coarsened kernels, `Example.work`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The work of a kernel's really coarsened forms, for the models that reckon with it.
+"""The work of a kernel's coarsened forms, counted from the plan, for the models that reckon with it.
 
 The sizes of the launches that were measured are not in the data. A launch of about a million work-items stands for
 them, spread evenly over the dimensions of the local size.
@@ -6,16 +6,17 @@ them, spread evenly over the dimensions of the local size.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 from coarsen.errors import CoarsenError
 from coarsen.features import FACTORS
-from coarsen.features.count_work import work_counts
 from coarsen.features.launch_size import launch_size, used_dimensions
+from coarsen.features.planned_work.launches import launched_sizes
+from coarsen.features.planned_work.planned_kernel import PlannedKernel
 from coarsen.features.work_counts import LaunchSizes, Sizes
 from coarsen.ir.kernel import Kernel
 from coarsen.models.examples import LaunchedWork
-from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
 from coarsen.variant.variant import Variant
@@ -35,33 +36,17 @@ def work_by_factor(
         local_size: of the uncoarsened launch, None where unknown.
 
     Returns:
-        Empty where the kernel is one that can't be counted; without the factors that can't be.
+        Empty where the kernel is one that can't be counted.
     """
     size = launch_size(kernel, local_size, dimension)
     used = max(used_dimensions(kernel), *(place for place, extent in enumerate(size, 1) if extent > 1), 1)
+    first, second, third = map(max, ASSUMED_ITEMS[used], size)
+    launch = LaunchSizes((first, second, third), size)
     found: dict[int, LaunchedWork] = {}
-    for factor in FACTORS:
-        if size[dimension] % factor:
-            continue
-        launch = LaunchSizes(
-            _divided(tuple(map(max, ASSUMED_ITEMS[used], size)), dimension, factor),
-            _divided(size, dimension, factor),
-        )
-        try:
-            found[factor] = work_counts(_coarsened(kernel, dimension, factor), launch), launch
-        except CoarsenError:
-            continue
+    with contextlib.suppress(CoarsenError):
+        planned = PlannedKernel(kernel)
+        for factor in FACTORS:
+            variant = Variant(coarsenings=(Coarsening(factor, dimension),), transforms=REPLICATION_ALONE)
+            if size[dimension] % factor == 0:
+                found[factor] = planned.work(variant, launch), launched_sizes(variant, launch)
     return found
-
-
-def _coarsened(kernel: Kernel, dimension: int, factor: int) -> Kernel:
-    if factor == 1:
-        return kernel
-    return carry_out(
-        kernel, Variant(coarsenings=(Coarsening(factor, dimension),), transforms=REPLICATION_ALONE)
-    ).kernel
-
-
-def _divided(sizes: tuple[int, ...], dimension: int, factor: int) -> Sizes:
-    first, second, third = (size // factor if place == dimension else size for place, size in enumerate(sizes))
-    return first, second, third

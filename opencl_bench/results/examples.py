@@ -63,7 +63,7 @@ def examples_of(
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many compute features. None: as many as there are processors, but for a script just one;
             one that has its work under `if __name__ == "__main__":` may say more.
-        counts_work: whether each kernel is coarsened by each factor and its work counted, which takes longer.
+        counts_work: whether the work of each kernel at each factor is counted, which takes longer.
 
     Raises:
         InvalidInputError: a kernel that is not known, or does not compile; the message names it.

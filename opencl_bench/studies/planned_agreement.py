@@ -29,7 +29,7 @@ from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
 
 SEED = 1
-PRESET = "cpu"
+PRESET = "gpu"
 EXACT = 0.005
 """How far apart counts of accesses may be that are called the same: borders of NDRanges are taken as none."""
 NEAR = 0.1

@@ -141,3 +141,22 @@ def test_sizes_that_give_no_number_are_refused() -> None:
     work = functions("kernel void k(global int *data, int n) { for (int i = 0; i < 64; i += n) data[i] = n; }")
     with pytest.raises(InvalidInputError, match=r"^these sizes give no finite number of work: n$"):
         work.at(LAUNCH, {"n": 0})
+
+
+def test_classes_of_instructions_and_strides_in_local_memory() -> None:
+    work = functions(
+        "kernel void k(global double *values) { local double tile[64]; int x = get_local_id(0); "
+        "tile[x] = values[get_global_id(0)] * 2.0; barrier(CLK_LOCAL_MEM_FENCE); "
+        "values[get_global_id(0)] = sqrt(tile[63 - x]); }"
+    )
+    counts = work.at(LAUNCH)
+    assert counts.instructions[InstructionClass.DOUBLE] == counts.instructions[InstructionClass.MATH] == 1
+    assert counts.instructions[InstructionClass.LOCAL_ACCESS] == 2
+    assert counts.instructions[InstructionClass.GLOBAL_ACCESS] == 2
+    assert sorted(access.lane_stride or 0 for access in counts.accesses if access.is_local) == [-8, 8]
+    assert counts.chain_accesses == 2
+
+
+def test_groups_of_a_launch() -> None:
+    launch = LaunchSizes((100, 3, 1), (16, 2, 1))
+    assert (launch.items, launch.group_items, launch.groups) == (300, 32, 14)
