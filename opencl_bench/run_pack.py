@@ -39,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             minutes=options.minutes,
             kept_bytes=round(options.keep * GIBIBYTE),
             confirms=not options.no_confirmation,
+            part=options.part,
+            builders=options.builders,
         )
         with LineFile(options.output) as rows:
             print(f"{target}: rows go to {options.output}", flush=True)
@@ -83,7 +85,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-confirmation", action="store_true", help="don't time the best once more in new processes")
     add("--keep", type=float, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
     add("--minutes", type=float, metavar="M", help="stop after so long; benchmarks share the time evenly")
+    add("--part", type=_part, default=(1, 1), metavar="K/N", help="only the K-th of N parts, for one of N devices")
+    add("--builders", type=_positive, default=0, metavar="N", help="build code ahead in so many processes")
     return parser
+
+
+def _part(text: str) -> tuple[int, int]:
+    part, parts = map(_positive, text.split("/"))
+    if part > parts:
+        raise ValueError
+    return part, parts
 
 
 def _positive(text: str) -> int:

@@ -172,7 +172,7 @@ def bench(
     """
     _check_packages(scheduler)
     checked_export(output)
-    from coarsen.cli.bench_design import parts_of
+    from coarsen.cli.bench_design import method_for, parts_of
     from coarsen.cli.bench_inputs import (
         PlannedDevice,
         benchmarks_of,
@@ -185,7 +185,7 @@ def bench(
     from coarsen.opencl_bench.sweep.several import planned_rows
 
     searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler)
-    method = method_of(quick, repetitions, cold_cache, timeout_multiple)
+    method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
         factors,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coarsen.cli.bench_options import DesignName
@@ -10,10 +11,13 @@ from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
+    from coarsen.opencl_bench.records.measurement import Method
     from coarsen.opencl_bench.sweep.plan import Space
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 PRESETS = ("cpu", "gpu")
+# Seconds that a compilation of one of many rows may take.
+COMPILE_SECONDS = 20.0
 
 
 def parts_of(
@@ -41,3 +45,10 @@ def parts_of(
     from coarsen.opencl_bench.sweep.design import sparse_design
 
     return [(part.preset, part.space) for part in sparse_design(benchmark.name, kind)]
+
+
+def method_for(method: Method, design: DesignName | None) -> Method:
+    """Return a method as a design has it: no row is worth minutes of a compiler's time."""
+    if design is None:
+        return method
+    return replace(method, compile_seconds=min(method.compile_seconds, COMPILE_SECONDS))

@@ -124,7 +124,7 @@ def pack(
 
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
-    from coarsen.cli.bench_design import parts_of
+    from coarsen.cli.bench_design import method_for, parts_of
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
@@ -152,7 +152,7 @@ def pack(
         ),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
-        method=method_of(quick, repetitions, cold_cache, timeout_multiple),
+        method=method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design),
         limits=replace(
             USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE
         ),

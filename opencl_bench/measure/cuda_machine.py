@@ -50,6 +50,14 @@ class CudaMachine:
         except CudaError as error:
             raise LaunchError(str(error)) from error
 
+    def compile(self, code: Code) -> bytes | None:
+        """Load a module and drop it: the driver keeps what it has built on the disk. Raises BuildError."""
+        try:
+            Module(str(code.content))
+        except CudaError as error:
+            raise BuildError(" ".join(str(error).split())) from error
+        return None
+
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
         try:

@@ -75,3 +75,10 @@ class Machine(Protocol):
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
         ...
+
+    def compile(self, code: Code) -> bytes | None:
+        """Build some code, for nothing to be run: the device's binary, None where it gives none.
+
+        Raises BuildError.
+        """
+        ...

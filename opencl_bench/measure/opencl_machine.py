@@ -23,6 +23,7 @@ from coarsen.variant.variant import Variant
 # Devices report one level of cache, not always the last: several times its size clears all levels.
 FLUSHED_CACHES = 4
 LEAST_FLUSHED_BYTES = 64 << 20
+POCL = "pocl"
 
 
 def devices_to_measure() -> list[DeviceDescription]:
@@ -35,6 +36,7 @@ class OpenClMachine:
 
     def __init__(self, device: DeviceDescription) -> None:
         self.device = open_device(device)
+        self._is_pocl = device.is_called(POCL)
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
@@ -46,8 +48,15 @@ class OpenClMachine:
             raise LaunchError(in_one_line(error)) from error
 
     def compile(self, code: Code) -> bytes | None:
-        """The device's binary of some code, None where the device gives none. Raises BuildError."""
-        binaries = cast("list[bytes]", self.build(code).get_info(cl.program_info.BINARIES))
+        """The device's binary of some code, None where the device gives none. Raises BuildError.
+
+        PoCL isn't asked: for its binary it compiles the kernel once more, for any local size, and no launch of a
+        known local size uses that; what it has built of the source it keeps on the disk anyway.
+        """
+        program = self.build(code)
+        if self._is_pocl:
+            return None
+        binaries = cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
         return binaries[0] or None
 
     def build(self, code: Code, binary: bytes | None = None) -> cl.Program:

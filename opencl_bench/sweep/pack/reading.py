@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -84,10 +85,19 @@ class Pack:
 
 
 class PackedCodes:
-    """The code of a sweep's candidates, compiled when the pack was made."""
+    """The code of a sweep's candidates, compiled when the pack was made.
 
-    def __init__(self, pack: Pack, sweep: PackedSweep) -> None:
+    Args:
+        pack: the pack.
+        sweep: one of its sweeps.
+        binary_of: gives the device's binary of a code by its hash, in base64, where it was built ahead.
+    """
+
+    def __init__(
+        self, pack: Pack, sweep: PackedSweep, binary_of: Callable[[str], str | None] = lambda _hash: None
+    ) -> None:
         self._pack = pack
+        self._binary_of = binary_of
         self._candidates = {packed.candidate: packed for packed in sweep.candidates}
         self._originals = {
             packed.candidate.definitions: packed
@@ -109,7 +119,7 @@ class PackedCodes:
             packed = self._originals.get(candidate.definitions, packed)
         if packed.code is None:
             return Compiled(None, None, packed.seconds, packed.invalidity, packed.failure)
-        return Compiled(self._pack.code(packed.code), None, packed.seconds)
+        return Compiled(self._pack.code(packed.code), self._binary_of(packed.code), packed.seconds)
 
     def with_limits_of_pack(self, point: Point) -> Point:
         """A point of the device's space, with the violation for which the pack has no code of it."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
@@ -19,6 +20,7 @@ from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import SweepObserver
+from coarsen.opencl_bench.sweep.pack.builders import Builders
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
 from coarsen.opencl_bench.sweep.pack.target import Target
@@ -38,7 +40,8 @@ class RunRequest:
     `benchmarks`: the names of those wanted, all if empty. `method` gives the method for the pack's. `minutes`: how
     long the run may take, without a limit if None; a benchmark whose share is used up is left where it is.
     `kept_bytes`: of inputs and outputs that may be kept for later. `confirms`: the best configurations of each
-    are timed once more, in several new processes.
+    are timed once more, in several new processes. `part`: which of how many parts is run, the first being 1; the
+    sweeps are dealt out in turn. `builders`: so many processes build code ahead, none if 0.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -46,6 +49,8 @@ class RunRequest:
     minutes: float | None = None
     kept_bytes: int = KEPT_BYTES
     confirms: bool = True
+    part: tuple[int, int] = (1, 1)
+    builders: int = 0
 
 
 class _TimeIsUpError(Exception):
@@ -80,14 +85,14 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
     sweeps = _chosen(pack, target, request)
     start = time.monotonic()
     failures = []
-    with ChildProcess(SERVICE) as child:
+    with ChildProcess(SERVICE) as child, _builders(pack, sweeps, target, request) as builders:
         for number, sweep in enumerate(sweeps):
             share = None
             if request.minutes is not None:
                 left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
                 share = left / (len(sweeps) - number)
             deadline = None if share is None else time.monotonic() + share
-            failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline), child)
+            failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline), (child, builders))
             failures += [failure] if failure else []
     return failures
 
@@ -114,7 +119,27 @@ def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep
         raise InvalidInputError(
             f"the pack has no benchmark {unknown[0]!r}{hint}; it has {', '.join(sorted(names))}"
         )
-    return [sweep for sweep in fitting if not request.benchmarks or sweep.name in request.benchmarks]
+    wanted = [sweep for sweep in fitting if not request.benchmarks or sweep.name in request.benchmarks]
+    part, parts = request.part
+    return wanted[part - 1 :: parts]
+
+
+@contextmanager
+def _builders(
+    pack: Pack, sweeps: Sequence[PackedSweep], target: Target, request: RunRequest
+) -> Iterator[Builders | None]:
+    """Processes that build what the sweeps need; none where none are wanted."""
+    if not request.builders or not sweeps:
+        yield None
+        return
+    seconds = request.method(sweeps[0].method).compile_seconds
+    hashes = [each.code for sweep in sweeps for each in sweep.candidates if each.code is not None]
+    with Builders(request.builders, target.machine(), seconds) as builders:
+        builders.begin(hashes, pack.code)
+        if "cpu" in target.environment(pack.plan.versions).device_types:
+            _say(f"building {len(set(hashes))} kernels before anything is measured")
+            builders.wait()
+        yield builders
 
 
 def _run_sweep(
@@ -124,8 +149,9 @@ def _run_sweep(
     rows: LineFile,
     request: RunRequest,
     reporter: _Reporter,
-    child: ChildProcess,
+    processes: tuple[ChildProcess, Builders | None],
 ) -> FailedSweep | None:
+    child, builders = processes
     method = request.method(sweep.method)
     machine = {**target.machine(), "kept_bytes": request.kept_bytes}
     benchmark = pack.benchmark(sweep)
@@ -135,7 +161,7 @@ def _run_sweep(
     content_hash = found.content_hash(sweep.preset)
     if sweep.content_hash not in ("", content_hash):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
-    codes = PackedCodes(pack, sweep)
+    codes = PackedCodes(pack, sweep) if builders is None else PackedCodes(pack, sweep, builders.binary)
     # What was packed, and not the space anew: a sample would be another within other limits.
     space = variant_space(found, sweep.preset, sweep.space, target.limits())
     packed = [Point(each.candidate, space.violation(each.candidate)) for each in sweep.candidates]

@@ -31,11 +31,11 @@ BYTES = {
     "caches": (MEBIBYTE // 4, 8 * MEBIBYTE),
     "memory": (48 * MEBIBYTE, 64 * MEBIBYTE),
     "gpu_caches": (4 * MEBIBYTE, 24 * MEBIBYTE),
-    "gpu_memory": (128 * MEBIBYTE, 192 * MEBIBYTE),
+    "gpu_memory": (96 * MEBIBYTE, 128 * MEBIBYTE),
 }
 # In units of a kernel's cost, about 0.1 ns of a CPU's time each: a few milliseconds on two cores, and what a large
 # GPU takes less than one for.
-MOST_COST = {"few": 60e6, "caches": 60e6, "memory": 60e6, "gpu_caches": 6e9, "gpu_memory": 6e9}
+MOST_COST = {"few": 40e6, "caches": 40e6, "memory": 40e6, "gpu_caches": 6e9, "gpu_memory": 6e9}
 FEW_GRANULES = (2, 4, 8, 16, 32)
 MOST_GRANULES = 1 << 16
 
