@@ -11,8 +11,6 @@ from pathlib import Path
 
 import platformdirs
 
-from coarsen.models import available_models
-from coarsen.models.default import has_default
 from coarsen.models.launch.files import has_launch
 from coarsen.models.model_files import model_name
 
@@ -31,6 +29,9 @@ def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path
     """
     if folder is not None or shipped:
         return folder
+    # Imported late: who asks another model does without it.
+    from coarsen.models.default import has_default
+
     return user_models() if has_default(user_models()) else None
 
 
@@ -52,6 +53,8 @@ def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = F
     """The folder of a device's cascade; None for the package's. Arguments as for `default_folder`."""
     if folder is not None or shipped:
         return folder
+    from coarsen.models import available_models
+
     return user_models() if model_name(device) in available_models(user_models()) else None
 
 
@@ -60,6 +63,8 @@ def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = F
 
     A cascade may be of a device that is known by nothing but the name of a column in a table of runtimes.
     """
+    from coarsen.models import available_models
+
     places = (folder,) if folder is not None else (None,) if shipped else (user_models(), None)
     wanted = model_name(device.strip()).casefold()
     for place in places:

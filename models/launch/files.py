@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-NAME = "launch"
+from coarsen.models.model_files import LAUNCH
+
+NAME = LAUNCH
 SHIPPED = Path(__file__).parent / "data"
 
 
