@@ -72,12 +72,13 @@ def _grown(
     kept = np.array([group not in settings.without for group, _ in columns], dtype=np.bool_)
     # A column that is always 0 is never split at: the stored trees need not know that it was left out.
     inputs = np.where(kept, rows.inputs, np.float32(0.0)).astype(np.float32)
-    estimator = _estimator(settings, seed)
+    estimator = estimator_of(settings, seed)
     estimator.fit(inputs, rows.targets, sample_weight=rows.weights)
     return flat(estimator).in_half_precision()
 
 
-def _estimator(settings: TreeSettings, seed: int) -> Any:  # noqa: ANN401 (scikit-learn has no annotations)
+def estimator_of(settings: TreeSettings, seed: int) -> Any:  # noqa: ANN401 (scikit-learn has no annotations)
+    """Return scikit-learn's regressor of these settings, not fitted yet."""
     if settings.kind == "extra":
         return ExtraTreesRegressor(
             n_estimators=settings.trees,
