@@ -112,9 +112,11 @@ def _excess(scores: Mapping[Risk, tuple[float, float]]) -> float:
 
 def _of_slope(views: Sequence[Sequence[Judged]], slope: float) -> Settled:
     drawn = [list(_with_samples(view, slope)) for view in views]
-    limits = _limits(views)
-    rules = [Rule(*numbers) for numbers in itertools.product(AVERSIONS, MARGINS, limits)]
-    scores = {rule: _score(drawn, rule) for rule in rules}
+    scores: dict[Rule, tuple[float, float]] = {}
+    for aversion in AVERSIONS:
+        options = [_Options.of(view, aversion) for view in drawn]
+        for margin, limit in itertools.product(MARGINS, _limits(views)):
+            scores[Rule(aversion, margin, limit)] = _score(options, margin, limit)
     chosen = {risk: _chosen(scores, most) for risk, most in MOST_LOSSES.items()}
     return Settled(slope, ErrorTable({}), chosen, {risk: scores[rule] for risk, rule in chosen.items()})
 
@@ -151,19 +153,41 @@ def _with_samples(view: Sequence[Judged], slope: float) -> Iterator[_Drawn]:
             yield _Drawn(judged, table.samples(seen.predicted, seen.places, seen.device, seen.is_gpu), seen.true)
 
 
-def _score(views: Sequence[Sequence[_Drawn]], rule: Rule) -> tuple[float, float]:
+@dataclass(frozen=True)
+class _Options:
+    """What a view's cases leave to margin and limit, each (cases,).
+
+    Attributes:
+        better: by how much the best coarsened launch's utility is above that of the fallback.
+        coarsened: what the former gains, `fallback` what the latter does.
+        distances: to what was learned from.
+    """
+
+    better: Array
+    coarsened: Array
+    fallback: Array
+    distances: Array
+
+    @classmethod
+    def of(cls, view: Sequence[_Drawn], aversion: float) -> _Options:
+        return cls(*np.array([_option(drawn, aversion) for drawn in view]).T)
+
+
+def _score(views: Sequence[_Options], margin: float, limit: float) -> tuple[float, float]:
     """The smallest mean log speed-up over views, and the largest share of losses."""
     means, losses = [], []
     for view in views:
-        gains = np.array([_gain(drawn, rule) for drawn in view])
+        gains = np.where((view.better > margin) & (view.distances <= limit), view.coarsened, view.fallback)
         means.append(float(gains.mean()))
         losses.append(float((gains < np.log(LOSS)).mean()))
     return min(means), max(losses)
 
 
-def _gain(drawn: _Drawn, rule: Rule) -> float:
-    """What a rule's choice gains; launches that did not run are not chosen."""
+def _option(drawn: _Drawn, aversion: float) -> tuple[float, float, float, float]:
+    """What a decision of this aversion is between; launches that did not run are not chosen."""
     ran = np.isfinite(drawn.true)
-    coarsened = drawn.judged.case.inputs.is_coarsened[ran]
-    made = decide(drawn.samples[ran], coarsened, drawn.judged.distance, rule)
-    return float(drawn.true[ran][made.chosen])
+    coarsened, true = drawn.judged.case.inputs.is_coarsened[ran], drawn.true[ran]
+    open_rule = Rule(aversion, margin=-np.inf)
+    made = decide(drawn.samples[ran], coarsened, 0.0, open_rule)
+    better = made.utilities[made.chosen] - made.utilities[made.fallback] if coarsened.any() else -np.inf
+    return float(better), float(true[made.chosen]), float(true[made.fallback]), drawn.judged.distance
