@@ -25,11 +25,11 @@ class FirstTest:
 
     Attributes:
         block: that ends with it.
-        condition: of one of the replicas.
+        conditions: of the replicas.
     """
 
     block: str
-    condition: Value
+    conditions: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,16 @@ class AgreementTests:
         self.later = {test.block: test for block in self._conditions for test in self._later(block)}
         roots = {self._first_of(test.block) for test in self.later.values()}
         self.first = {
-            block: FirstTest(block, next(iter(self._conditions[block].values()))) for block in roots if block
+            block: FirstTest(block, tuple(self._conditions[block].values())) for block in roots if block
         }
 
     def _first_of(self, block: str) -> str | None:
-        """The outermost of the blocks on the way that ask for the same conditions."""
+        """The outermost of the blocks on the way that ask for the same conditions, others among them perhaps."""
         wanted, first = self._conditions[block].keys(), None
         around = block
         while around != self._flow.entry:
             around = self._flow.immediate_dominator[around]
-            if around in self._conditions and self._conditions[around].keys() == wanted:
+            if around in self._conditions and wanted <= self._conditions[around].keys():
                 first = around
         return first
 

@@ -23,7 +23,9 @@ from coarsen.analysis.expressions import (
     difference,
     magnitude,
     minimum,
+    number,
     quotient,
+    total,
 )
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
@@ -81,15 +83,25 @@ class BranchShares:
     def _of_branch(self, block: str, condition: Value) -> Condition | None:
         """When a branch's condition holds; where no single id decides, replicas are taken to agree."""
         found = self._share(condition, {}, 0)
-        later = self._tests.later.get(block)
-        if later is not None:
-            is_of_one = found is not None and len(found.regions) == 1 and NO_ID not in found.regions
-            if later.ends_loop or not is_of_one:
-                is_true = later.agreed == self._kernel.block[block].terminator.targets[0]
-                return of_share(ONE if is_true else ZERO)
-        if block in self._tests.first and (found is None or NO_ID in found.regions):
-            return self._share(self._tests.first[block].condition, {}, 0)
-        return found
+        if found is not None and len(found.regions) == 1 and NO_ID not in found.regions:
+            is_at_end = block in self._tests.later and self._tests.later[block].ends_loop
+            return self._if_agreed(block) if is_at_end else found
+        if block in self._tests.later:
+            return self._if_agreed(block)
+        return self._of_replicas(block) if block in self._tests.first else found
+
+    def _if_agreed(self, block: str) -> Condition:
+        """Where a later test for agreement goes if the replicas agree."""
+        targets = self._kernel.block[block].terminator.targets
+        return of_share(ONE if self._tests.later[block].agreed == targets[0] else ZERO)
+
+    def _of_replicas(self, block: str) -> Condition | None:
+        """The mean of what the replicas find that are taken to agree."""
+        parts = [self._share(condition, {}, 0) for condition in self._tests.first[block].conditions]
+        known = [part.true for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return of_share(quotient(total(known), number(len(known))))
 
     def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
         """The work-items for which a condition holds, in the last iteration of the loops that it comes out of."""

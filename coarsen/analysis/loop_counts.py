@@ -16,11 +16,12 @@ is legal may ask here. `trip_counts.py` has the numbers alone, which trained mod
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import Loop
-from coarsen.analysis.expressions import ONE, Expression, maximum, minimum, number, total
+from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.geometric_loops import geometric_of
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.means import Mean, Means
@@ -33,6 +34,9 @@ from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
+}
 _MINUS = Polynomial.constant(-1)
 
 
@@ -169,12 +173,41 @@ class LoopCounts:
         step = gap.factor_of(counter)
         if step is None:
             return None
+        changed = self._first_only(loop, gap)
+        if changed is not None:
+            return self._while_first(relation, *changed)
         if step.terms:
             rest = gap - step * Polynomial.symbol(counter)
             both = rest + step
             return self._linear(relation, rest, step) if self.sizes.is_invariant(both, loop) else None
         found = geometric_of(self.sizes, loop, gap)
         return found.passed(self.means, relation) if found is not None else None
+
+    def _first_only(self, loop: Loop, gap: Polynomial) -> tuple[int, int] | None:
+        """A number that a value is in a loop's first iteration, and the one that it is in all others.
+
+        So LLVM has a loop that goes round twice at most: `i = 0; do { … i = 1; } while (…)`.
+        """
+        phis = [phi for phi in self.forms.kernel.block[loop.header].phis if f"%{phi.name}" in gap.symbols]
+        if len(phis) != 1 or len(gap.symbols) != 1:
+            return None
+        found = [0, 0]
+        for value, source in zip(phis[0].operands, phis[0].incoming, strict=True):
+            form = self.forms.form(value)
+            if not form.is_constant:
+                return None
+            found[source in loop.blocks] = form.constant_part
+        factor, rest = gap.factor_of(f"%{phis[0].name}"), gap.constant_part
+        if factor is None or not factor.is_constant:
+            return None
+        return rest + factor.constant_part * found[0], rest + factor.constant_part * found[1]
+
+    def _while_first(self, relation: str, first: int, other: int) -> Mean | None:
+        """How many iterations stay in a loop by a value of the first one and of all others."""
+        compare = _COMPARE[relation]
+        if not compare(first, 0):
+            return Mean(ZERO, False, True)
+        return None if compare(other, 0) else Mean(ONE, False, True)
 
     def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Mean | None:
         """How many k from 0 on have `start + step·k` in a relation to 0."""

@@ -190,10 +190,12 @@ class Means:
         row = self._row(rest, [name for name in varying if extent_of_id(name) is not None])
         if row is not None:
             return self._below_in_row(*row, others)
-        name = next((name for name in varying if extent_of_id(name) is not None), varying[0] if varying else "")
+        ids = [name for name in varying if extent_of_id(name) is not None]
+        stepping = [name for name in ids if not (rest.factor_of(name) or rest).is_constant]
+        if len(stepping) == 1 and len(ids) > 1:
+            return self._below_in_steps(rest, stepping[0], others) or self._in_the_middle(total([value, others]))
+        name = (*ids, *varying, "")[0]
         gain, extent = rest.factor_of(name), self.extent(name)
-        if gain is not None and not gain.is_constant and extent is not None and len(varying) == 2:
-            return self._below_in_steps(rest, name, extent) or self._in_the_middle(total([value, others]))
         if gain is None or not gain.is_constant or not gain.terms or extent is None:
             return self._in_the_middle(total([value, others]))
         inner = self.sizes.resolved(rest - gain * Polynomial.symbol(name))
@@ -247,15 +249,17 @@ class Means:
         is_exact = not any(map(self._varies, resolved.names)) and others == ZERO
         return Mean(quotient(minimum(extent, at_least_zero(below)), extent), True, is_exact)
 
-    def _below_in_steps(self, gap: Polynomial, name: str, extent: Expression) -> Mean | None:
-        """The share for a value that one id changes by a size, such as a group's, and another one within that."""
-        gain = gap.factor_of(name) or Polynomial({})
-        step, start = self.sizes.resolved(gain), self.sizes.resolved(gap - gain * Polynomial.symbol(name))
-        start = self.settled(start)
-        if step is None or start is None or any(map(self._varies, step.names)) or min(gain.terms.values()) < 0:
+    def _below_in_steps(self, gap: Polynomial, name: str, others: Expression) -> Mean | None:
+        """The share for a value that one id changes by a size, such as a group's, and others within that."""
+        gain, extent = gap.factor_of(name), self.extent(name)
+        if gain is None or extent is None or min(gain.terms.values()) < 0:
+            return None
+        step = self.sizes.resolved(gain)
+        start = self.settled(self.sizes.resolved(gap - gain * Polynomial.symbol(name)))
+        if step is None or start is None or any(map(self._varies, step.names)):
             return None
         # The last step is begun half, on the mean.
-        steps = total([quotient(product([number(-1), start]), step), number(0.5)])
+        steps = total([quotient(product([number(-1), total([start, others])]), step), number(0.5)])
         return Mean(quotient(minimum(extent, at_least_zero(steps)), extent), True, False)
 
     def _in_the_middle(self, gap: Expression) -> Mean | None:

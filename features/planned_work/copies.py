@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from coarsen.analysis.uses import Use, uses_of_values
 from coarsen.features.planned_work.axes import PlannedAxis
 from coarsen.features.planned_work.families import Offset, Place
 from coarsen.features.planned_work.shifted_values import ShiftedValues
@@ -65,6 +66,10 @@ class Member:
 class Copies:
     """The copies of a kernel's instructions under a plan.
 
+    Attributes:
+        guarded: the axes along which all is copied.
+        roots: the ids that are computed at the kernel's start.
+
     Args:
         values: the kernel's values, along the axes.
         planned: what is done along each of them.
@@ -74,13 +79,14 @@ class Copies:
     def __init__(self, values: ShiftedValues, planned: Sequence[PlannedAxis], guarded: Mask) -> None:
         self._values = values
         self._planned = planned
-        self._guarded = guarded
+        self.guarded = guarded
+        self.roots = values.roots
         self._dominance = Dominance(values.flow)
 
     def copied(self, block: str) -> Mask:
         """Return along which axes a block is copied."""
         return tuple(
-            guarded or block in each.copied for each, guarded in zip(self._planned, self._guarded, strict=True)
+            guarded or block in each.copied for each, guarded in zip(self._planned, self.guarded, strict=True)
         )
 
     def mask(self, block: str, instruction: Instruction, *, is_shared: bool) -> Mask:
@@ -99,6 +105,27 @@ class Copies:
         else:
             differs = [each.analysed.divergence.is_divergent(instruction) for each in self._planned]
         return tuple(a or b for a, b in zip(copied, differs, strict=True))
+
+    def is_counted_from(self, root: str, seen: set[Place]) -> bool:
+        """Return True for the first of the ids that have the same value, if its replicas are counted from it.
+
+        Args:
+            root: the id; one that is only narrowed has no replicas.
+            seen: the values of those before; this one's is added.
+        """
+        uses = self._uses.get(root, ())
+        if self._values.kernel.definition[root].opcode == "call" and all(
+            use.instruction.name in self.roots for use in uses
+        ):
+            return False
+        place = self._values.place[root]
+        is_first = place not in seen
+        seen.add(place)
+        return is_first
+
+    @cached_property
+    def _uses(self) -> Mapping[str, list[Use]]:
+        return uses_of_values(self._values.kernel)
 
     @cached_property
     def members(self) -> Mapping[str, int]:

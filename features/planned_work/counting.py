@@ -11,7 +11,8 @@ from coarsen.features.access_functions import AccessFunction
 from coarsen.features.planned_work.accesses import planned_access
 from coarsen.features.planned_work.copies import Merging
 from coarsen.features.planned_work.tally import Tally
-from coarsen.features.planned_work.wide import WideCount, WideGroups, widened
+from coarsen.features.planned_work.wide import Widening
+from coarsen.features.planned_work.wide_groups import WideGroups
 from coarsen.features.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.ir.types import AddressSpace
 from coarsen.variant.variant import Variant
@@ -46,7 +47,7 @@ class Counting:
         original = self.tally.launch.work
         return WorkCounts(
             instructions=MappingProxyType(self.instructions),
-            accesses=self.wide.accesses,
+            accesses=self.accesses,
             barriers=self.tally.barriers(self.merging),
             atomics=sum(count.count for each, count in self._planned if each.access.is_atomic),
             local_bytes=local_bytes,
@@ -70,20 +71,27 @@ class Counting:
                 found[kind] = found.get(kind, 0.0) + count
         for kind, count in self._guards.items():
             found[kind] = found.get(kind, 0.0) + count
-        for access in self.wide.accesses:
+        for access in self.accesses:
             is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
             kind = InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
             found[kind] = found.get(kind, 0.0) + access.count
-        for kind, count in self.wide.saved.items():
-            found[kind] = max(0.0, found.get(kind, 0.0) - count)
+        if self._widening is not None:
+            for kind, count in self.tally.needless(self.merging, self.copies, self._widening).items():
+                found[kind] = max(0.0, found.get(kind, 0.0) - count)
         return {kind: found[kind] for kind in InstructionClass if found.get(kind)}
 
     @cached_property
-    def wide(self) -> WideCount:
+    def accesses(self) -> tuple[AccessCount, ...]:
         """The accesses, neighbouring ones merged where that is asked for."""
+        return tuple(count for _, count in self._planned) if self._widening is None else self._widening.result
+
+    @cached_property
+    def _widening(self) -> Widening | None:
+        if self.groups is None:
+            return None
         copies, flow = self.tally.layout.copies, self.tally.launch.counted.counts.forms.control_flow
         accesses = [each.access for each, _ in self._planned]
-        return widened(
+        return Widening(
             self.groups,
             [count for _, count in self._planned],
             accesses,
@@ -127,11 +135,10 @@ class Counting:
 
     @cached_property
     def _guards(self) -> dict[InstructionClass, float]:
-        """What a guard around the kernel adds: a position, a test of each replica, and that they agree."""
-        if not self.variant.any_size:
-            return {}
-        factors = self.merging.factors
-        return {
-            InstructionClass.INTEGER: float(sum(3 * factor - 1 for factor in factors)),
-            InstructionClass.CONTROL: float(len(factors)),
-        }
+        """What guards around the kernel add: positions, tests of each replica and of agreement, branches."""
+        integer = control = 0
+        if self.variant.any_size:
+            for factor, is_copied in zip(self.merging.factors, self.tally.layout.copies.guarded, strict=True):
+                integer += 2 * factor if is_copied else 3 * factor - 1
+                control += 2 * factor if is_copied else 1
+        return {InstructionClass.INTEGER: float(integer), InstructionClass.CONTROL: float(control)}

@@ -158,11 +158,23 @@ def _additions(planned: Sequence[PlannedAxis], copies: Copies, shares: BranchSha
         for region in each.shared_regions():
             for block in sorted(region.branches):
                 mask = copies.copied(block)
-                first = region.first_target(each.analysed.divergence.control_flow, block)
-                condition = shares.of_edge(block, first)
-                rest = None if condition is None else difference(ONE, condition.true)
                 yield Addition(block, axis, mask, test, Classes(), is_test=True)
-                yield Addition(block, axis, mask, test, control, rest, is_test=True)
+                behind, share = _second_half(each, region, block, shares)
+                yield Addition(behind, axis, mask, test, control, share, is_test=True)
+
+
+def _second_half(
+    planned: PlannedAxis, region: PlannedRegion, block: str, shares: BranchShares
+) -> tuple[str, Expression | None]:
+    """How often replicas don't agree on the first side of a branch: as often as a block, or a share of that."""
+    flow = planned.analysed.divergence.control_flow
+    first = region.first_target(flow, block)
+    loop = flow.loop_of[block]
+    left = [target for target in flow.successors(block) if loop is not None and target not in loop.blocks]
+    if left:
+        return left[0], None
+    condition = shares.of_edge(block, first)
+    return block, None if condition is None else difference(ONE, condition.true)
 
 
 def _is_inside(region: PlannedRegion, planned: PlannedAxis) -> bool:

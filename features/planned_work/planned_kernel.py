@@ -29,7 +29,7 @@ from coarsen.features.planned_work.pressure import Pressure
 from coarsen.features.planned_work.prologues import Prologues
 from coarsen.features.planned_work.shifted_values import ShiftedValues
 from coarsen.features.planned_work.tally import Tally
-from coarsen.features.planned_work.wide import WideGroups
+from coarsen.features.planned_work.wide_groups import WideGroups
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
 from coarsen.features.work_functions import counted_kernel
 from coarsen.ir.kernel import Kernel

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.features.access_functions import AccessFunction
+from coarsen.features.instruction_classes import instruction_classes
 from coarsen.features.planned_work.copies import Mask, Merging
+from coarsen.features.planned_work.families import Place
 from coarsen.features.planned_work.launches import OriginalLaunch
 from coarsen.features.planned_work.layout import Classes, Layout
+from coarsen.features.planned_work.wide import Widening
 from coarsen.features.work_counts import InstructionClass
 
 Weights = Mapping[InstructionClass, float]
@@ -58,6 +61,34 @@ class Tally:
         if self.is_shared and instruction.name in copies:
             return copies[instruction.name]
         return merging.along(self.layout.copies.mask(block, instruction, is_shared=self.is_shared))
+
+    def needless(
+        self, merging: Merging, copies: Mapping[str, int], widening: Widening
+    ) -> Mapping[InstructionClass, float]:
+        """Return the instructions that computed addresses which vector accesses don't need.
+
+        Args:
+            merging: the factors and strides.
+            copies: of what replicas share.
+            widening: the vector accesses.
+        """
+        found: defaultdict[InstructionClass, float] = defaultdict(float)
+        kernel = self.layout.planned[0].analysed.kernel
+        seen: set[Place] = set()
+        for name, accesses in widening.groups.addresses.items():
+            if name in self.layout.copies.roots and not self.layout.copies.is_counted_from(name, seen):
+                continue
+            instruction, block = kernel.definition[name], kernel.block_of[name]
+            mask = self.layout.copies.mask(block, instruction, is_shared=self.is_shared)
+            needed = widening.needed(accesses, mask)
+            if needed is None:
+                continue
+            is_root = name in self.layout.copies.roots
+            there = merging.along(mask) if is_root else copies.get(name, merging.along(mask))
+            # Of an id the first is computed, others are counted from there.
+            classes = {InstructionClass.INTEGER: 1} if is_root else dict(instruction_classes(instruction))
+            _add(found, classes, self.launch.times[block] * max(0, there - max(needed, int(is_root))))
+        return found
 
     def chains(self, merging: Merging) -> tuple[float, float]:
         """Return the operations and the accesses of the longest chain: copies in a row wait for each other."""
