@@ -1,0 +1,83 @@
+"""Kernels of free launch on real devices: coarsened, at each local size, they compute the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
+from coarsen.frontend.lower import lower
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import kernels_of, run_workload
+from coarsen.opencl_bench.measure.variant_launch import variant_launch
+from coarsen.opencl_bench.sweep.design import sparse_design
+from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Workload
+from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, free_launch_kernel
+from coarsen.pipeline import carry_out
+from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant import Variant
+
+# Of each kind of mechanism one: a grid's stride, a product, a window, branches, a sparse row, atomics, tiles,
+# a table, a reduction, levels.
+SAMPLE = (6, 4, 1, 23, 26, 27, 25, 13, 58, 9)
+DRAWN = 3
+LIMITS = DeviceLimits(1024, (1024, 1024, 64), 48 << 10)
+
+
+def drawn(name: str) -> list[Variant]:
+    """Some coarsened variants of the kernel's design that the smallest size allows."""
+    benchmark = free_launch_benchmark(name)
+    part = sparse_design(name, DeviceKind.CPU)[0]
+    space = replace(part.space, sample=DRAWN)
+    return [point.candidate for point in points(benchmark, "test", space, LIMITS) if point.candidate.is_coarsened]
+
+
+def coarsened_workload(
+    benchmark: Benchmark, workload: Workload, variant: Variant
+) -> tuple[str, tuple[str, ...], Workload]:
+    """A variant's source, its build options, and the workload with its launch."""
+    lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    kernel = CoarsenedKernel(carry_out(lowered, variant).kernel, variant.coarsenings, ())
+    launches = tuple(variant_launch(launch, variant, kernel.added_arguments) for launch in workload.launches)
+    return kernel.opencl_c, (kernel.opencl_c_standard,), replace(workload, launches=launches)
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("number", SAMPLE)
+def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, number: int) -> None:
+    name = f"launch-0-{number}"
+    benchmark = free_launch_benchmark(name)
+    original = build_uncached(queue.context, benchmark.source, benchmark.build_options)
+    variants = drawn(name)
+    assert len(variants) == DRAWN
+    for variant in variants:
+        workload = benchmark.workload("test", 0, variant.local_size)
+        expected = run_workload(queue, workload, kernels_of(original))
+        assert expected.guards_intact
+        for output in workload.outputs:
+            before = workload.buffers[output]
+            assert not np.array_equal(before, expected.outputs[output], equal_nan=before.dtype.kind == "f")
+        source, options, launched = coarsened_workload(benchmark, workload, variant)
+        program = build_uncached(queue.context, source, options)
+        result = run_workload(queue, launched, kernels_of(program))
+        assert compare(result.outputs, expected.outputs, workload) == [], variant
+        assert result.guards_intact
+
+
+@pytest.mark.compiled_devices
+def test_results_depend_on_the_local_size_only_where_that_is_said(queue: cl.CommandQueue) -> None:
+    for name in ("launch-0-25", "launch-0-13", "launch-0-27"):
+        benchmark = free_launch_benchmark(name)
+        assert not free_launch_kernel(name).sketch.depends_on_group
+        program = build_uncached(queue.context, benchmark.source, benchmark.build_options)
+        results = []
+        for local_size in benchmark.local_sizes:
+            workload = benchmark.workload("test", 0, local_size)
+            results.append(run_workload(queue, workload, kernels_of(program)).outputs)
+        assert all(compare(result, results[0], workload) == [] for result in results)
+    assert free_launch_benchmark("launch-0-58").shared_local_size is None
