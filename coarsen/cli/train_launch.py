@@ -75,11 +75,11 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
     Raises:
         InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
     """
-    from coarsen.opencl_bench.results.launch_cases import learnable_cases, read_launch_cases
+    from coarsen.opencl_bench.results.launch_cases import read_learnable_cases
     from coarsen.processes import processors
 
     note(f"planning the launches of {counted(len(sources), 'file')}")
-    found = learnable_cases(read_launch_cases(sources, kernels, processors(), joined=True), kernels)
+    found = read_learnable_cases(sources, kernels, processors())
     for text in found.notes:
         note(text)
     return found.cases

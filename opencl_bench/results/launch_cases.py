@@ -49,7 +49,7 @@ class _Wanted:
 
 
 def read_launch_cases(
-    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None, *, joined: bool = False
+    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None
 ) -> LaunchCases:
     """Return the cases of files or stores of results, each of which is a run of its own.
 
@@ -57,19 +57,29 @@ def read_launch_cases(
         sources: files of results, stores, or names of sweeps that come with the package.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many plan work; see `processes.mapped`.
-        joined: whether runs become one, as is learned from.
 
     Raises:
         InvalidInputError: a source can't be read, or a kernel is not known.
     """
-    measured = measured_launches([read_rows(source) for source in sources], joined=joined)
+    return launch_cases(measured_launches([read_rows(source) for source in sources]), kernels, processes)
+
+
+def read_learnable_cases(
+    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None
+) -> LaunchCases:
+    """Return the cases of files or stores that something is learned from: their runs become one.
+
+    Raises InvalidInputError as `read_launch_cases`, and for a kernel of the second judge. Arguments as there.
+    """
+    measured = measured_launches([read_rows(source) for source in sources], joined=True)
+    check_learnable((case.kernel for case in measured), kernels)
     return launch_cases(measured, kernels, processes)
 
 
 def launch_cases(
     measured: Sequence[MeasuredLaunches], kernels: Path | None = None, processes: int | None = None
 ) -> LaunchCases:
-    """Return the cases of measured launches. Arguments and errors as above."""
+    """Return the cases of measured launches. Arguments and errors as those of `read_launch_cases`."""
     by_kernel: defaultdict[str, list[MeasuredLaunches]] = defaultdict(list)
     for case in measured:
         by_kernel[case.kernel].append(case)
@@ -78,12 +88,6 @@ def launch_cases(
     cases = tuple(case for found in results for case in found if isinstance(case, LaunchCase))
     notes = [case for found in results for case in found if isinstance(case, str)]
     return LaunchCases(cases, tuple(dict.fromkeys(notes)))
-
-
-def learnable_cases(found: LaunchCases, kernels: Path | None = None) -> LaunchCases:
-    """Return the cases, none of which may be of the second judge. Raises InvalidInputError."""
-    check_learnable((case.kernel for case in found.cases), kernels)
-    return found
 
 
 def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
