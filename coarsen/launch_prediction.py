@@ -25,13 +25,14 @@ from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 from coarsen.models.launch.case import LaunchInputs, launch_inputs
-from coarsen.models.launch.decision import Risk
+from coarsen.models.launch.decision import Risk, decide
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import Candidate, OwnLaunch, launch_grid
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
 from coarsen.models.launch.storage import load_launch
+from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
 
 # What global sizes are taken for where nobody says: each as likely, by the number of dimensions.
@@ -111,6 +112,57 @@ def predict_launch(
     )
     explained = launches.index(prediction.explained)
     return prediction.explained_by(model.influences(first, explained))
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFactor:
+    """The factor for a program that launches a kernel as it is told to, along one dimension; 1 for none."""
+
+    factor: int
+    dimension: int
+    device_note: str
+
+
+def predict_factor(
+    kernel: Kernel, model: LaunchModel, target: Target, local_size: Sequence[int] | None
+) -> LaunchFactor:
+    """Predict the factor for launches of any global size at their own local size.
+
+    Only neighbouring work-items along one dimension are merged: any launch can be coarsened so.
+
+    Args:
+        kernel: what is launched.
+        model: the launch model.
+        target: the device.
+        local_size: of the launches; None for what the kernel requires, or else the usual one.
+
+    Raises:
+        DeviceError, InvalidInputError, RefusalError: as `predict_launch`.
+    """
+    note = _device_note(model, target.descriptor)
+    device = device_of(target)
+    asked = AskedLaunch(None if local_size is None else tuple(local_size))
+    own = own_launch(kernel, asked)
+    grid = planned_grid(KernelPlanner(PlannedKernel(kernel)), own, device, asked)
+    expected, inputs = model.expect(grid.inputs, device), grid.inputs[0]
+    kept = [place for place, variant in enumerate(inputs.variants) if _is_simple(variant, own)]
+    coarsened = inputs.is_coarsened[kept]
+    made = decide(expected.over_own[kept], coarsened, expected.distance, model.rules[Risk.NEUTRAL])
+    chosen = inputs.variants[kept[made.chosen]].coarsenings
+    if not chosen:
+        return LaunchFactor(1, 0, note)
+    return LaunchFactor(chosen[0].factor, chosen[0].dimension, note)
+
+
+def _is_simple(variant: Variant, own: OwnLaunch) -> bool:
+    """Return True for the own launch, and for neighbouring work-items of it merged along one dimension."""
+    coarsenings = variant.coarsenings
+    return (
+        variant.local_size == own.local_size
+        and not variant.transforms.wide_accesses
+        and len(coarsenings) <= 1
+        and all(each.level is Level.ITEM and each.stride == 1 for each in coarsenings)
+    )
 
 
 def device_of(target: Target) -> LaunchDevice:

@@ -24,8 +24,6 @@ from coarsen.files import read_file, replace_file
 
 # What the model of all devices is called; other models bear the names of their devices.
 DEFAULT = "default"
-# What the model of launches is called.
-LAUNCH = "launch"
 # The code that the features describe; a card that says nothing is older than other transforms.
 TRANSFORMS = "replication alone"
 

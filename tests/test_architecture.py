@@ -48,8 +48,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "user_models": BASE | {"models"},
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models"},
     "launch_prediction": BASE | {"ir", "analysis", "variant", "features", "models", "devices", "user_models"},
-    "api": BASE | COMPILER | {"launch_prediction", "pipeline", "explanation", "features", "models", "prediction"},
-    "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},
+    "api": BASE
+    | COMPILER
+    | {
+        "pipeline",
+        "explanation",
+        "features",
+        "models",
+        "devices",
+        "user_models",
+        "prediction",
+        "launch_prediction",
+    },
+    "runtime": BASE | COMPILER | {"user_models", "pipeline", "features", "models", "devices", "api"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from coarsen import api
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.launch_prediction import AskedLaunch, own_launch, predict_launch
+from coarsen.launch_prediction import AskedLaunch, LaunchFactor, own_launch, predict_factor, predict_launch
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
+from coarsen.prediction import KernelPrediction
+from coarsen.runtime.text_cache.versions import prediction_versions
+from coarsen.user_models import user_models
 from coarsen.variant.variant import Variant
-from tests.cli.small_launch_model import small_launch_model
+from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
 
 SUM = """\
 kernel void sum(global const float *values, global float *sums, int count)
@@ -113,3 +119,23 @@ def test_a_local_size_that_the_kernel_requires() -> None:
     assert own_launch(kernel(source), AskedLaunch()).local_size == (32,)
     with pytest.raises(InvalidInputError, match="the kernel sum requires the local size 32×1×1, not 64"):
         own_launch(kernel(source), AskedLaunch((64,)))
+
+
+def test_a_program_gets_a_factor_along_one_dimension_of_its_own_launch() -> None:
+    found = predict_factor(kernel(), small_launch_model(), target_of("intel"), (64,))
+    assert (found.factor in (1, 2, 4, 8, 16), found.dimension, found.device_note) == (True, 0, "")
+
+
+def test_programs_ask_the_launch_model_where_the_user_trained_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    versions = prediction_versions()
+    before = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
+    assert isinstance(before, KernelPrediction)
+    store_small_launch_model(user_models())
+    after = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
+    assert isinstance(after, LaunchFactor)
+    assert prediction_versions() != versions, "what was predicted before is not found in the cache any more"
+    # Of GPUs this model knows nothing, the default one does.
+    assert isinstance(api.predict_factor(SUM, device="h200", kernel="sum"), KernelPrediction)

@@ -66,9 +66,7 @@ class AgreementTests:
         }
         self.later = {test.block: test for block in self._conditions for test in self._later(block)}
         roots = {self._first_of(test.block) for test in self.later.values()}
-        self.first = {
-            block: FirstTest(block, tuple(self._conditions[block].values())) for block in roots if block
-        }
+        self.first = {block: FirstTest(block, tuple(self._conditions[block].values())) for block in roots if block}
 
     def _first_of(self, block: str) -> str | None:
         """The outermost of the blocks on the way that ask for the same conditions, others among them perhaps."""

@@ -15,9 +15,9 @@ from coarsen.models.cascade.network import Network, StepModel
 from coarsen.models.cascade.projection import Projection
 from coarsen.models.cascade.settings import CascadeSettings, Networks
 from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
+from coarsen.models.launch.files import NAME as LAUNCH
 from coarsen.models.model_files import (
     DEFAULT,
-    LAUNCH,
     Card,
     Tensors,
     check_features,

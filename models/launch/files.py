@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coarsen.models.model_files import LAUNCH
-
-NAME = LAUNCH
+NAME = "launch"
 SHIPPED = Path(__file__).parent / "data"
 
 
