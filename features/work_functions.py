@@ -204,3 +204,5 @@ def _unknown(counts: LoopCounts, runs: Executions) -> Iterator[str]:
             yield f"whether data end the loop at block {loop.header} earlier, taken not to"
     for block in runs.undecided:
         yield f"which way block {block} branches, taken for both"
+    for block in runs.agreed:
+        yield f"whether merged work-items agree at block {block}, taken to"

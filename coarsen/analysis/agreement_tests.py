@@ -39,12 +39,18 @@ class LaterTest:
     Attributes:
         block: that ends with it.
         agreed: where it goes if the replicas agree.
+        first: the block of the first one.
+        is_behind_true: whether it stands behind the first one's side for a condition that holds.
+        is_next: whether no other test stands between them.
         ends_loop: whether the first test leaves a loop: replicas part in its last round, of which its count is a
             mean.
     """
 
     block: str
     agreed: str
+    first: str
+    is_behind_true: bool
+    is_next: bool
     ends_loop: bool
 
 
@@ -87,9 +93,10 @@ class AgreementTests:
             self._flow.predecessors(side) == [first] and self._flow.dominates(side, block) for side in sides
         ]
         if sum(is_behind) == 1:
+            side = is_behind.index(True)
             targets = self._kernel.block[block].terminator.targets
-            ends_loop = self._flow.loop_of[first] != self._flow.loop_of[sides[is_behind.index(True)]]
-            yield LaterTest(block, targets[is_behind.index(True)], ends_loop)
+            ends_loop = self._flow.loop_of[first] != self._flow.loop_of[sides[side]]
+            yield LaterTest(block, targets[side], first, side == 0, sides[side] == block, ends_loop)
 
 
 def _conditions(kernel: Kernel, branch: Instruction) -> dict[str, Value]:

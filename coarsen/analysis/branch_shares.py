@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from coarsen.analysis.agreement_tests import AgreementTests
+from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -22,6 +22,7 @@ from coarsen.analysis.expressions import (
     Expression,
     difference,
     magnitude,
+    maximum,
     minimum,
     number,
     quotient,
@@ -30,6 +31,7 @@ from coarsen.analysis.expressions import (
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.shares_below import SharesBelow
 from coarsen.analysis.size_forms import extent_of_id
 from coarsen.analysis.symbols import ONE as ONE_FORM
 from coarsen.analysis.symbols import iteration, trips
@@ -38,6 +40,8 @@ from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType
 
 _DEEPEST = 20
+# Less than a work-item of any launch.
+_LEAST = 1e-12
 _MINUS_ONE = Polynomial.constant(-1)
 # Iterations of loops, by the symbols of those that leave them.
 _Ends = Mapping[str, Polynomial]
@@ -58,14 +62,19 @@ def _joined(opcode: str, parts: list[Condition]) -> Condition | None:
 class BranchShares:
     """The shares of a kernel's branches.
 
+    Attributes:
+        agreed: the blocks with a test of what data decide, on which the replicas are taken to agree.
+
     Args:
         counts: of the kernel's loops.
     """
 
     def __init__(self, counts: LoopCounts) -> None:
+        self.agreed: dict[str, None] = {}
         self._counts = counts
         self._kernel = counts.forms.kernel
         self._known: dict[str, Condition | None] = {}
+        self._below_zero = SharesBelow(counts.means)
         self._tests = AgreementTests(self._kernel, counts.forms.control_flow)
 
     def of_edge(self, block: str, target: str) -> Condition | None:
@@ -81,27 +90,40 @@ class BranchShares:
         return condition if condition is None or target == branch.targets[0] else condition.opposite
 
     def _of_branch(self, block: str, condition: Value) -> Condition | None:
-        """When a branch's condition holds; where no single id decides, replicas are taken to agree."""
+        """When a branch's condition holds; what several ids or data decide, replicas are taken to agree on."""
         found = self._share(condition, {}, 0)
-        if found is not None and len(found.regions) == 1 and NO_ID not in found.regions:
-            is_at_end = block in self._tests.later and self._tests.later[block].ends_loop
-            return self._if_agreed(block) if is_at_end else found
-        if block in self._tests.later:
-            return self._if_agreed(block)
-        return self._of_replicas(block) if block in self._tests.first else found
+        is_settled = found is not None and NO_ID not in found.regions
+        later = self._tests.later.get(block)
+        if later is not None and (later.ends_loop or found is None or not is_settled or len(found.regions) > 1):
+            if found is None:
+                self.agreed[later.first] = None
+            return self._of_later(later)
+        if block in self._tests.first and not is_settled:
+            mean = self._mean_of_replicas(block)
+            return None if mean is None else of_share(mean)
+        return found
 
-    def _if_agreed(self, block: str) -> Condition:
-        """Where a later test for agreement goes if the replicas agree."""
-        targets = self._kernel.block[block].terminator.targets
-        return of_share(ONE if self._tests.later[block].agreed == targets[0] else ZERO)
+    def _of_later(self, later: LaterTest) -> Condition:
+        """When a later test's condition holds: where the replicas agree, and where some of them part."""
+        parted = ZERO if later.ends_loop or not later.is_next else self._parted_behind(later)
+        is_true_agreed = later.agreed == self._kernel.block[later.block].terminator.targets[0]
+        return of_share(difference(ONE, parted) if is_true_agreed else parted)
 
-    def _of_replicas(self, block: str) -> Condition | None:
-        """The mean of what the replicas find that are taken to agree."""
+    def _parted_behind(self, later: LaterTest) -> Expression:
+        """The share of parted replicas, of what gets behind the first test."""
+        first = self.of_edge(later.first, self._kernel.block[later.first].terminator.targets[0])
+        mean = self._mean_of_replicas(later.first)
+        if first is None or mean is None or NO_ID in first.regions:
+            return ZERO
+        behind = first.true if later.is_behind_true else first.false
+        parted = magnitude(difference(first.true, mean))
+        return minimum(ONE, quotient(parted, maximum(behind, number(_LEAST))))
+
+    def _mean_of_replicas(self, block: str) -> Expression | None:
+        """The mean share of a first test's conditions; None where data decide."""
         parts = [self._share(condition, {}, 0) for condition in self._tests.first[block].conditions]
         known = [part.true for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        return of_share(quotient(total(known), number(len(known))))
+        return quotient(total(known), number(len(known))) if len(known) == len(parts) else None
 
     def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
         """The work-items for which a condition holds, in the last iteration of the loops that it comes out of."""
@@ -142,7 +164,7 @@ class BranchShares:
         return share if share is None or relation in ("eq", "lt", "le") else share.opposite
 
     def _below(self, gap: Polynomial) -> Expression | None:
-        found = self._counts.means.share_below(gap, self._counters_in(gap))
+        found = self._below_zero.of(gap, self._counters_in(gap))
         return None if found is None else found.value
 
     def _counters_in(self, gap: Polynomial) -> dict[str, Expression]:

@@ -50,6 +50,11 @@ class Executions:
         return self._found.get(block, ZERO)
 
     @property
+    def agreed(self) -> tuple[str, ...]:
+        """The blocks with tests of what data decide for several replicas, which are taken to agree."""
+        return tuple(self._shares.agreed)
+
+    @property
     def undecided(self) -> tuple[str, ...]:
         """The blocks whose branches data decide, so far as they guard other blocks."""
         return tuple(self._undecided)

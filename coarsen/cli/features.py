@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from coarsen.cli.apply_options import AnySize, FastPath, LockStep, WideAccesses
 from coarsen.cli.features_mechanism import (
     LocalSizeBefore,
     Mechanism,
@@ -14,6 +15,16 @@ from coarsen.cli.features_mechanism import (
     mechanism_as_data,
     mechanism_of,
     print_mechanism,
+)
+from coarsen.cli.features_planned import (
+    Asked,
+    PlannedFactor,
+    PlannedLevel,
+    PlannedStride,
+    check_planned_options,
+    planned_as_data,
+    planned_work,
+    print_planned,
 )
 from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
 from coarsen.cli.features_work import (
@@ -41,6 +52,8 @@ from coarsen.cli.options import (
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURE_SETS, FEATURES, FeatureTable, feature_table
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import Use
 
 _ALL_FACTORS = ",".join(map(str, FACTORS))
 
@@ -69,6 +82,13 @@ def features(
     work: Work = False,
     global_size: GlobalSize = None,
     size: ArgumentSizes = None,
+    factor: PlannedFactor = None,
+    stride: PlannedStride = 1,
+    level: PlannedLevel = Level.ITEM,
+    any_size: AnySize = False,
+    fast_path: FastPath = Use.AUTO,
+    lock_step: LockStep = Use.AUTO,
+    wide_accesses: WideAccesses = False,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -83,21 +103,27 @@ def features(
     Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
 
     Example: coarsen features sgemm.cl --work --global-size 512x512 --size inner_size=1024
+
+    Example: coarsen features sgemm.cl --work --global-size 512x512 --factor 4 --wide-accesses
     """
     wanted = _parse_factors(factors)
     local = given_local_size(local_size, is_used=mechanism or work)
     check_work_options(work, global_size, size)
     dimension = checked_dimension(dim)
+    asked = Asked(factor, dimension, stride, level, any_size, fast_path, lock_step, wide_accesses)
+    check_planned_options(asked, has_work=work, global_size=global_size)
     lowered = lower_file(file, kernel, build_options(define, include, cl_std, build_option))
     with naming_file(file):
         table = feature_table(lowered, dimension, wanted, feature_set)
         causes = mechanism_of(lowered, dimension, local, wanted) if mechanism else None
         functions = work_of(lowered, global_size, local, size or ()) if work else None
+        planned = planned_work(functions, asked) if functions else None
         found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
     if output_format is Format.JSON:
         further = mechanism_as_data(causes) if causes else {}
         further |= {"registers": registers_as_data(found)} if registers is not None else {}
         further |= work_as_data(functions) if functions else {}
+        further |= planned_as_data(planned) if planned else {}
         print_json(_as_data(table) | further)
         return
     _print(table)
@@ -107,6 +133,8 @@ def features(
         print_registers(found, registers)
     if functions:
         print_work(functions)
+    if planned:
+        print_planned(planned)
 
 
 def _parse_factors(text: str) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
@@ -41,11 +41,16 @@ _UNKNOWN = "depends on data"
 
 @dataclass(frozen=True, slots=True)
 class WorkOfKernel:
-    """The functions of a kernel, and the sizes for which values are wanted; None where only functions are."""
+    """The functions of a kernel, and the sizes for which values are wanted; None where only functions are.
+
+    `launch` and `arguments` are the same sizes, as they were given.
+    """
 
     kernel: Kernel
     functions: WorkFunctions
     sizes: Mapping[str, Quantity] | None
+    launch: LaunchSizes | None = None
+    arguments: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +93,16 @@ def work_of(
             f"--global-size takes one to three sizes, such as 4096 or 512x512, not '{global_size}'"
         )
     launch = LaunchSizes(padded(items), launch_size(kernel, local_size))
-    sizes = launch_sizes_by_name(launch) | whole_arguments(kernel, arguments)
-    return WorkOfKernel(kernel, functions, {name: size for name, size in sizes.items() if name in functions.names})
+    known = whole_arguments(kernel, arguments)
+    sizes = {**launch_sizes_by_name(launch), **known}
+    used = {name: size for name, size in sizes.items() if name in functions.names}
+    return WorkOfKernel(kernel, functions, used, launch, known)
 
 
-def whole_arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, Quantity]:
+def whole_arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, int]:
     """Return what was given to `--size`, by name. Raises InvalidInputError for what the kernel hasn't got."""
     names = [argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)]
-    found: dict[str, Quantity] = {}
+    found: dict[str, int] = {}
     for word in words:
         match = _ARGUMENT.fullmatch(word)
         if match is None:

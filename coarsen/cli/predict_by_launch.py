@@ -17,7 +17,6 @@ from coarsen.cli.predict_options import RiskName
 from coarsen.cli.predict_words import say_whose
 from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.ir.kernel import Kernel
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
@@ -102,7 +101,7 @@ def _risk(name: RiskName | None) -> Risk:
 
 def _asked(question: LaunchQuestion, given: LaunchOfInput) -> AskedLaunch:
     """The launch: what the command line says goes before what the kernel's description says."""
-    arguments = {**given.arguments, **_arguments(given.input.kernel, question.arguments)}
+    arguments = {**given.arguments, **whole_arguments(given.input.kernel, question.arguments)}
     global_size = given.global_size
     if question.global_size is not None:
         global_size = local_size_of(question.global_size)
@@ -111,10 +110,6 @@ def _asked(question: LaunchQuestion, given: LaunchOfInput) -> AskedLaunch:
                 f"--global-size takes one to three sizes, such as 4096 or 512x512, not '{question.global_size}'"
             )
     return AskedLaunch(question.local_size or given.input.local_size, global_size, arguments)
-
-
-def _arguments(kernel: Kernel, words: tuple[str, ...]) -> dict[str, int]:
-    return {name: int(value) for name, value in whole_arguments(kernel, words).items()}
 
 
 def _place(question: LaunchQuestion, target: Target, given: LaunchOfInput) -> _Place:

@@ -82,12 +82,15 @@ class Copies:
         self.guarded = guarded
         self.roots = values.roots
         self._dominance = Dominance(values.flow)
+        self._found: dict[Merging, Mapping[str, int]] = {}
+        self._copied = {
+            block: tuple(every or block in each.copied for each, every in zip(planned, guarded, strict=True))
+            for block in values.flow.reverse_postorder
+        }
 
     def copied(self, block: str) -> Mask:
         """Return along which axes a block is copied."""
-        return tuple(
-            guarded or block in each.copied for each, guarded in zip(self._planned, self.guarded, strict=True)
-        )
+        return self._copied[block]
 
     def mask(self, block: str, instruction: Instruction, *, is_shared: bool) -> Mask:
         """Return along which axes an instruction stands once for each replica.
@@ -134,7 +137,9 @@ class Copies:
 
     def of_members(self, merging: Merging) -> Mapping[str, int]:
         """Return how many copies of each member there are."""
-        return dict(_counted(self._members, merging))
+        if merging not in self._found:
+            self._found[merging] = dict(_counted(self._members, merging))
+        return self._found[merging]
 
     @cached_property
     def _members(self) -> Sequence[Member]:
@@ -186,48 +191,76 @@ class Copies:
 
 def _counted(members: Sequence[Member], merging: Merging) -> Iterator[tuple[str, int]]:
     """The copies of each member: of its places those at which nothing before it stands."""
-    everywhere = [_places(member, merging, frozen=False) for member in members]
+    shifts = _Shifts(merging)
+    everywhere = [_places(member, shifts.of(member, copied=True)) for member in members]
     own = [
-        _places(member, merging, frozen=True) if any(member.copied) else everywhere[number]
+        _places(member, shifts.of(member, copied=False)) if any(member.copied) else everywhere[number]
         for number, member in enumerate(members)
     ]
     for number, member in enumerate(members):
-        new = set(own[number])
-        for other in member.beside:
-            new -= own[other]
+        new = own[number].difference(*(own[other] for other in member.beside))
         copies = merging.along(member.copied)
-        known = set().union(*(everywhere[other] for other in member.outside))
+        known = frozenset[Offset]().union(*(everywhere[other] for other in member.outside))
         if not known:
             yield member.name, copies * len(new)
         elif member.is_load:
             yield member.name, (copies - 1) * len(new) + len(new - known)
         else:
-            shifts = _shifts(member, merging, member.copied)
-            yield member.name, sum(len({_sum(place, shift) for place in new} - known) for shift in shifts)
+            along = shifts.along(member)
+            yield member.name, sum(len({_sum(place, shift) for place in new} - known) for shift in along)
 
 
-def _places(member: Member, merging: Merging, *, frozen: bool) -> frozenset[Offset]:
-    """The places of a member's replicas; of the first copy alone where its copies are frozen."""
-    along = tuple(not (frozen and copied) for copied in member.copied)
-    return frozenset(_sum(member.place.offset, shift) for shift in _shifts(member, merging, along))
+def _places(member: Member, shifts: Sequence[Offset]) -> frozenset[Offset]:
+    """The places of a member's replicas."""
+    if not any(member.place.offset):
+        return frozenset(shifts)
+    return frozenset(_sum(member.place.offset, shift) for shift in shifts)
 
 
-def _shifts(member: Member, merging: Merging, along: Mask) -> list[Offset]:
-    """How far apart the replicas along some axes stand."""
-    ranges = [
-        range(factor) if is_along and (any(step) or member.copied[axis]) else range(1)
-        for axis, (factor, is_along, step) in enumerate(zip(merging.factors, along, member.steps, strict=True))
-    ]
-    return [
-        tuple(
-            sum(
-                k * stride * step[place] for k, stride, step in zip(ks, merging.strides, member.steps, strict=True)
-            )
-            for place in range(len(ranges))
+class _Shifts:
+    """How far apart replicas stand, by the steps from one to the next.
+
+    Args:
+        merging: how many there are, and how far apart in ids.
+    """
+
+    def __init__(self, merging: Merging) -> None:
+        self._merging = merging
+        self._found: dict[tuple[object, ...], list[Offset]] = {}
+
+    def of(self, member: Member, *, copied: bool) -> list[Offset]:
+        """Return where the replicas of a member are, those in copies of its block included or not."""
+        counts = tuple(
+            factor if any(step) and (copied or not is_copied) else 1
+            for factor, step, is_copied in zip(self._merging.factors, member.steps, member.copied, strict=True)
         )
-        for ks in itertools.product(*ranges)
-    ]
+        return self._shifts(member.steps, counts)
+
+    def along(self, member: Member) -> list[Offset]:
+        """Return where the copies of a member's block are."""
+        counts = tuple(
+            factor if is_copied else 1
+            for factor, is_copied in zip(self._merging.factors, member.copied, strict=True)
+        )
+        return self._shifts(member.steps, counts)
+
+    def _shifts(self, steps: tuple[Offset, ...], counts: tuple[int, ...]) -> list[Offset]:
+        key = (steps, counts)
+        if key not in self._found:
+            self._found[key] = list(self._computed(steps, counts))
+        return self._found[key]
+
+    def _computed(self, steps: tuple[Offset, ...], counts: tuple[int, ...]) -> Iterator[Offset]:
+        strides = self._merging.strides
+        if len(steps) == 1:
+            yield from ((k * strides[0] * steps[0][0],) for k in range(counts[0]))
+            return
+        for ks in itertools.product(*map(range, counts)):
+            moved = [(k * stride, step) for k, stride, step in zip(ks, strides, steps, strict=True)]
+            yield tuple(sum(distance * step[place] for distance, step in moved) for place in range(len(steps)))
 
 
 def _sum(first: Offset, second: Offset) -> Offset:
+    if len(first) == 1:
+        return (first[0] + second[0],)
     return tuple(a + b for a, b in zip(first, second, strict=True))

@@ -12,6 +12,7 @@ are taken to agree. For predictions only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -112,7 +113,8 @@ class PlannedKernel:
         """The kernel under the plan of a configuration, at its launch."""
         axes = tuple(map(Axis.of, variant.coarsenings))
         guards = self._guards(variant, axes)
-        transforms, is_guarded = variant.transforms, variant.any_size
+        # Vector accesses are merged afterwards.
+        transforms, is_guarded = replace(variant.transforms, wide_accesses=False), variant.any_size
         key = (axes, guards, is_guarded, transforms)
         whole = (key, original.sizes, tuple(sorted(original.arguments.items())))
         if whole not in self._tallies:

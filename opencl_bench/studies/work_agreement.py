@@ -38,6 +38,8 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
+_ASSUMED = {Basis.UNKNOWN, Basis.BOUND}
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -106,7 +108,8 @@ def work_row(benchmark: Benchmark, queue: cl.CommandQueue, factor: int = 1) -> W
         loads=_ratio(kernel, runs, launches, Counter(a.block for a in accesses if a.is_load)),
         stores=_ratio(kernel, runs, launches, Counter(a.block for a in accesses if a.is_store)),
         rounds=_ratio(kernel, runs, launches, bodies),
-        assumed=bool(runs.undecided) or any(each.basis in (Basis.UNKNOWN, Basis.BOUND) for each in found),
+        assumed=bool(runs.undecided or runs.agreed)
+        or any(each.basis in (Basis.UNKNOWN, Basis.BOUND) for each in found),
     )
 
 
