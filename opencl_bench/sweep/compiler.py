@@ -119,7 +119,7 @@ class CompilePool:
 
 
 class Compiler:
-    """Compiles the candidates of one benchmark.
+    """Compiles the candidates of one benchmark; those that differ in the local size alone share their code.
 
     Args:
         benchmark: what `find_benchmark` takes.
@@ -179,9 +179,10 @@ class Compiler:
 
     def ahead(self, candidate: Variant) -> Future[Compiled]:
         """Begin to compile a candidate, unless that was begun before."""
-        if candidate not in self._futures:
-            self._futures[candidate] = self._shared.submit(lambda: self._compile(candidate))
-        return self._futures[candidate]
+        shared = candidate.code_variant()
+        if shared not in self._futures:
+            self._futures[shared] = self._shared.submit(lambda: self._compile(shared))
+        return self._futures[shared]
 
     def compiled(self, candidate: Variant) -> Compiled:
         """The candidate, compiled; waits for it. Raises InvalidInputError where the kernel isn't what it was."""

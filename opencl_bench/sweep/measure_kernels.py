@@ -41,8 +41,8 @@ def measure_kernels(
     when the others are done; only a `store` keeps their rows then.
 
     Args:
-        kernels: names of the suite, `synthetic-SEED-NUMBER`, or paths of TOML files that describe kernels
-            (`coarsen bench init` writes one); one or several.
+        kernels: names of the suite, `synthetic-SEED-NUMBER`, `launch-SEED-NUMBER`, or paths of TOML files that
+            describe kernels (`coarsen bench init` writes one); one or several.
         device: its index or a part of its name; the first that works if None.
         preset: the sizes of the inputs.
         space: factors, strides, dimensions and local sizes (in work-items); those that `coarsen bench` tries if

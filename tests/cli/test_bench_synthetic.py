@@ -59,7 +59,7 @@ def test_a_pack_of_synthetic_kernels(tmp_path: Path, run: Run) -> None:
         (("--synthetic", "0"), "invalid value for '--synthetic'"),
         (("--synthetic", "two"), "invalid value for '--synthetic'"),
         (("--synthetic", "2", "--synthetic-seed", "-1"), "invalid value for '--synthetic-seed'"),
-        (("--synthetic-seed", "1"), "--synthetic-seed needs --synthetic: how many kernels to draw"),
+        (("--synthetic-seed", "1"), "--synthetic-seed needs --synthetic or --free-launch: which kernels to draw"),
         (("synthetic-1",), "no benchmark 'synthetic-1'; a synthetic kernel is called synthetic-SEED-NUMBER"),
         (("--synthetic", "1", "--preset", "paper"), "synthetic-0-0: no preset 'paper'; there are test, cpu, gpu"),
         (("--synthetic", "1", "--local-sizes", "7x7"), "synthetic-0-0: --local-sizes has none of its dimensions"),
