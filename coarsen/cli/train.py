@@ -64,10 +64,11 @@ def train(
 
     folder = output or user_models()
     if model is ModelName.LAUNCH:
-        own = {"--device": device, "--components": components, "--dim": dim, "--best-factors": best_factors}
-        own |= {"--evaluation": evaluation, "--networks": networks is not Networks.ONE}
-        own |= {"--feature-set": feature_set != PUBLISHED.feature_set}
-        _refuse(own, "is not for the launch model")
+        _refuse({"--device": device, "--components": components, "--dim": dim}, "is not for the launch model")
+        _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is not for the launch model")
+        cascades = {"--networks": networks is not Networks.ONE}
+        cascades |= {"--feature-set": feature_set != PUBLISHED.feature_set}
+        _refuse(cascades, "is not for the launch model")
         # Imported late: it loads the suite.
         from coarsen.cli.train_launch import LaunchTraining, train_launch_model
 

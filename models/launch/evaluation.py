@@ -94,10 +94,9 @@ def ask(model: LaunchModel, case: LaunchCase, device: LaunchDevice) -> Asked:
 
 def ran(case: LaunchCase) -> LaunchCase:
     """Return a case with the launches alone that have a time in all runs."""
-    finite = np.isfinite(case.log_times).all(axis=1)
-    kept = np.flatnonzero(finite)
-    own = None if case.own is None or not finite[case.own] else int(np.flatnonzero(kept == case.own)[0])
-    return replace(case, inputs=case.inputs.only(kept.tolist()), log_times=case.log_times[kept], own=own)
+    kept = np.flatnonzero(np.isfinite(case.log_times).all(axis=1)).tolist()
+    own = None if case.own is None or case.own not in kept else kept.index(case.own)
+    return replace(case, inputs=case.inputs.only(kept), log_times=case.log_times[kept], own=own)
 
 
 def judge(asked: Sequence[Asked]) -> Judgement:
@@ -189,8 +188,9 @@ class ExpectedPrior:
     """
 
     def __init__(self, variants: Sequence[Variant], over_own: Array) -> None:
-        self._means = dict(zip(variants, (-over_own.mean(axis=1)).tolist(), strict=True))
-        self._deviations = dict(zip(variants, over_own.std(axis=1).tolist(), strict=True))
+        means, deviations = -over_own.mean(axis=1), over_own.std(axis=1)
+        self._means: Mapping[Variant, float] = dict(zip(variants, map(float, means), strict=True))
+        self._deviations: Mapping[Variant, float] = dict(zip(variants, map(float, deviations), strict=True))
 
     def __call__(self, variant: Variant) -> float:
         """Return the expected logarithm of a variant's time over that of the launch as it is."""

@@ -137,8 +137,8 @@ def _planned(
     """The work of the launches with a time in some run; without those that the planner refuses."""
     found: dict[Variant, PlannedLaunch] = {}
     launches: dict[LocalSize, tuple[LaunchSizes, Mapping[str, int]]] = {}
-    ran = np.isfinite(measured.log_times).any(axis=1)
-    for variant in (variant for variant, is_known in zip(measured.variants, ran, strict=True) if is_known):
+    ran = np.flatnonzero(np.isfinite(measured.log_times).any(axis=1))
+    for variant in (measured.variants[place] for place in ran):
         if variant.definitions != benchmark.own_definitions:
             continue
         if variant.local_size not in launches:
