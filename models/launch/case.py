@@ -16,6 +16,9 @@ from coarsen.models.launch.planning import PlannedLaunch
 from coarsen.models.trees.arrays import Array, Rows, in_half_precision
 from coarsen.variant.variant import Variant
 
+# The standard error of log times from which on a case judges nothing, and a row weighs half.
+MOST_ERROR = 0.1
+
 
 @dataclass(frozen=True)
 class LaunchInputs:
@@ -68,6 +71,7 @@ class LaunchCase:
         inputs: of its launches.
         log_times: their natural logarithms, (n, runs): a run is a process of its own; NaN where one did not run.
         own: the launch as it is, as a place among them; None where it wasn't measured.
+        errors: standard errors of the log times, (n,); None where they are not known.
     """
 
     kernel: str
@@ -79,6 +83,7 @@ class LaunchCase:
     inputs: LaunchInputs
     log_times: Array
     own: int | None = None
+    errors: Array | None = None
 
     @property
     def name(self) -> str:
@@ -88,6 +93,16 @@ class LaunchCase:
     def run(self, number: int) -> Array:
         """Return the log times of a run, the last one where there are fewer, (n,)."""
         return self.log_times[:, min(number, self.log_times.shape[1] - 1)]
+
+    @property
+    def standard_errors(self) -> Array:
+        """The standard errors of the log times, (n,); 0 where they are not known."""
+        return np.zeros(len(self.log_times)) if self.errors is None else self.errors
+
+    @property
+    def is_certain(self) -> bool:
+        """True unless the clock can't tell launches apart: then nothing can be judged by them."""
+        return bool(np.median(self.standard_errors) <= MOST_ERROR)
 
     @property
     def own_place(self) -> int:

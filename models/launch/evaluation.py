@@ -96,7 +96,13 @@ def ran(case: LaunchCase) -> LaunchCase:
     """Return a case with the launches alone that have a time in all runs."""
     kept = np.flatnonzero(np.isfinite(case.log_times).all(axis=1)).tolist()
     own = None if case.own is None or case.own not in kept else kept.index(case.own)
-    return replace(case, inputs=case.inputs.only(kept), log_times=case.log_times[kept], own=own)
+    return replace(
+        case,
+        inputs=case.inputs.only(kept),
+        log_times=case.log_times[kept],
+        own=own,
+        errors=case.standard_errors[kept],
+    )
 
 
 def judge(asked: Sequence[Asked]) -> Judgement:

@@ -90,11 +90,11 @@ def train_launch(
 
 
 def split(cases: Iterable[LaunchCase]) -> tuple[tuple[LaunchCase, ...], tuple[LaunchCase, ...]]:
-    """Return the cases to fit on, and those of calibration kernels."""
+    """Return the cases to fit on, and those of calibration kernels whose times can be told apart."""
     known = tuple(cases)
     return (
         tuple(case for case in known if not is_calibration(case.kernel)),
-        tuple(case for case in known if is_calibration(case.kernel)),
+        tuple(case for case in known if is_calibration(case.kernel) and case.is_certain),
     )
 
 

@@ -116,6 +116,7 @@ def _case(
     except (InvalidInputError, RefusalError) as error:
         return f"{measured.kernel} at {measured.preset} on {measured.device} is left out: {error}"
     times = dict(zip(measured.variants, measured.log_times, strict=True))
+    errors = dict(zip(measured.variants, measured.errors.max(axis=1).tolist(), strict=True))
     own = Variant(benchmark.preset(measured.preset).local_size, definitions=benchmark.own_definitions)
     places = {variant: place for place, variant in enumerate(planned)}
     return LaunchCase(
@@ -128,6 +129,7 @@ def _case(
         inputs=inputs,
         log_times=np.array([times[variant] for variant in planned]),
         own=places.get(own),
+        errors=np.array([errors[variant] for variant in planned]),
     )
 
 

@@ -43,6 +43,7 @@ class MeasuredLaunches:
         device: a name of `device_descriptors`.
         variants: the launches, (n,).
         log_times: natural logarithms, relative to one launch of each run, (n, runs); NaN where one has no time.
+        errors: their standard errors, (n, runs), 0 where they are not known.
     """
 
     kernel: str
@@ -50,6 +51,18 @@ class MeasuredLaunches:
     device: str
     variants: tuple[Variant, ...]
     log_times: Array
+    errors: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A log time and its standard error."""
+
+    log_time: float
+    error: float
+
+
+_UNTIMED = _Timed(math.nan, 0.0)
 
 
 def measured_launches(
@@ -63,7 +76,7 @@ def measured_launches(
         runs: rows of any kernels, devices and roles; only comparisons count.
         joined: whether runs become one, in which a launch has the mean of its log times.
     """
-    found: defaultdict[Place, list[Mapping[Variant, float]]] = defaultdict(list)
+    found: defaultdict[Place, list[Mapping[Variant, _Timed]]] = defaultdict(list)
     for rows in runs:
         for place, times in _of_run(rows).items():
             found[place].append(times)
@@ -72,7 +85,7 @@ def measured_launches(
     return tuple(map(_as_one_run, known)) if joined else known
 
 
-def _of_run(rows: Iterable[Measurement]) -> Mapping[Place, Mapping[Variant, float]]:
+def _of_run(rows: Iterable[Measurement]) -> Mapping[Place, Mapping[Variant, _Timed]]:
     newest, _ = newest_versions(rows)
     groups: defaultdict[Place, list[Measurement]] = defaultdict(list)
     for row in newest:
@@ -82,7 +95,7 @@ def _of_run(rows: Iterable[Measurement]) -> Mapping[Place, Mapping[Variant, floa
     return {place: _log_times(found) for place, found in groups.items()}
 
 
-def _log_times(rows: Sequence[Measurement]) -> Mapping[Variant, float]:
+def _log_times(rows: Sequence[Measurement]) -> Mapping[Variant, _Timed]:
     best = min(FORMS.index(row.environment.form) for row in rows)
     in_form = [row for row in rows if row.environment.form == FORMS[best]]
     latest = max(in_form, key=lambda row: seconds_of(row.started_at))
@@ -96,17 +109,24 @@ def _where(row: Measurement) -> tuple[object, ...]:
     return row.environment.driver_version, row.environment.compute_units, row.method.cold_cache
 
 
-def _log_time(row: Measurement) -> float:
+def _log_time(row: Measurement) -> _Timed:
     if row.invalidity is Invalidity.TIMEOUT:
-        return GIVEN_UP
+        return _Timed(GIVEN_UP, 0.0)
     gain = speedup_of(row, interval=False)
-    return -math.log(gain.ratio) if gain and gain.ratio > 0 else math.nan
+    if gain is None or not gain.ratio > 0:
+        return _UNTIMED
+    ratios = np.log(np.array(row.nanoseconds) / np.array(row.baseline_nanoseconds))
+    return _Timed(-math.log(gain.ratio), float(ratios.std() / math.sqrt(len(ratios))))
 
 
-def _case(place: Place, runs: Sequence[Mapping[Variant, float]]) -> MeasuredLaunches:
+def _case(place: Place, runs: Sequence[Mapping[Variant, _Timed]]) -> MeasuredLaunches:
     variants = tuple(dict.fromkeys(variant for times in runs for variant in times if _is_plain(variant)))
-    times = np.array([[run.get(variant, math.nan) for run in runs] for variant in variants]).reshape(-1, len(runs))
-    return MeasuredLaunches(*place, variants, times)
+    found = [[run.get(variant, _UNTIMED) for run in runs] for variant in variants]
+    times, errors = (
+        np.array([[getattr(timed, name) for timed in row] for row in found]).reshape(-1, len(runs))
+        for name in ("log_time", "error")
+    )
+    return MeasuredLaunches(*place, variants, times, errors)
 
 
 def _is_plain(variant: Variant) -> bool:
@@ -129,4 +149,4 @@ def _as_one_run(case: MeasuredLaunches) -> MeasuredLaunches:
     sums = np.where(known, case.log_times, 0.0).sum(axis=1)
     counts = known.sum(axis=1)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return replace(case, log_times=means[:, None])
+    return replace(case, log_times=means[:, None], errors=case.errors.max(axis=1, keepdims=True))

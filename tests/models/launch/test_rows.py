@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coarsen.models.launch.case import MOST_ERROR
 from coarsen.models.launch.rows import coarsening_rows, local_size_rows
 from coarsen.variant.variant import Variant
 from tests.models.launch.made_up import case, log_time
@@ -57,3 +58,15 @@ def test_every_device_and_every_case_within_it_weighs_the_same() -> None:
         totals[each.kernel] = totals.get(each.kernel, 0.0) + weight
     assert totals["made_up_0"] == pytest.approx(totals["made_up_1"])
     assert totals["made_up_2"] == pytest.approx(2 * totals["made_up_0"])
+
+
+def test_rows_that_the_clock_can_not_tell_weigh_less_and_such_cases_judge_nothing() -> None:
+    measured = case(0, 0.8)
+    errors = np.zeros(len(measured.inputs.variants))
+    errors[measured.inputs.is_coarsened] = MOST_ERROR
+    noisy = replace(measured, errors=errors)
+    rows = coarsening_rows([noisy, case(1, 0.8)])
+    of_noisy = [weight for each, weight in zip(rows.cases, rows.weights, strict=True) if each is noisy]
+    others = [weight for each, weight in zip(rows.cases, rows.weights, strict=True) if each is not noisy]
+    assert sum(of_noisy) == pytest.approx(sum(others) / 2)
+    assert noisy.is_certain and not replace(noisy, errors=2 * errors).is_certain

@@ -98,7 +98,9 @@ def test_cases_have_the_work_of_the_launches_that_ran_at_their_sizes() -> None:
     own = Variant((128,))
     variants = (own, Variant((128,), (Coarsening(4),)), Variant((128,), (Coarsening(8, level=Level.GROUP),)))
     log_times = np.array([[0.0], [-0.5], [math.nan]])
-    (case,) = launch_cases([MeasuredLaunches("synthetic-0-1", "cpu", "intel", variants, log_times)]).cases
+    (case,) = launch_cases(
+        [MeasuredLaunches("synthetic-0-1", "cpu", "intel", variants, log_times, 0 * log_times)]
+    ).cases
     assert case.inputs.variants == variants[:2]
     assert (case.own, case.log_times.tolist()) == (0, [[0.0], [-0.5]])
     assert case.family.startswith("synthetic-stencil") and case.identity
@@ -107,7 +109,9 @@ def test_cases_have_the_work_of_the_launches_that_ran_at_their_sizes() -> None:
 
 
 def test_a_case_whose_local_size_the_kernel_can_not_use_is_named() -> None:
-    other = MeasuredLaunches("synthetic-0-1", "cpu", "intel", (Variant((64,)),), np.zeros((1, 1)))
+    other = MeasuredLaunches(
+        "synthetic-0-1", "cpu", "intel", (Variant((64,)),), np.zeros((1, 1)), np.zeros((1, 1))
+    )
     found = launch_cases([other])
     assert not found.cases
     left_out = "synthetic-0-1 at cpu on intel is left out: synthetic-0-1: its local size is 128 and no other"
