@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower, opencl_c_of
@@ -27,6 +28,7 @@ from coarsen.variant.transforms import DeviceKind, Transforms, UseName, use_name
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
+    from coarsen.launch_prediction import LaunchFactor
     from coarsen.models import Prediction
     from coarsen.prediction import KernelPrediction
 
@@ -333,3 +335,30 @@ def predict(
     if model == "cascade":
         return prediction.published_prediction(lowered, device, dimension, folder, shipped=shipped)
     return prediction.default_prediction(lowered, device, dimension, local_size, folder, shipped=shipped)
+
+
+def predict_factor(
+    source: str | Path,
+    *,
+    device: str,
+    kernel: str,
+    options: str | Sequence[str] = (),
+    local_size: Sequence[int] | None = None,
+    macros: DeviceMacros = PORTABLE,
+) -> LaunchFactor | KernelPrediction:
+    """Predict the factor for a program: by the launch model where there is one, else by the default model.
+
+    Arguments and errors are those of `predict`. The launch model considers all dimensions, the default one the
+    first; where the former knows no device of the kind, the latter answers.
+    """
+    # Imported late, as in `predict`.
+    from coarsen import launch_prediction, prediction
+    from coarsen.devices.targets import target_of
+    from coarsen.user_models import has_launch_model, launch_model_folder
+
+    lowered = lower(source, kernel, options, macros)
+    if has_launch_model():
+        model = launch_prediction.launch_model(launch_model_folder())
+        with contextlib.suppress(DeviceError):
+            return launch_prediction.predict_factor(lowered, model, target_of(device), local_size)
+    return prediction.default_prediction(lowered, device, 0, local_size)

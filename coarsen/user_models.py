@@ -11,8 +11,7 @@ from pathlib import Path
 
 import platformdirs
 
-from coarsen.models import available_models
-from coarsen.models.default import has_default
+from coarsen.models.launch.files import has_launch
 from coarsen.models.model_files import model_name
 
 
@@ -30,13 +29,32 @@ def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path
     """
     if folder is not None or shipped:
         return folder
+    # Imported late: who asks another model does without it.
+    from coarsen.models.default import has_default
+
     return user_models() if has_default(user_models()) else None
+
+
+def has_launch_model(folder: Path | None = None, *, shipped: bool = False) -> bool:
+    """Return True if a launch model is there: in a folder, among the user's own, or in the package."""
+    if folder is not None:
+        return has_launch(folder)
+    return has_launch() or (not shipped and has_launch(user_models()))
+
+
+def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:
+    """Return the folder of the launch model; None for the package's. Arguments as for `default_folder`."""
+    if folder is not None or shipped:
+        return folder
+    return user_models() if has_launch(user_models()) else None
 
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:
     """The folder of a device's cascade; None for the package's. Arguments as for `default_folder`."""
     if folder is not None or shipped:
         return folder
+    from coarsen.models import available_models
+
     return user_models() if model_name(device) in available_models(user_models()) else None
 
 
@@ -45,6 +63,8 @@ def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = F
 
     A cascade may be of a device that is known by nothing but the name of a column in a table of runtimes.
     """
+    from coarsen.models import available_models
+
     places = (folder,) if folder is not None else (None,) if shipped else (user_models(), None)
     wanted = model_name(device.strip()).casefold()
     for place in places:

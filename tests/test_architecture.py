@@ -43,12 +43,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explanation": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant"},
     "report": BASE | {"ir", "analysis", "features", "transform", "source_places", "variant"},
-    "models": BASE | {"features"},
+    "models": BASE | {"features", "variant"},
     "devices": BASE | {"frontend", "models"},
     "user_models": BASE | {"models"},
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models"},
-    "api": BASE | COMPILER | {"pipeline", "explanation", "features", "models", "prediction"},
-    "runtime": BASE | COMPILER | {"pipeline", "features", "models", "devices", "api"},
+    "launch_prediction": BASE | {"ir", "analysis", "variant", "features", "models", "devices", "user_models"},
+    "api": BASE
+    | COMPILER
+    | {
+        "pipeline",
+        "explanation",
+        "features",
+        "models",
+        "devices",
+        "user_models",
+        "prediction",
+        "launch_prediction",
+    },
+    "runtime": BASE | COMPILER | {"user_models", "pipeline", "features", "models", "devices", "api"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,8 @@ from coarsen.cli.evaluate_options import (
     Devices,
     Figures,
     Kernels,
+    Launch,
+    LaunchModels,
     Models,
     Preset,
     Seeds,
@@ -34,7 +36,11 @@ if TYPE_CHECKING:
     from coarsen.models.evaluation.evaluation import Plan
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "default", "oracle")
-_PACKAGES = {**dict.fromkeys(VARIANTS, ("torch", "sklearn")), "default": ("sklearn", "scipy")}
+_PACKAGES = {
+    **dict.fromkeys(VARIANTS, ("torch", "sklearn")),
+    "default": ("sklearn", "scipy"),
+    "launch": ("sklearn", "scipy"),
+}
 _SECONDS_BETWEEN_NOTES = 20.0
 
 
@@ -50,6 +56,8 @@ def evaluate(
     kernels: Kernels = None,
     figures: Figures = None,
     details: Details = False,
+    launch: Launch = False,
+    models: LaunchModels = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
     """Evaluate predictors on kernels that they have not seen.
@@ -58,7 +66,23 @@ def evaluate(
     without it, from scaling to thresholds. With --unseen nothing of the data is learned from.
 
     Example: coarsen evaluate --data runtimes.csv --model unique --model cascade
+
+    Example: coarsen evaluate --launch --data launches.sqlite
     """
+    if launch:
+        refuse_options({"--model": model, "--device": device, "--unseen": unseen, "--preset": preset})
+        refuse_options({"--dim": dimension, "--figures": figures})
+        # Imported late: it loads the suite.
+        from coarsen.cli.evaluate_launch import LaunchEvaluation, evaluate_launches
+
+        described = existing_folder("--kernels", kernels)
+        folder = existing_folder("--models", models)
+        asked = LaunchEvaluation(tuple(data), tuple(training or ()), folder, described, details)
+        _check_packages_of("launch")
+        evaluate_launches(asked, output_format)
+        return
+    if models is not None:
+        raise InvalidInputError("--models is for --launch: the other models are fitted anew")
     plan = _plan(model, device, seeds, dimension, unseen)
     _check_packages(plan)
     if unseen and set(training or ()) == {"none"}:
@@ -115,10 +139,19 @@ def _check_packages(plan: Plan) -> None:
     if _is_missing(("matplotlib", "pandas", "pyarrow", "sqlalchemy")):
         raise InvalidInputError("evaluating needs more packages: pip install 'coarsen[bench]'")
     for name in plan.methods:
-        if _is_missing(_PACKAGES.get(name, ())):
-            raise InvalidInputError(
-                f"{name} is fitted anew, which needs more packages: pip install 'coarsen[train]'"
-            )
+        _check_packages_of(name)
+
+
+def refuse_options(options: Mapping[str, object]) -> None:
+    """Refuse the options that were given, though they mean nothing with --launch. Raises InvalidInputError."""
+    for name, value in options.items():
+        if value:
+            raise InvalidInputError(f"{name} is not for --launch")
+
+
+def _check_packages_of(name: str) -> None:
+    if _is_missing(_PACKAGES.get(name, ())):
+        raise InvalidInputError(f"{name} is fitted anew, which needs more packages: pip install 'coarsen[train]'")
 
 
 def _is_missing(packages: Iterable[str]) -> bool:

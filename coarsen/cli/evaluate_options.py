@@ -48,6 +48,18 @@ Training = Annotated[
 Unseen = Annotated[
     bool, typer.Option("--unseen", help="Learn nothing from the data, from the training files alone.")
 ]
+Launch = Annotated[
+    bool,
+    typer.Option(
+        "--launch",
+        help="Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on the "
+        "calibration set of the data, or with --training or --models on all of it. --details adds what is left "
+        "out in turn: mechanisms, devices, kernels, inputs.",
+    ),
+]
+LaunchModels = Annotated[
+    Path | None, typer.Option("--models", metavar="FOLDER", help="With --launch: the model of this folder.")
+]
 Preset = Annotated[
     str | None,
     typer.Option("--preset", metavar="NAME", help="The sizes; needed where results have several."),

@@ -93,13 +93,14 @@ def work_of(
             f"--global-size takes one to three sizes, such as 4096 or 512x512, not '{global_size}'"
         )
     launch = LaunchSizes(padded(items), launch_size(kernel, local_size))
-    known = _arguments(kernel, arguments)
+    known = whole_arguments(kernel, arguments)
     sizes = {**launch_sizes_by_name(launch), **known}
     used = {name: size for name, size in sizes.items() if name in functions.names}
     return WorkOfKernel(kernel, functions, used, launch, known)
 
 
-def _arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, int]:
+def whole_arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, int]:
+    """Return what was given to `--size`, by name. Raises InvalidInputError for what the kernel hasn't got."""
     names = [argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)]
     found: dict[str, int] = {}
     for word in words:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.cli.predict_words import known_kernel_remark
 from coarsen.models import Contribution, Prediction, Step
 
 # Effects on the probability below this would be printed as 0.00.
@@ -26,11 +27,6 @@ def print_cascade(kernel: str, dimension: int, prediction: Prediction, output_fo
     print_line()
     for sentence in _reasons(prediction):
         print_line(sentence)
-
-
-def known_kernel_remark(name: str) -> str:
-    """Say that a kernel is among those that a model learned from."""
-    return f"This is the training kernel {name}: what is said of it was learned from it, and is no prediction"
 
 
 def _row(step: Step) -> Sequence[str]:

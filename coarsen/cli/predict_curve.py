@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
-from coarsen.cli.predict_cascade import known_kernel_remark
+from coarsen.cli.predict_words import CHOSEN, known_kernel_remark, ratio_text
 from coarsen.devices.targets import Target
 from coarsen.models.default import FactorPrediction, Influence
 from coarsen.prediction import KernelPrediction
 
-CHOSEN = "◀ chosen"
 # Effects on the log speed-up below this are printed as a factor of 1.00.
 _NOTICEABLE = 0.005
 
@@ -128,11 +127,6 @@ def _mark(factor: int, chosen: int) -> str:
 
 def _interval(point: FactorPrediction) -> str:
     return f"{ratio_text(math.exp(point.low))} to {ratio_text(math.exp(point.high))}"
-
-
-def ratio_text(value: float) -> str:
-    """Write a speed-up to three digits: measurements are no more precise."""
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def _print_why(prediction: KernelPrediction) -> None:

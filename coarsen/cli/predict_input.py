@@ -6,8 +6,10 @@ kernel.toml, sgemm                the kernel, its build options, its local size,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from coarsen.cli.kernel_input import lower_file, naming_file
@@ -79,6 +81,43 @@ def read_measurable(wanted: KernelRequest) -> DescribedInput:
 
     ((benchmark, name),) = benchmarks_of([wanted.word])
     return _described(wanted, benchmark, name)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOfInput:
+    """A kernel, the sizes of its launch as far as its description tells them, and that description."""
+
+    input: KernelInput
+    global_size: tuple[int, ...] | None = None
+    arguments: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    described: DescribedInput | None = None
+
+
+def read_launch(wanted: KernelRequest, local_size: LocalSize | None) -> LaunchOfInput:
+    """Find and lower a kernel, and its launch where it is described.
+
+    Args:
+        wanted: the kernel.
+        local_size: of the launch; the description's if None.
+
+    Raises:
+        InvalidInputError: as `read_input`.
+        RefusalError: the kernel can't be read.
+    """
+    path = Path(wanted.word)
+    if path.suffix != ".toml" and (path.suffix or path.exists()):
+        return LaunchOfInput(read_input(wanted))
+    # Imported late: a plain kernel does without the suite.
+    from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+    name = path.resolve() if path.suffix == ".toml" else wanted.word
+    described = _described(wanted, find_benchmark(name), name)
+    own = local_size or described.input.local_size
+    if own is None:
+        return LaunchOfInput(described.input, described=described)
+    sizes, arguments = sizes_of_launch(described.benchmark, described.input.kernel, wanted.preset, own)
+    return LaunchOfInput(described.input, sizes.global_size[: len(own)], arguments, described)
 
 
 def _described(wanted: KernelRequest, benchmark: Benchmark, name: str | Path) -> DescribedInput:

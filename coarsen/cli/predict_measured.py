@@ -11,6 +11,7 @@ from coarsen.cli.predict_input import DescribedInput, LocalSize
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.default import DefaultModel
+from coarsen.models.launch.model import LaunchModel
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants
 from coarsen.opencl_bench.tuning.promising_variants import (
@@ -45,7 +46,7 @@ def launch_of(
 
 
 def measure_launch(
-    launch: DescribedLaunch, count: int, model: DefaultModel, store_url: str | None
+    launch: DescribedLaunch, count: int, model: DefaultModel | LaunchModel, store_url: str | None
 ) -> MeasuredAnswer:
     """Measure a launch as it is and the `count` variants that the model expects most of.
 

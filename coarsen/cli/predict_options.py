@@ -8,12 +8,23 @@ from typing import Annotated
 
 import typer
 
+from coarsen.cli.options import whole_number
+
 
 class ModelName(enum.StrEnum):
     """The predictor that answers."""
 
+    LAUNCH = "launch"
     DEFAULT = "default"
     CASCADE = "cascade"
+
+
+class RiskName(enum.StrEnum):
+    """How much may be lost for what may be gained."""
+
+    CAUTIOUS = "cautious"
+    NEUTRAL = "neutral"
+    BOLD = "bold"
 
 
 KernelOrBenchmark = Annotated[
@@ -37,9 +48,49 @@ PredictedDevice = Annotated[
     ),
 ]
 Model = Annotated[
-    ModelName,
+    ModelName | None,
     typer.Option(
-        "-m", "--model", help="The default model of all devices, or this one's published cascade (PACT 2014)."
+        "-m",
+        "--model",
+        help="The launch model, which chooses among launches; the default model, of factors along one dimension; "
+        "or this device's published cascade (PACT 2014).  [default: launch where one was trained and --dim is not "
+        "given, else default]",
+    ),
+]
+PredictedDimension = Annotated[
+    int | None,
+    typer.Option(
+        "--dim",
+        metavar="DIMENSION",
+        help="The dimension of the NDRange: 0, 1 or 2; the launch model considers all.  [default: 0]",
+        parser=whole_number,
+    ),
+]
+Risk = Annotated[
+    RiskName | None,
+    typer.Option("--risk", help="How much the launch model may lose for what it may gain.  [default: neutral]"),
+]
+GlobalSize = Annotated[
+    str | None,
+    typer.Option(
+        "--global-size",
+        metavar="SIZE",
+        help="The launch's global size, 4096 or 512x512, for the launch model.  [default: the description's; or "
+        "else several usual ones]",
+    ),
+]
+ArgumentSizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size", metavar="NAME=NUMBER", help="A whole argument of the launch, for the launch model. Repeatable."
+    ),
+]
+NoMeasure = Annotated[
+    bool,
+    typer.Option(
+        "--no-measure",
+        help="Measure nothing. Without it the launch model runs 2 launches where the device is here and the "
+        "kernel has inputs.",
     ),
 ]
 LocalSizeOption = Annotated[

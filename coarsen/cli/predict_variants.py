@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from coarsen.cli.output import print_line, print_table
 from coarsen.cli.predict_curve import (
-    CHOSEN,
     curve_as_data,
     print_expected_curve,
     print_grounds,
-    ratio_text,
     what_is_predicted,
 )
+from coarsen.cli.predict_words import CHOSEN, ratio_text
 from coarsen.devices.targets import Target
+from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.model_prior import HALF_OF_80_PERCENT
-from coarsen.opencl_bench.tuning.expected_improvement import Expected
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
 from coarsen.prediction import KernelPrediction
 from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
 
 _AS_IT_IS = "the launch as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredKernel:
+    """A kernel's name and file, and what a model lacks of the device."""
+
+    name: str
+    device_note: str
+    file: str
 
 
 def print_measured(
@@ -40,17 +48,7 @@ def print_measured(
         file: the kernel's source.
         store: where the rows are.
     """
-    best = measured.best
-    print_line(f"kernel {prediction.kernel} on {target}: {_name(best.variant, measured.own)}, the best measured")
-    for sentence in _verdict(prediction, measured):
-        print_line(sentence)
-    print_line()
-    headings = ["variant", "expected", "80 % interval", "measured (95 % interval)", ""]
-    print_table(headings, _rows(measured), numbers=["expected"])
-    print_line()
-    for line in paste_of_variant(best.variant, prediction.kernel, file).lines:
-        print_line(line)
-    print_line()
+    print_variants(MeasuredKernel(prediction.kernel, prediction.device_note, file), target, measured)
     print_line(f"Predicted: {what_is_predicted(prediction, target)}: factor {prediction.factor}")
     print_line()
     print_expected_curve(prediction)
@@ -58,12 +56,31 @@ def print_measured(
     print_line(f"The rows are in {store}")
 
 
+def print_variants(kernel: MeasuredKernel, target: Target, measured: MeasuredVariants) -> None:
+    """Print what was measured, and what is chosen."""
+    best = measured.best
+    print_line(f"kernel {kernel.name} on {target}: {_name(best.variant, measured.own)}, the best measured")
+    for sentence in _verdict(kernel, measured):
+        print_line(sentence)
+    print_line()
+    headings = ["variant", "expected", "80 % interval", "measured (95 % interval)", ""]
+    print_table(headings, _rows(measured), numbers=["expected"])
+    print_line()
+    for line in paste_of_variant(best.variant, kernel.name, kernel.file).lines:
+        print_line(line)
+    print_line()
+
+
 def measured_as_data(
     prediction: KernelPrediction, target: Target, measured: MeasuredVariants, store: str
 ) -> dict[str, object]:
     """Return the same for JSON; speed-ups are ratios over the launch as it is. Arguments as above."""
+    return {**curve_as_data(prediction, target), **variants_as_data(measured, store)}
+
+
+def variants_as_data(measured: MeasuredVariants, store: str) -> dict[str, object]:
+    """Return what was measured for JSON."""
     return {
-        **curve_as_data(prediction, target),
         "own_launch": variant_to_json(measured.own),
         "measured": [_variant_as_data(each) for each in measured.variants],
         "choice": variant_to_json(measured.best.variant),
@@ -74,7 +91,7 @@ def measured_as_data(
     }
 
 
-def _verdict(prediction: KernelPrediction, measured: MeasuredVariants) -> Iterator[str]:
+def _verdict(kernel: MeasuredKernel, measured: MeasuredVariants) -> Iterator[str]:
     best = measured.best
     if best.variant == measured.own:
         yield "None of the measured variants is faster than the launch as it is"
@@ -85,8 +102,8 @@ def _verdict(prediction: KernelPrediction, measured: MeasuredVariants) -> Iterat
     if over is not None:
         yield f"Over the fastest local size measured uncoarsened: {_interval(over)}"
     yield from _equals(measured)
-    if prediction.device_note:
-        yield f"Caution: {prediction.device_note}"
+    if kernel.device_note:
+        yield f"Caution: {kernel.device_note}"
 
 
 def _equals(measured: MeasuredVariants) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`coarsen train`: a device's cascade, or the default model of all devices."""
+"""`coarsen train`: a device's cascade, the default model of all devices, or the launch model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def train(
     A device's cascade learns from runtimes or best factors of any kernels on it. Without --data these are the best
     factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti; for other devices
     what the package has measured of its synthetic kernels. The default model learns from whole curves, measured on
-    any devices.
+    any devices, the launch model from measured launches: of kernels to fit on, and of the calibration set.
 
     What is trained goes before the model of the package from then on; `coarsen predict --shipped` passes it over.
     With --output it doesn't: `coarsen predict --models FOLDER` takes it.
@@ -63,7 +63,19 @@ def train(
     from coarsen.user_models import user_models
 
     folder = output or user_models()
-    if model is ModelName.CASCADE:
+    if model is ModelName.LAUNCH:
+        _refuse({"--device": device, "--components": components, "--dim": dim}, "is not for the launch model")
+        _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is not for the launch model")
+        cascades = {"--networks": networks is not Networks.ONE}
+        cascades |= {"--feature-set": feature_set != PUBLISHED.feature_set}
+        _refuse(cascades, "is not for the launch model")
+        # Imported late: it loads the suite.
+        from coarsen.cli.train_launch import LaunchTraining, train_launch_model
+
+        launches = LaunchTraining(tuple(data or ()), folder, seed, existing_folder("--kernels", kernels))
+        with prepared_folder(folder):
+            train_launch_model(launches, output_format)
+    elif model is ModelName.CASCADE:
         _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is for --model default")
         settings = CascadeSettings(networks, feature_set, components)
         described = existing_folder("--kernels", kernels)
@@ -116,7 +128,7 @@ def _train_cascade(wanted: CascadeTraining, output_format: Format) -> None:
 
 
 def _how_to_use(model: ModelName, device: str | None, output: Path | None) -> str:
-    asked = f" --model {model.value}" if model is not ModelName.DEFAULT else ""
+    asked = f" --model {model.value}" if model is ModelName.CASCADE else ""
     where = f" --device {device}" if device else ""
     if output is None:
         return f"`coarsen predict KERNEL{where}{asked}` takes it from now on; with --shipped, that of the package"

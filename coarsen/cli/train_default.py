@@ -68,9 +68,14 @@ def train_default(wanted: DefaultTraining, output_format: Format) -> None:
 
 def check_training(wanted: DefaultTraining) -> None:
     """Refuse to start without data or the packages that are needed. Raises InvalidInputError."""
+    check_packages(_sources(wanted))
+
+
+def check_packages(sources: Iterable[str]) -> None:
+    """Refuse to start without the packages that training on files needs. Raises InvalidInputError."""
     if importlib.util.find_spec("sklearn") is None:
         raise InvalidInputError("training needs scikit-learn: pip install 'coarsen[train]'")
-    tables = all(source.lower().endswith(".csv") for source in _sources(wanted))
+    tables = all(source.lower().endswith(".csv") for source in sources)
     if not tables and importlib.util.find_spec("pyarrow") is None:
         raise InvalidInputError("reading measurements needs more packages: pip install 'coarsen[bench]'")
 

@@ -17,7 +17,9 @@ Device = Annotated[
 Model = Annotated[
     ModelName,
     typer.Option(
-        "-m", "--model", help="The default model of all devices, or a device's published cascade (PACT 2014)."
+        "-m",
+        "--model",
+        help="The launch model, the default model of all devices, or a device's published cascade (PACT 2014).",
     ),
 ]
 Data = Annotated[

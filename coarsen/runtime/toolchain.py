@@ -163,4 +163,6 @@ def _predict(
 ) -> PredictedFactor:
     from coarsen import api
 
-    return api.predict(source, device=device, kernel=kernel, options=options, local_size=local_size, macros=macros)
+    return api.predict_factor(
+        source, device=device, kernel=kernel, options=options, local_size=local_size, macros=macros
+    )

@@ -15,6 +15,7 @@ from coarsen.models.cascade.network import Network, StepModel
 from coarsen.models.cascade.projection import Projection
 from coarsen.models.cascade.settings import CascadeSettings, Networks
 from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
+from coarsen.models.launch.files import NAME as LAUNCH
 from coarsen.models.model_files import (
     DEFAULT,
     Card,
@@ -32,7 +33,7 @@ FORMAT_VERSION = 3
 
 
 def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
-    """The names of the cascades in a folder, where the default model may be too.
+    """The names of the cascades in a folder, where the models of all devices may be too.
 
     Args:
         folder: of models; the shipped models' folder if left out.
@@ -40,7 +41,7 @@ def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
     Returns:
         The names, in alphabetical order.
     """
-    return tuple(name for name in model_names(folder) if name != DEFAULT)
+    return tuple(name for name in model_names(folder) if name not in (DEFAULT, LAUNCH))
 
 
 def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:

@@ -22,8 +22,8 @@ import numpy as np
 from coarsen.models.default.device_scales import DeviceScales, fit_device_scales
 from coarsen.models.default.inputs import COARSENED, Array
 from coarsen.models.default.joint import CurveDistribution
-from coarsen.models.default.quantiles import weighted_quantiles
 from coarsen.models.device_descriptors import DeviceDescriptor
+from coarsen.models.trees.quantiles import weighted_quantiles
 
 INTERVAL = (0.1, 0.9)
 _RATIOS = np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 141)])

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from coarsen.features import FeatureTable, MechanismTable
-from coarsen.models.default.inference import FlatForest
 from coarsen.models.default.inputs import COLUMNS_OF_FEATURE, Array, Rows
 from coarsen.models.default.prediction import Influence
+from coarsen.models.trees.flat_forest import FlatForest
 
 
 def feature_effects(forest: FlatForest, row: Rows, medians: Rows) -> Array:

@@ -18,16 +18,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coarsen.features import FACTORS, FEATURES, MECHANISM_FEATURES, FeatureTable, MechanismTable
 from coarsen.models.device_descriptors import DESCRIPTOR_FEATURES, DeviceDescriptor
-
-Array = NDArray[np.float64]
-Rows = NDArray[np.float32]
+from coarsen.models.trees.arrays import Array as Array
+from coarsen.models.trees.arrays import Rows as Rows
+from coarsen.models.trees.arrays import in_half_precision
 
 COARSENED = FACTORS[1:]
-_LARGEST = float(np.finfo(np.float16).max)
 LAUNCH = ("log2_factor", "dimension")
 FEATURE_NAMES = tuple(feature.name for feature in FEATURES)
 MECHANISM_NAMES = tuple(feature.name for feature in MECHANISM_FEATURES)
@@ -74,7 +72,7 @@ def input_rows(
     launch = np.array([[np.log2(factor), table.dimension] for factor in factors])
     device = _repeated(compressed(descriptor.vector()), count)
     columns = [kernel, growth, mechanism_before, mechanism_after, launch, device]
-    return _rounded(np.concatenate(columns, axis=1))
+    return in_half_precision(np.concatenate(columns, axis=1))
 
 
 def kernel_point(table: FeatureTable, mechanism: MechanismTable) -> Array:
@@ -94,10 +92,6 @@ def compressed(values: Array) -> Array:
 def _growth(before: Array, after: Array, factor: int) -> Array:
     nothing = before == 0.0
     return np.where(nothing, 1.0, after / (factor * np.where(nothing, 1.0, before)))
-
-
-def _rounded(values: Array) -> Rows:
-    return np.clip(values, -_LARGEST, _LARGEST).astype(np.float16).astype(np.float32)
 
 
 def _repeated(values: Array, count: int) -> Array:

@@ -13,7 +13,6 @@ from coarsen.features import FeatureTable, MechanismTable
 from coarsen.models.default.adjustment import Adjustment
 from coarsen.models.default.error_model import ErrorModel
 from coarsen.models.default.explanation import feature_effects, influences
-from coarsen.models.default.inference import FlatForest
 from coarsen.models.default.inputs import COARSENED, Array, Rows, input_rows, kernel_point
 from coarsen.models.default.joint import CurveDistribution
 from coarsen.models.default.known_kernels import known_kernels
@@ -22,6 +21,7 @@ from coarsen.models.default.prediction import CurvePrediction, FactorPrediction,
 from coarsen.models.default.step_errors import StepErrors
 from coarsen.models.device_descriptors import DeviceDescriptor
 from coarsen.models.model_files import DEFAULT
+from coarsen.models.trees.flat_forest import FlatForest
 
 NAME = DEFAULT
 

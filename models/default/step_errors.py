@@ -19,7 +19,7 @@ import numpy as np
 from coarsen.errors import InvalidInputError
 from coarsen.models.default.inputs import Array
 from coarsen.models.default.joint import CurveDistribution
-from coarsen.models.default.quantiles import weighted_quantiles
+from coarsen.models.trees.quantiles import weighted_quantiles
 
 LEVELS = 200
 _SHARPNESS = np.geomspace(0.25, 4.0, 81)

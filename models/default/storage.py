@@ -22,7 +22,6 @@ from coarsen.models.default.adjustment import Adjustment
 from coarsen.models.default.card import FORMAT_VERSION, Provenance, model_card
 from coarsen.models.default.device_scales import KINDS, DeviceScales
 from coarsen.models.default.error_model import ErrorModel
-from coarsen.models.default.inference import LEAF, FlatForest
 from coarsen.models.default.inputs import COARSENED, FEATURE_NAMES, INPUT_NAMES, MECHANISM_NAMES, POINT_NAMES
 from coarsen.models.default.model import NAME, DefaultModel
 from coarsen.models.default.novelty import Neighbourhood
@@ -37,6 +36,7 @@ from coarsen.models.model_files import (
     read_tensors,
     write_model,
 )
+from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 SHIPPED = Path(__file__).parent / "data"
 _STORED_LEAF = 255

@@ -18,9 +18,8 @@ from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.curve_tables import read_table
 from coarsen.opencl_bench.results.curves import CurveData
 from coarsen.opencl_bench.results.measured_curves import curves_of_results
+from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.shipped import shipped_files
-
-_STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 
 
 def read_curves(source: str, preset: str | None = None, kernels: Path | None = None) -> CurveData:
@@ -38,7 +37,7 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
     source = str(shipped_files().get(source, source))
     data = read_table(Path(source)) if source.lower().endswith(".csv") else None
     if data is None:
-        rows = _results(source)
+        rows = read_rows(source)
         _check_preset(source, preset, rows)
         data = curves_of_results(rows, preset, kernels)
     if not data.curves:
@@ -53,16 +52,3 @@ def _check_preset(source: str, preset: str | None, rows: Sequence[Measurement]) 
         raise InvalidInputError(
             f"{source}: nothing was measured at preset '{preset}'; there is: {', '.join(presets)}"
         )
-
-
-def _results(source: str) -> list[Measurement]:
-    # Imported late: they load PyArrow, which tables do without, and SQLAlchemy, which files do without.
-    if "://" not in source and not source.lower().endswith(_STORE_SUFFIXES):
-        from coarsen.opencl_bench.results.exchange.files import read_results
-
-        return read_results(Path(source))
-    from coarsen.opencl_bench.results.store.database import open_existing_store
-    from coarsen.opencl_bench.results.store.filters import Filter
-
-    with open_existing_store(source) as store:
-        return list(store.measurements(Filter()))

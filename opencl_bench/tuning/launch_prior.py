@@ -1,4 +1,4 @@
-"""Order a launch's variants by what the shipped model expects of them; measurements correct it."""
+"""Order a launch's variants by what a model expects of them; measurements correct it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import math
 from dataclasses import replace
 
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.launch_prediction import launch_model
 from coarsen.models.default import DefaultModel
+from coarsen.models.launch.expected_improvement import Prior
+from coarsen.models.launch.model import LaunchModel
 from coarsen.opencl_bench.sweep.model_prior import UNKNOWN_DEVIATION, ModelPrior, model_prior
+from coarsen.opencl_bench.tuning.launch_model_prior import launch_model_prior
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.user_models import has_launch_model, launch_model_folder
 from coarsen.variant.variant import Variant
 
 # The standard deviation of what another local size changes, in logarithms of the time, in the stored sweeps of
@@ -50,14 +55,27 @@ class LaunchPrior:
 
 
 def launch_prior(
-    benchmark: Benchmark, device: DeviceDescription, own: LocalSize, model: DefaultModel | None = None
-) -> LaunchPrior:
-    """Return what the model expects of a launch's variants.
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    own: LocalSize,
+    model: DefaultModel | LaunchModel | None = None,
+) -> Prior:
+    """Return what a model expects of a launch's variants.
 
     Args:
         benchmark: the kernel.
+        preset: names its sizes.
         device: where it runs.
         own: the launch's local size; empty where it is left open.
-        model: the shipped default model if None.
+        model: if None, the launch model where there is one, else the shipped default model, which stands for it
+            where it can tell nothing.
     """
+    if model is None and has_launch_model():
+        model = launch_model(launch_model_folder())
+    if isinstance(model, LaunchModel):
+        known = launch_model_prior(benchmark, preset, device, own, model)
+        if known is not None:
+            return known
+        model = None
     return LaunchPrior(model_prior(benchmark, device, model), own)

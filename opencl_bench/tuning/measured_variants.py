@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN
@@ -23,7 +24,6 @@ from coarsen.opencl_bench.sweep.confirmation import confirm, to_confirm
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
 from coarsen.opencl_bench.sweep.observer import SearchProgress
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.tuning.finalists import over_uncoarsened
 from coarsen.variant.variant import Variant
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.models.default import DefaultModel
+from coarsen.models.launch.expected_improvement import Belief
+from coarsen.models.launch.model import LaunchModel
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.search.spaces import valid_choices
@@ -26,7 +28,7 @@ from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.search_sweep import search_space
 from coarsen.opencl_bench.sweep.selection import select_baseline
 from coarsen.opencl_bench.tuning.described_tuning import local_sizes_to_try
-from coarsen.opencl_bench.tuning.expected_improvement import Belief
+from coarsen.opencl_bench.tuning.launch_model_prior import LaunchModelPrior
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_space import launch_space
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants, measure_variants
@@ -96,7 +98,7 @@ def measure_promising(
     plan: SweepPlan,
     count: int,
     store: Store,
-    model: DefaultModel | None = None,
+    model: DefaultModel | LaunchModel | None = None,
     observer: SweepObserver | None = None,
 ) -> MeasuredVariants:
     """Measure a launch as it is, and its variants of the largest expected improvement.
@@ -106,7 +108,7 @@ def measure_promising(
         plan: `plan_of_launch` of it.
         count: how many variants, at most.
         store: where the rows go; those that are there are not measured again.
-        model: what expects something of variants; the shipped default model if None.
+        model: what expects something of variants; if None, see `launch_prior`.
         observer: sees rows as they come.
 
     Raises:
@@ -116,8 +118,11 @@ def measure_promising(
     """
     benchmark, device = launch.benchmark, launch.device
     space = search_space(benchmark, plan, limits_of(device), device_kind_of(device.device_types))
-    prior = launch_prior(benchmark, device, launch.own.local_size, model)
-    belief = Belief(_variants(space), prior)
+    prior = launch_prior(benchmark, launch.preset, device, launch.own.local_size, model)
+    variants = _variants(space)
+    if isinstance(prior, LaunchModelPrior):
+        prior.prepare(variants)
+    belief = Belief(variants, prior)
     collector = CollectingObserver(observer or SweepObserver())
     with opened_context(plan, benchmark, device, store, collector, Remeasure.NOTHING, None) as context:
         collector.planned(benchmark.name, context.device, planned_rows(count))

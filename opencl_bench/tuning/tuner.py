@@ -133,7 +133,7 @@ def _search(
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
-    expected = launch_prior(benchmark, launch.device, own.local_size)
+    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
     own_row, opening_seconds = _measured_own(processes, context, own)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
     context.process.use(method)
@@ -153,7 +153,7 @@ def _search(
             lambda variant: variants.violation(replace(variant, definitions=macros)) is None,
         )
     ]
-    # Of uncoarsened launches nothing is expected.
+    # What is uncoarsened is tried first: a gain has to be one over the best of it.
     starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
     if first is not None:
         first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)

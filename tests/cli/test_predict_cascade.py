@@ -79,7 +79,7 @@ def test_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer = Prediction("tahiti", 1, (Step(1, 0.25, False, 17, contributions),))
-    monkeypatch.setattr("coarsen.cli.predict.predict_by_cascade", lambda *_: answer)
+    monkeypatch.setattr("coarsen.cli.predict_by_factor.predict_by_cascade", lambda *_: answer)
     outcome = run("predict", SGEMM, "--device", "tahiti", *CASCADE)
     assert outcome.out.splitlines()[-len(sentences) :] == sentences
 

@@ -12,10 +12,10 @@ from coarsen.devices.selection import find_device
 from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default
+from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.expected_improvement import Expected
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
 from coarsen.opencl_bench.tuning.promising_variants import DescribedLaunch, plan_of_launch
 from coarsen.opencl_bench.workloads.lookup import SUITE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from functools import lru_cache
@@ -19,6 +20,8 @@ _DISTRIBUTIONS = ("llvmlite", "networkx", "pocl-binary-distribution", "ziglang")
 # Packages whose code, and whose models' numbers, take part in predicting.
 _PREDICTING = ("coarsen.features", "coarsen.models")
 _PREDICTING_FILES = (".py", ".json", ".safetensors")
+# Of the models that a user may train for programs' predictions.
+_OWN_CARDS = ("default.json", "launch.json")
 # Variables by which clang reads other files, or takes other options.
 _CLANG_VARIABLES = ("CCC_OVERRIDE_OPTIONS", "CPATH", "C_INCLUDE_PATH", "ZIG_LIB_DIR")
 
@@ -37,9 +40,24 @@ def versions() -> dict[str, str] | None:
 
 
 def prediction_versions() -> dict[str, str] | None:
-    """Return a description of all code that predicts, and of the shipped model; None as `versions`."""
+    """Return a description of all code that predicts, and of the models; None as `versions`."""
     code, own = versions(), _hash_of_prediction()
-    return None if code is None or own is None else {**code, "prediction": own}
+    return (
+        None if code is None or own is None else {**code, "prediction": own, "own models": _hash_of_own_models()}
+    )
+
+
+def _hash_of_own_models() -> str:
+    """The SHA-256 of the cards of the models that the user trained; each names the numbers of its model."""
+    # Imported late: a program without predictions does without it.
+    from coarsen.user_models import user_models
+
+    total = hashlib.sha256()
+    for name in _OWN_CARDS:
+        card = user_models() / name
+        with contextlib.suppress(OSError):
+            total.update(_named(card, card.parent))
+    return total.hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.synthetic.axes import Axes
 from coarsen.opencl_bench.workloads.synthetic.parameters import parameters
 from coarsen.opencl_bench.workloads.synthetic.presets import presets
 from coarsen.opencl_bench.workloads.synthetic.sampling import draw
@@ -39,6 +40,11 @@ def benchmark_of_name(name: str) -> Benchmark:
 def synthetic_family(name: str) -> str:
     """The structural class of a synthetic kernel, by its benchmark's name. Raises InvalidInputError."""
     return draw(*_numbers(name)).family
+
+
+def synthetic_axes(name: str) -> Axes:
+    """The values of a synthetic kernel's axes, by its benchmark's name. Raises InvalidInputError."""
+    return draw(*_numbers(name)).axes
 
 
 def synthetic_names(seed: int, count: int) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ import pytest
 
 from coarsen.models.default.error_model import ErrorModel, fit_error_model
 from coarsen.models.default.inputs import Array
-from coarsen.models.default.quantiles import weighted_quantiles
 from coarsen.models.default.step_errors import fit_step_errors
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.trees.quantiles import weighted_quantiles
 
 VARIANCE = np.array([0.01, 0.02, 0.03, 0.05, 0.08])
 RATIO = 20.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coarsen.models.default.inputs import Array
+from coarsen.models.trees.arrays import Array
 
 
 def weighted_quantiles(values: Array, weights: Array, levels: Array) -> Array:

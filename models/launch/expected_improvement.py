@@ -16,11 +16,11 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.variant import Variant
 
@@ -34,6 +34,18 @@ _NOISE = 0.02
 _NORMAL = NormalDist()
 
 Floats = NDArray[np.float64]
+
+
+class Prior(Protocol):
+    """What is expected of the variants of a launch before anything is measured."""
+
+    def __call__(self, variant: Variant) -> float:
+        """Return the expected logarithm of a variant's time over that of the launch as it is."""
+        ...
+
+    def deviation(self, variant: Variant) -> float:
+        """Return the standard deviation of that logarithm."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,7 @@ class Belief:
         prior: what is expected of them before anything is measured.
     """
 
-    def __init__(self, variants: Sequence[Variant], prior: LaunchPrior) -> None:
+    def __init__(self, variants: Sequence[Variant], prior: Prior) -> None:
         self.variants = tuple(variants)
         self._numbers = {variant: number for number, variant in enumerate(self.variants)}
         self._means = np.array([prior(variant) for variant in self.variants], np.float64)

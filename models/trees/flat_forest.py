@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.models.default.inputs import Array, Rows
+from coarsen.models.trees.arrays import Array, Rows
 
 LEAF = -1
 

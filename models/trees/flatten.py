@@ -1,4 +1,4 @@
-"""From scikit-learn's trees to the flat arrays of `inference.py`.
+"""From scikit-learn's trees to the flat arrays of `flat_forest.py`.
 
 A threshold is rounded down to single precision: of inputs in single precision, the same are at most it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.models.default.inference import LEAF, FlatForest
+from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 
 def flatten(trees: Sequence[Any]) -> FlatForest:

@@ -1,0 +1,92 @@
+"""`coarsen evaluate --launch`: how good the launch model is, over the best uncoarsened local size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from coarsen.cli.evaluate_launch_text import judgement_as_data, print_judgement
+from coarsen.cli.messages import note
+from coarsen.cli.output import Format, print_json, print_line
+from coarsen.cli.train_launch import read_cases
+from coarsen.errors import InvalidInputError
+from coarsen.models.launch.evaluation import Judgement
+
+
+@dataclass(frozen=True)
+class LaunchEvaluation:
+    """What to evaluate.
+
+    Attributes:
+        data: files or stores. Without `training` they hold kernels to fit on and the calibration set, which is
+            judged; with it, what is judged, each file a run of its own.
+        training: what is learned from, calibration set included.
+        models: the folder of the model that is judged on `data`, in place of one that is fitted.
+        kernels: where kernels are described that are not the suite's.
+        studies: whether mechanisms, devices, shares of the kernels and groups of inputs are held out, too.
+        seed: of the trees.
+    """
+
+    data: tuple[str, ...]
+    training: tuple[str, ...] = ()
+    models: Path | None = None
+    kernels: Path | None = None
+    studies: bool = False
+    seed: int = 0
+
+
+def evaluate_launches(wanted: LaunchEvaluation, output_format: Format) -> None:
+    """Evaluate, and print the scores.
+
+    Raises:
+        InvalidInputError: options that exclude each other; data that can't be read, or is too little.
+    """
+    judgements = _judgements(wanted)
+    if output_format is Format.JSON:
+        print_json({name: judgement_as_data(judgement) for name, judgement in judgements.items()})
+        return
+    for name, judgement in judgements.items():
+        print_line(f"# {name}")
+        print_line()
+        print_judgement(judgement)
+
+
+def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
+    if wanted.training or wanted.models:
+        if wanted.studies or (wanted.training and wanted.models):
+            raise InvalidInputError("--training, --models FOLDER and --details exclude each other with --launch")
+        return {"unseen kernels": _unseen(wanted)}
+    # Imported late: they load scikit-learn.
+    from coarsen.models.launch.growing import TreeSettings
+    from coarsen.models.launch.studies import Material, nested, studies
+    from coarsen.models.launch.training import split
+
+    fitted_on, calibration = split(read_cases(wanted.data, wanted.kernels))
+    if not calibration:
+        raise InvalidInputError("the data has no kernel of the calibration set, which is what is judged")
+    material = Material(fitted_on, calibration, TreeSettings(), wanted.seed)
+    if wanted.studies:
+        return dict(studies(material, note))
+    return {"families held out": nested(material, note)}
+
+
+def _unseen(wanted: LaunchEvaluation) -> Judgement:
+    from coarsen.launch_prediction import launch_model
+    from coarsen.models.launch.growing import TreeSettings
+    from coarsen.models.launch.studies import unseen
+    from coarsen.models.launch.training import split, train_launch
+    from coarsen.opencl_bench.results.launch_cases import read_launch_cases
+    from coarsen.processes import processors
+
+    if wanted.models is not None:
+        model = launch_model(wanted.models)
+    else:
+        fitted_on, calibration = split(read_cases(wanted.training, wanted.kernels))
+        model = train_launch(fitted_on, calibration, TreeSettings(), wanted.seed, note).model
+    judged = read_launch_cases(wanted.data, wanted.kernels, processors())
+    for text in judged.notes:
+        note(text)
+    if not judged.cases:
+        raise InvalidInputError("the data has no launch that was measured, with an uncoarsened one beside it")
+    return unseen(model, judged.cases)

@@ -1,0 +1,112 @@
+"""`coarsen train --model launch`: the launch model, fitted, settled and judged on calibration kernels, stored."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.cli.evaluate_launch_text import judgement_as_data, print_judgement
+from coarsen.cli.messages import note
+from coarsen.cli.output import Format, counted, print_json, print_line
+from coarsen.cli.train_default import check_packages
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.models.launch.card import LaunchProvenance
+    from coarsen.models.launch.case import LaunchCase
+    from coarsen.models.launch.evaluation import Judgement
+    from coarsen.models.launch.growing import TreeSettings
+    from coarsen.models.launch.training import FittedLaunch
+
+# What the numbers of a model depend on, beside its data.
+_PACKAGES = ("coarsen", "numpy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class LaunchTraining:
+    """The data to learn from, the folder of the model, the seed, and where kernels are described."""
+
+    data: tuple[str, ...]
+    folder: Path
+    seed: int = 0
+    kernels: Path | None = None
+    date: str | None = None
+
+
+def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
+    """Fit the launch model, print how good it is on the calibration kernels, and store it.
+
+    Raises:
+        InvalidInputError: nothing to learn from or to calibrate on, a file that can't be read, or a folder that
+            can't be written.
+    """
+    if not wanted.data:
+        raise InvalidInputError("the launch model learns from measured launches: give some with --data FILE")
+    check_packages(wanted.data)
+    # Imported late: they load the suite and scikit-learn.
+    from coarsen.models.launch.growing import TreeSettings
+    from coarsen.models.launch.nested import judge_nested
+    from coarsen.models.launch.storage import save_launch
+    from coarsen.models.launch.training import split, train_launch
+
+    cases = read_cases(wanted.data, wanted.kernels)
+    fitted_on, calibration = split(cases)
+    settings = TreeSettings()
+    fitted = train_launch(fitted_on, calibration, settings, wanted.seed, note)
+    judgement = judge_nested(fitted.views[0])
+    provenance = _provenance(wanted, fitted_on, calibration, settings, fitted, judgement)
+    paths = save_launch(fitted.model, provenance, wanted.folder)
+    if output_format is Format.JSON:
+        print_json({"model": "launch", **judgement_as_data(judgement), "stored": [str(path) for path in paths]})
+        return
+    print_line("Calibration kernels, by trees and decisions that never saw their families:")
+    print_line()
+    print_judgement(judgement)
+    print_line(f"stored in {' and '.join(map(str, paths))}")
+
+
+def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase, ...]:
+    """Return the cases of files that something is learned from, and say what was left out.
+
+    Raises:
+        InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
+    """
+    from coarsen.opencl_bench.results.launch_cases import read_learnable_cases
+    from coarsen.processes import processors
+
+    note(f"planning the launches of {counted(len(sources), 'file')}")
+    found = read_learnable_cases(sources, kernels, processors())
+    for text in found.notes:
+        note(text)
+    return found.cases
+
+
+def _provenance(
+    wanted: LaunchTraining,
+    fitted_on: Sequence[LaunchCase],
+    calibration: Sequence[LaunchCase],
+    settings: TreeSettings,
+    fitted: FittedLaunch,
+    judgement: Judgement,
+) -> LaunchProvenance:
+    from coarsen.models.launch.card import LaunchProvenance, cases_by_device
+
+    return LaunchProvenance(
+        date=wanted.date or datetime.datetime.now(datetime.UTC).date().isoformat(),
+        sources=tuple(Path(source).name for source in wanted.data),
+        settings={**asdict(settings), "without": sorted(settings.without), "seed": wanted.seed},
+        versions={package: version(package) for package in _PACKAGES},
+        cases=cases_by_device(fitted_on),
+        calibration=cases_by_device(calibration),
+        kernels=len({case.kernel for case in fitted_on}),
+        families=len({case.family for case in fitted_on}),
+        identities={case.kernel: case.identity for case in fitted_on if case.identity},
+        evaluation={
+            "calibration_kernels": judgement_as_data(judgement),
+            "settled": {risk.value: list(score) for risk, score in fitted.settled.scores.items()},
+        },
+    )

@@ -1,0 +1,193 @@
+"""Settling of slope, aversion, margin and limit, on kernels that were never fitted on.
+
+    views: what models that never saw the family, or the mechanism, say of the calibration kernels
+    for each slope: errors by quantiles ─▶ for each rule: what would have come of it ─▶ the worst view
+
+The error quantiles that a kernel is judged with are of the other families. `bold` is the rule of the largest mean
+log speed-up over the best uncoarsened launch; `neutral` and `cautious` have the largest mean among the rules that
+lose more than 5 % in at most 5 % and 1 % of cases, or else in the fewest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.launch.case import LaunchCase
+from coarsen.models.launch.decision import Risk, Rule, decide
+from coarsen.models.launch.errors import ErrorTable, Seen, fit_errors, places_of
+from coarsen.models.launch.folds import family_folds
+from coarsen.models.trees.arrays import Array
+
+SLOPES = (0.8, 1.0, 1.25, 1.5, 2.0)
+AVERSIONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+MARGINS = (0.0, 0.02, 0.05)
+# Quantiles of the calibration kernels' distances; 1 for no limit.
+LIMITS = (0.9, 0.97, 1.0)
+LOSS = 0.95
+MOST_LOSSES = {Risk.CAUTIOUS: 0.01, Risk.NEUTRAL: 0.05, Risk.BOLD: 1.0}
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case, its predicted log speeds, (n,), and its distance to what was learned from."""
+
+    case: LaunchCase
+    speeds: Array
+    distance: float
+    is_gpu: bool
+
+    def seen(self, slope: float) -> Seen:
+        """Return predictions over the best uncoarsened launch, stretched by a slope, and what came of them."""
+        predicted, true = over_best(slope * self.speeds, self.case), true_over_best(self.case)
+        return Seen(self.case.device, self.is_gpu, predicted, true, places_of(self.speeds, self.case.inputs))
+
+    def only(self, case: LaunchCase) -> Judged:
+        """Return the same of some of the case's launches."""
+        places = {variant: place for place, variant in enumerate(self.case.inputs.variants)}
+        kept = [places[variant] for variant in case.inputs.variants]
+        return replace(self, case=case, speeds=self.speeds[kept])
+
+
+def over_own_seen(judged: Judged, slope: float) -> Seen:
+    """Return predictions over the own launch, stretched by a slope, and what came of them."""
+    case = judged.case
+    own = case.own_place
+    speeds, times = slope * judged.speeds, case.mean_log_times()
+    places = places_of(judged.speeds, case.inputs)
+    return Seen(case.device, judged.is_gpu, speeds - speeds[own], times[own] - times, places)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The settings of the decision: the slope, the errors at it, and the rule of each risk.
+
+    `scores` are the mean log speed-up and the share of losses of each, in the worst view.
+    """
+
+    slope: float
+    errors: ErrorTable
+    rules: Mapping[Risk, Rule]
+    scores: Mapping[Risk, tuple[float, float]]
+
+
+def over_best(speeds: Array, case: LaunchCase) -> Array:
+    """Return log speeds less that of the fastest uncoarsened launch, (n,)."""
+    return np.asarray(speeds - speeds[~case.inputs.is_coarsened].max())
+
+
+def true_over_best(case: LaunchCase) -> Array:
+    """Return measured log speed-ups over the fastest uncoarsened launch, (n,); NaN where one didn't run."""
+    times = case.mean_log_times()
+    return np.asarray(np.nanmin(times[~case.inputs.is_coarsened]) - times)
+
+
+def settle(views: Sequence[Sequence[Judged]]) -> Settled:
+    """Choose slope and rules.
+
+    Args:
+        views: the calibration kernels, as models say that never saw their families, or their mechanisms.
+
+    Raises:
+        InvalidInputError: there are too few kernels.
+    """
+    known = [view for view in views if view]
+    if not known or len({judged.case.family for judged in known[0]}) < 2:
+        raise InvalidInputError("calibration needs cases of at least two unrelated kernels")
+    options = [_of_slope(known, slope) for slope in SLOPES]
+    best = max(options, key=lambda option: (-_excess(option.scores), option.scores[Risk.NEUTRAL][0]))
+    everything = [judged.seen(best.slope) for view in known for judged in view]
+    return Settled(best.slope, fit_errors(everything), best.rules, best.scores)
+
+
+def _excess(scores: Mapping[Risk, tuple[float, float]]) -> float:
+    """How many more cases lose at `neutral` than may."""
+    return max(0.0, scores[Risk.NEUTRAL][1] - MOST_LOSSES[Risk.NEUTRAL])
+
+
+def _of_slope(views: Sequence[Sequence[Judged]], slope: float) -> Settled:
+    drawn = [list(_with_samples(view, slope)) for view in views]
+    scores: dict[Rule, tuple[float, float]] = {}
+    for aversion in AVERSIONS:
+        options = [_Options.of(view, aversion) for view in drawn]
+        for margin, limit in itertools.product(MARGINS, _limits(views)):
+            scores[Rule(aversion, margin, limit)] = _score(options, margin, limit)
+    chosen = {risk: _chosen(scores, most) for risk, most in MOST_LOSSES.items()}
+    return Settled(slope, ErrorTable({}), chosen, {risk: scores[rule] for risk, rule in chosen.items()})
+
+
+def _limits(views: Sequence[Sequence[Judged]]) -> tuple[float, ...]:
+    distances = np.array([judged.distance for view in views for judged in view])
+    return tuple(float(np.quantile(distances, level)) if level < 1.0 else float("inf") for level in LIMITS)
+
+
+def _chosen(scores: Mapping[Rule, tuple[float, float]], most: float) -> Rule:
+    """The rule of the largest mean among those with so few losses; of the fewest losses if there are none."""
+    least = max(most, min(losses for _, losses in scores.values()))
+    # Of equals, the one that is first in the grids.
+    return max((rule for rule in scores if scores[rule][1] <= least), key=lambda rule: scores[rule][0])
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    judged: Judged
+    samples: Array
+    true: Array
+
+
+def _with_samples(view: Sequence[Judged], slope: float) -> Iterator[_Drawn]:
+    """Each case with samples from the errors of other families."""
+    by_case = {id(judged.case): judged for judged in view}
+    cases = [judged.case for judged in view]
+    for fold in family_folds(cases, cases, _FOLDS):
+        others = [by_case[id(case)].seen(slope) for case in fold.training]
+        table = fit_errors(others) if others else ErrorTable({})
+        for case in fold.held_out:
+            judged = by_case[id(case)]
+            seen = judged.seen(slope)
+            yield _Drawn(judged, table.samples(seen.predicted, seen.places, seen.device, seen.is_gpu), seen.true)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What a view's cases leave to margin and limit, each (cases,).
+
+    Attributes:
+        better: by how much the best coarsened launch's utility is above that of the fallback.
+        coarsened: what the former gains, `fallback` what the latter does.
+        distances: to what was learned from.
+    """
+
+    better: Array
+    coarsened: Array
+    fallback: Array
+    distances: Array
+
+    @classmethod
+    def of(cls, view: Sequence[_Drawn], aversion: float) -> _Options:
+        return cls(*np.array([_option(drawn, aversion) for drawn in view]).T)
+
+
+def _score(views: Sequence[_Options], margin: float, limit: float) -> tuple[float, float]:
+    """The smallest mean log speed-up over views, and the largest share of losses."""
+    means, losses = [], []
+    for view in views:
+        gains = np.where((view.better > margin) & (view.distances <= limit), view.coarsened, view.fallback)
+        means.append(float(gains.mean()))
+        losses.append(float((gains < np.log(LOSS)).mean()))
+    return min(means), max(losses)
+
+
+def _option(drawn: _Drawn, aversion: float) -> tuple[float, float, float, float]:
+    """What a decision of this aversion is between; launches that did not run are not chosen."""
+    ran = np.isfinite(drawn.true)
+    coarsened, true = drawn.judged.case.inputs.is_coarsened[ran], drawn.true[ran]
+    open_rule = Rule(aversion, margin=-np.inf)
+    made = decide(drawn.samples[ran], coarsened, 0.0, open_rule)
+    better = made.utilities[made.chosen] - made.utilities[made.fallback] if coarsened.any() else -np.inf
+    return float(better), float(true[made.chosen]), float(true[made.fallback]), drawn.judged.distance

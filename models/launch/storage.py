@@ -1,0 +1,152 @@
+"""Reading and writing the launch model: `launch.safetensors` with the numbers, `launch.json` the card."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.launch.card import FORMAT_VERSION, LaunchProvenance, launch_card
+from coarsen.models.launch.decision import Risk, Rule
+from coarsen.models.launch.errors import LEVELS, Binned, ErrorTable, Place
+from coarsen.models.launch.files import NAME, SHIPPED, has_launch
+from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS, PLACE_NAMES
+from coarsen.models.launch.model import LaunchModel, Medians
+from coarsen.models.launch.novelty import Neighbourhood
+from coarsen.models.launch.parts import Parts
+from coarsen.models.model_files import Card, Tensors, check_format, read_card, read_tensors, write_model
+from coarsen.models.trees.flat_forest import LEAF, FlatForest
+
+_STORED_LEAF = 255
+_FORESTS = ("local", "coarsened")
+_TABLES = ("errors", "own_errors")
+_INFINITY = "Infinity"
+
+
+def load_launch(folder: Path = SHIPPED) -> LaunchModel:
+    """Load the launch model.
+
+    Args:
+        folder: where its two files are; that of the package if left out.
+
+    Raises:
+        InvalidInputError: there is none, its files are damaged, or it was made for other inputs.
+    """
+    if not has_launch(folder):
+        where = "comes with coarsen yet" if folder == SHIPPED else f"is in {folder}"
+        raise InvalidInputError(f"no launch model {where}: `coarsen train --model launch --data FILE` makes one")
+    card = read_card(NAME, folder)
+    check_format(NAME, card, FORMAT_VERSION)
+    for key, names in (("coarsening_inputs", COARSENING_INPUTS), ("local_size_inputs", LOCAL_SIZE_INPUTS)):
+        if card.get(key) != [list(name) for name in names]:
+            raise InvalidInputError(
+                f"the model '{NAME}' was made for other inputs than those of this version; train it again"
+            )
+    tensors = read_tensors(NAME, folder, card)
+    try:
+        return _model(card, tensors)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"the model '{NAME}' is damaged: {error}") from None
+
+
+def save_launch(model: LaunchModel, provenance: LaunchProvenance, folder: Path) -> tuple[Path, Path]:
+    """Write the launch model's two files, and say where. Raises InvalidInputError where the folder can't be."""
+    return write_model(NAME, folder, _tensors(model), lambda sha256: launch_card(model, provenance, sha256))
+
+
+def _tensors(model: LaunchModel) -> Tensors:
+    found: dict[str, NDArray[Any]] = {
+        "medians.local": model.medians.local,
+        "medians.coarsened": model.medians.coarsened,
+        "neighbourhood.points": model.neighbourhood.points,
+        "neighbourhood.mean": model.neighbourhood.mean,
+        "neighbourhood.scale": model.neighbourhood.scale,
+    }
+    for name in _FORESTS:
+        forest: FlatForest = getattr(model.parts, name)
+        found[f"{name}.feature"] = np.where(forest.feature == LEAF, _STORED_LEAF, forest.feature).astype(np.uint8)
+        found[f"{name}.number"] = forest.number.astype(np.float16)
+    for name in _TABLES:
+        table: ErrorTable = getattr(model, name)
+        for group, places in table.binned.items():
+            for place, binned in places.items():
+                found[f"{name}.{group}.{int(place)}.edges"] = binned.edges
+                found[f"{name}.{group}.{int(place)}.quantiles"] = binned.quantiles
+    return found
+
+
+def _model(card: Card, tensors: Tensors) -> LaunchModel:
+    parts = Parts(**{name: _forest(card["trees"][name], name, tensors) for name in _FORESTS})
+    parts.check()
+    kernels, inputs = tuple(map(str, card["neighbourhood"])), len(PLACE_NAMES)
+    slope = float(card["slope"])
+    if not (math.isfinite(slope) and slope > 0):
+        raise ValueError("its slope is not a positive number")
+    return LaunchModel(
+        parts=parts,
+        slope=slope,
+        errors=_table("errors", tensors),
+        own_errors=_table("own_errors", tensors),
+        rules={risk: _rule(card["rules"][risk.value]) for risk in Risk},
+        neighbourhood=Neighbourhood(
+            kernels,
+            _checked(tensors, "neighbourhood.points", (len(kernels), inputs), np.float64),
+            _checked(tensors, "neighbourhood.mean", (inputs,), np.float64),
+            _checked(tensors, "neighbourhood.scale", (inputs,), np.float64),
+        ),
+        medians=Medians(
+            _checked(tensors, "medians.local", (len(LOCAL_SIZE_INPUTS),), np.float32),
+            _checked(tensors, "medians.coarsened", (len(COARSENING_INPUTS),), np.float32),
+        ),
+        card=card,
+    )
+
+
+def _forest(trees: int, name: str, tensors: Tensors) -> FlatForest:
+    feature, number = tensors[f"{name}.feature"], tensors[f"{name}.number"]
+    if feature.dtype != np.uint8 or number.dtype != np.float16:
+        raise ValueError("the arrays of its trees are of another type")
+    wide = feature.astype(np.int16)
+    wide[wide == _STORED_LEAF] = LEAF
+    return FlatForest(int(trees), wide, number.astype(np.float32))
+
+
+def _table(name: str, tensors: Tensors) -> ErrorTable:
+    found: dict[str, dict[Place, Binned]] = {}
+    for key in tensors:
+        start, _, last = key.rpartition(".")
+        if not start.startswith(f"{name}.") or last != "edges":
+            continue
+        group, _, place = start.removeprefix(f"{name}.").rpartition(".")
+        edges = tensors[key]
+        shape = (len(edges) + 1, len(LEVELS))
+        binned = Binned(
+            _checked(tensors, key, edges.shape, np.float64, may_be_empty=True),
+            _checked(tensors, f"{start}.quantiles", shape, np.float64),
+        )
+        found.setdefault(group, {})[Place(int(place))] = binned
+    return ErrorTable(found)
+
+
+def _rule(written: Mapping[str, Any]) -> Rule:
+    limit = math.inf if written["limit"] == _INFINITY else float(written["limit"])
+    rule = Rule(float(written["aversion"]), float(written["margin"]), limit)
+    if not (math.isfinite(rule.aversion) and math.isfinite(rule.margin) and rule.aversion >= 0):
+        raise ValueError("a rule of its decision is none")
+    return rule
+
+
+def _checked(
+    tensors: Tensors, name: str, shape: tuple[int, ...], kind: type[Any], *, may_be_empty: bool = False
+) -> NDArray[Any]:
+    array = tensors[name]
+    if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
+        raise ValueError(f"'{name}' is not what it should be")
+    if not array.size and not may_be_empty:
+        raise ValueError(f"'{name}' is empty")
+    return array

@@ -1,0 +1,1 @@
+"""Trees as flat arrays: they answer by NumPy alone, whatever grew them."""

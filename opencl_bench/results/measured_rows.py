@@ -1,0 +1,33 @@
+"""Measured rows of a file, a store, or a sweep that comes with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.opencl_bench.results.shipped import shipped_files
+
+_STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+
+
+def read_rows(source: str) -> list[Measurement]:
+    """Return the rows.
+
+    Args:
+        source: a file of results (.parquet, .json, .csv, .jsonl), a store (an SQLite file or a URL), or the name
+            of a sweep that comes with the package, `synthetic_intel` for example.
+
+    Raises:
+        InvalidInputError: it can't be read.
+    """
+    source = str(shipped_files().get(source, source))
+    # Imported late: they load PyArrow, which tables do without, and SQLAlchemy, which files do without.
+    if "://" not in source and not source.lower().endswith(_STORE_SUFFIXES):
+        from coarsen.opencl_bench.results.exchange.files import read_results
+
+        return read_results(Path(source))
+    from coarsen.opencl_bench.results.store.database import open_existing_store
+    from coarsen.opencl_bench.results.store.filters import Filter
+
+    with open_existing_store(source) as store:
+        return list(store.measurements(Filter()))

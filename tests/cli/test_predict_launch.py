@@ -1,0 +1,124 @@
+"""`coarsen predict` by the launch model: where there is one, its options, its words, and how little it loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coarsen.features.identity import kernel_identity
+from coarsen.frontend.lower import lower
+from coarsen.user_models import user_models
+from tests.cli.conftest import SCALE, Run
+from tests.cli.small_launch_model import store_small_launch_model
+
+NO_MODEL = "is for the launch model (--model launch), which `coarsen train --model launch` makes"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    identities = {"scale_learned": kernel_identity(lower(SCALE))}
+    return store_small_launch_model(tmp_path_factory.mktemp("models"), identities)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    file = tmp_path / "scale.cl"
+    file.write_text(SCALE)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def test_the_launch_both_speed_ups_and_the_reason(run: Run, models: Path, kernel: Path) -> None:
+    sizes = ("--global-size", "65536", "--local-size", "64", "--size", "count=65536")
+    outcome = run("predict", kernel, "-d", "intel", "--models", models, "--no-measure", *sizes)
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith("kernel scale on intel (")
+    assert lines[1].startswith("Over the launch as it is: ")
+    assert lines[2].startswith("Over the best uncoarsened local size: ")
+    assert lines[3].startswith("Why: ")
+    assert "This is the training kernel scale_learned" in outcome.out
+    assert lines[-1] == "Nothing was measured: as --no-measure asks"
+
+
+def test_as_json(run: Run, models: Path, kernel: Path) -> None:
+    outcome = run(
+        "predict", kernel, "-d", "pocl", "--models", models, "--no-measure", "--risk", "bold", "-f", "json"
+    )
+    found = json.loads(outcome.out)
+    assert (found["model"], found["risk"], found["training_kernel"]) == ("launch", "bold", "scale_learned")
+    assert found["choices"]["bold"] == found["choice"]["variant"]
+    assert {"over_best_uncoarsened", "over_own", "multiple_of", "chance"} <= set(found["launches"][0])
+    assert found["sizes_are_assumed"] and found["reason"].startswith("Why: ")
+
+
+def test_what_can_not_be_measured_is_predicted_alone(run: Run, models: Path, kernel: Path) -> None:
+    outcome = run("predict", kernel, "-d", "intel", "--models", models)
+    assert outcome.out.splitlines()[-1].startswith("Nothing was measured: there are no inputs: ")
+    asked = run("predict", kernel, "-d", "intel", "--models", models, "--measure", "2")
+    assert (asked.code, asked.error.partition(":")[0]) == (2, "there are no inputs")
+
+
+def test_a_model_that_the_user_trained_answers_from_then_on(run: Run, kernel: Path) -> None:
+    asked = ("predict", kernel, "-d", "intel", "-f", "json")
+    assert json.loads(run(*asked).out)["model"] == "default"
+    store_small_launch_model(user_models())
+    outcome = run(*asked)
+    assert json.loads(outcome.out)["model"] == "launch"
+    assert outcome.err.startswith("coarsen: note: by the model that you trained, in ")
+    # Who asks for a factor along a dimension, or for another model, gets that.
+    assert json.loads(run(*asked, "--dim", "0").out)["model"] == "default"
+    assert json.loads(run(*asked, "--model", "default").out)["model"] == "default"
+
+
+def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path) -> None:
+    outcome = run("predict", kernel, "-d", "intel", "--model", "launch")
+    assert outcome.code == 2
+    assert "`coarsen train --model launch --data FILE` makes one" in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--global-size", "64"), f"--global-size {NO_MODEL}"),
+        (("--risk", "bold"), f"--risk {NO_MODEL}"),
+        (("--size", "count=3"), f"--size {NO_MODEL}"),
+        (("--model", "launch", "--dim", "1"), "the launch model takes no --dim: it considers all dimensions"),
+        (("--measure", "2", "--no-measure"), "--measure and --no-measure exclude each other"),
+    ],
+)
+def test_options_that_do_not_go_together(run: Run, kernel: Path, words: tuple[str, ...], message: str) -> None:
+    assert run("predict", kernel, "-d", "intel", *words).error == message
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--global-size", "many"), "--global-size takes one to three sizes, such as 4096 or 512x512, not 'many'"),
+        (("--size", "width=3"), "kernel scale has no whole argument 'width'"),
+        (("--global-size", "100", "--local-size", "64"), "the local size 64 does not divide the global size 100"),
+    ],
+)
+def test_sizes_that_are_none(run: Run, models: Path, kernel: Path, words: tuple[str, ...], message: str) -> None:
+    asked = ("predict", kernel, "-d", "intel", "--models", models, "--no-measure")
+    assert message in run(*asked, *words).error
+
+
+def test_predicting_loads_no_package_of_training(models: Path, kernel: Path) -> None:
+    words = ["coarsen", "predict", str(kernel), "-d", "intel", "--models", str(models), "--no-measure"]
+    code = (
+        "import sys\nfrom coarsen.cli.main import main\n"
+        f"sys.argv = {words!r}\n"
+        "try:\n    main()\nexcept SystemExit as exit:\n    assert not exit.code, exit.code\n"
+        "print([name for name in ('sklearn', 'scipy', 'pandas', 'sqlalchemy', 'pyopencl') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,64 @@
+"""What the launch model expects of a launch's variants: at other local sizes too, and of work-groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coarsen.devices.selection import find_device
+from coarsen.opencl_bench.tuning.launch_model_prior import LaunchModelPrior, launch_model_prior
+from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.user_models import user_models
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.variant import Variant
+from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
+
+KERNEL = find_benchmark("launch-0-0")
+SIZES = KERNEL.local_sizes_of("caches")
+OWN = Variant(SIZES[0])
+
+
+def prior() -> LaunchModelPrior:
+    found = launch_model_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, small_launch_model())
+    assert found is not None
+    return found
+
+
+def test_the_own_launch_is_as_fast_as_itself_and_others_are_not_certain() -> None:
+    expected = prior()
+    variants = [replace(OWN, local_size=size) for size in SIZES[1:]]
+    variants += [Variant(SIZES[0], (Coarsening(2, level=Level.GROUP),)), Variant(SIZES[1], (Coarsening(2),))]
+    assert (expected(OWN), expected.deviation(OWN)) == (0.0, 0.0)
+    assert all(expected.deviation(variant) > 0 for variant in variants)
+    assert len({expected(variant) for variant in variants}) > 1
+
+
+def test_variants_that_are_prepared_together_are_as_expected_as_one_by_one() -> None:
+    together, alone = prior(), prior()
+    variants = [Variant(SIZES[0], (Coarsening(factor),)) for factor in (2, 4)]
+    together.prepare(variants)
+    assert abs(together(variants[0]) - alone(variants[0])) < 1.0
+    assert together(variants[0]) == together(variants[0])
+
+
+def test_what_can_not_be_planned_is_as_likely_faster_as_slower() -> None:
+    expected = prior()
+    wrong = Variant((7,) * len(SIZES[0]), (Coarsening(2, 2, level=Level.GROUP), Coarsening(5)))
+    assert expected.deviation(wrong) > 0
+
+
+def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
+    assert launch_model_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model()) is None
+
+
+def test_the_tuner_asks_the_launch_model_where_the_user_trained_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    asked = (KERNEL, "caches", find_device("intel"), OWN.local_size)
+    assert isinstance(launch_prior(*asked), LaunchPrior)
+    store_small_launch_model(user_models())
+    assert isinstance(launch_prior(*asked), LaunchModelPrior)

@@ -1,0 +1,141 @@
+"""The launch to use for a kernel: at its sizes, or at usual ones; both speed-ups; what is not known is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coarsen import api
+from coarsen.devices.targets import target_of
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.launch_prediction import AskedLaunch, LaunchFactor, own_launch, predict_factor, predict_launch
+from coarsen.models.launch.decision import Risk
+from coarsen.models.launch.prediction import LaunchPrediction
+from coarsen.prediction import KernelPrediction
+from coarsen.runtime.text_cache.versions import prediction_versions
+from coarsen.user_models import user_models
+from coarsen.variant.variant import Variant
+from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
+
+SUM = """\
+kernel void sum(global const float *values, global float *sums, int count)
+{
+    int item = get_global_id(0);
+    float sum = 0;
+    for (int k = 0; k < count; k++)
+        sum += values[k];
+    sums[item] = sum;
+}
+"""
+TILE = """\
+kernel void tile(global float *values)
+{
+    local float tile[64];
+    tile[get_local_id(0)] = values[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    values[get_global_id(0)] = tile[63 - get_local_id(0)];
+}
+"""
+
+
+def kernel(source: str = SUM) -> Kernel:
+    return lower(source)
+
+
+UNKNOWN = AskedLaunch()
+
+
+def predicted(asked: AskedLaunch = UNKNOWN, source: str = SUM, risk: Risk = Risk.BOLD) -> LaunchPrediction:
+    return predict_launch(kernel(source), small_launch_model(), target_of("intel"), asked, risk)
+
+
+def test_the_choice_is_a_launch_of_the_grid_with_both_speed_ups() -> None:
+    found = predicted(AskedLaunch((64,), (4096,), {"count": 256}))
+    assert found.launches[0].variant == found.own == Variant((64,))
+    assert found.launches[0].over_own.value == 1.0
+    for launch in found.launches:
+        for ratio in (launch.over_best, launch.over_own):
+            assert ratio.low <= ratio.high
+        assert 0 <= launch.chance <= 1
+    assert found.fallback.variant == Variant((128,)), "the local size that was best for the made-up kernels"
+    assert not found.sizes_are_assumed and not found.unknown
+
+
+def test_with_its_sizes_only_launches_that_divide_them_are_considered() -> None:
+    found = predicted(AskedLaunch((64,), (192,)))
+    assert all(192 % launch.variant.local_size[0] == 0 for launch in found.launches)
+    assert not any(launch.multiple_of for launch in found.launches)
+
+
+def test_without_sizes_conditions_and_what_is_not_known_are_named() -> None:
+    found = predicted()
+    assert found.sizes_are_assumed
+    assert found.unknown == ("the argument count, on which work depends",)
+    conditional = {launch.variant.local_size for launch in found.launches if launch.multiple_of}
+    assert (512,) in conditional
+    assert not found.launches[0].multiple_of
+
+
+def test_a_kernel_that_knows_its_groups_keeps_its_local_size() -> None:
+    found = predicted(AskedLaunch((64,)), TILE)
+    assert {launch.variant.local_size for launch in found.launches} == {(64,)}
+
+
+def test_each_risk_has_its_choice_and_no_risk_falls_back_on_the_own_launch() -> None:
+    found = predicted(AskedLaunch((256,), (65536,), {"count": 1}), risk=Risk.CAUTIOUS)
+    assert set(found.choices) == set(Risk)
+    assert found.choices[Risk.CAUTIOUS] == found.choice
+    assert found.fallback.variant.local_size == (128,)
+
+
+def test_reasons_are_inputs_and_neighbours_training_kernels() -> None:
+    found = predicted()
+    assert found.influences and all(influence.name for influence in found.influences)
+    assert all(near.kernel.startswith("made_up_") for near in found.nearest)
+
+
+def test_a_device_like_those_it_learned_from_is_said_to_be_one_and_a_gpu_refused() -> None:
+    with pytest.raises(DeviceError, match="no launch was measured on NVIDIA H200, nor on any other GPU"):
+        predict_launch(kernel(), small_launch_model(), target_of("h200"), AskedLaunch())
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (AskedLaunch((48,), (100,)), "the local size 48 does not divide the global size 100"),
+        (AskedLaunch((0,)), "a local size is one to three numbers of at least 1, not 0"),
+    ],
+)
+def test_launches_that_can_not_be(asked: AskedLaunch, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        own_launch(kernel(), asked)
+
+
+def test_a_local_size_that_the_kernel_requires() -> None:
+    source = SUM.replace("kernel void", "kernel __attribute__((reqd_work_group_size(32, 1, 1))) void")
+    assert own_launch(kernel(source), AskedLaunch()).local_size == (32,)
+    with pytest.raises(InvalidInputError, match="the kernel sum requires the local size 32×1×1, not 64"):
+        own_launch(kernel(source), AskedLaunch((64,)))
+
+
+def test_a_program_gets_a_factor_along_one_dimension_of_its_own_launch() -> None:
+    found = predict_factor(kernel(), small_launch_model(), target_of("intel"), (64,))
+    assert (found.factor in (1, 2, 4, 8, 16), found.dimension, found.device_note) == (True, 0, "")
+
+
+def test_programs_ask_the_launch_model_where_the_user_trained_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    versions = prediction_versions()
+    before = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
+    assert isinstance(before, KernelPrediction)
+    store_small_launch_model(user_models())
+    after = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
+    assert isinstance(after, LaunchFactor)
+    assert prediction_versions() != versions, "what was predicted before is not found in the cache any more"
+    # Of GPUs this model knows nothing, the default one does.
+    assert isinstance(api.predict_factor(SUM, device="h200", kernel="sum"), KernelPrediction)
