@@ -2,10 +2,11 @@
 
 With L' the coarsened local size (F·L' before), replica k of the coarsened local id t is the original local id
 
-    (t / S)·F·S + t % S + k·S            0 ≤ k < F, S divides L'
+    t + (t / S)·(F - 1)·S + k·S          0 ≤ k < F, S divides L'
 
-and the same formula on `global id - global offset` gives the original global id. Sizes along the dimension are F
-times what the coarsened launch says. What a kernel asks for with a constant dimension is computed at its start:
+which is (t / S)·F·S + t % S + k·S without the remainder, and the same formula on `global id - global offset`
+gives the original global id. Sizes along the dimension are F times what the coarsened launch says. What a kernel
+asks for with a constant dimension is computed at its start:
 
     before                                   after (factor 2, stride 1)
     %x = get_global_id(0)                    %offset = get_global_offset(0)
@@ -16,7 +17,8 @@ times what the coarsened launch says. What a kernel asks for with a constant dim
 An id that the kernel narrows at once (`int x = get_global_id(0)`) is narrowed once, and the other replicas are
 counted from there: `%x.1 = add i32 %x, 1`. That reads better, and Intel's CPU runtime (2026.2) computes wrong
 local-memory addresses from several truncations of one 64-bit id. It does so as well from `%l = trunc %id` where
-`%id = mul %call, 2` has other uses: a local id that the kernel uses both ways is narrowed before it is multiplied.
+`%id = mul %call, 2` has other uses: a local id that the kernel uses both ways is narrowed before it is
+multiplied. With a stride along two dimensions, it also computes wrong results from ids made with a remainder.
 
 A query whose dimension is only known at run time becomes a selection, in its place.
 """
@@ -185,9 +187,8 @@ class IdRewriter:
             first = self._operation("mul", position, str(factor), scaled)
         else:
             block = self._operation("udiv", position, str(stride), TEMPORARY)
-            start = self._operation("mul", block, str(factor * stride), TEMPORARY)
-            lane = self._operation("urem", position, str(stride), TEMPORARY)
-            first = self._operation("add", start, lane, scaled)
+            passed = self._operation("mul", block, str((factor - 1) * stride), TEMPORARY)
+            first = self._operation("add", position, passed, scaled)
         if offset:
             first = self._operation("add", first, offset, name)
         return first
