@@ -66,18 +66,16 @@ class Counting:
     def instructions(self) -> dict[InstructionClass, float]:
         """The executed instructions by class."""
         found = self.tally.instructions(self.merging, self.copies)
-        for prologue in self.prologues:
-            for kind, count in prologue.items():
+        for added in (*self.prologues, self._guards):
+            for kind, count in added.items():
                 found[kind] = found.get(kind, 0.0) + count
-        for kind, count in self._guards.items():
-            found[kind] = found.get(kind, 0.0) + count
         for access in self.accesses:
             is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
             kind = InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
             found[kind] = found.get(kind, 0.0) + access.count
         if self._widening is not None:
-            for kind, count in self.tally.needless(self.merging, self.copies, self._widening).items():
-                found[kind] = max(0.0, found.get(kind, 0.0) - count)
+            needless = self.tally.needless(self.merging, self.copies, self._widening)
+            found.update({kind: max(0.0, found.get(kind, 0.0) - count) for kind, count in needless.items()})
         return {kind: found[kind] for kind in InstructionClass if found.get(kind)}
 
     @cached_property

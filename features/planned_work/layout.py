@@ -152,6 +152,8 @@ def _parts(block: Block, values: ShiftedValues, copies: Copies, *, is_shared: bo
 def _additions(planned: Sequence[PlannedAxis], copies: Copies, shares: BranchShares) -> Iterator[Addition]:
     control, test = Classes({InstructionClass.CONTROL: 1}), Classes({InstructionClass.INTEGER: 1})
     for axis, each in enumerate(planned):
+        if copies.guarded[axis]:
+            continue
         for region in each.copied_regions():
             if not _is_inside(region, each):
                 yield Addition(region.region.head, axis, copies.copied(region.region.head), control, Classes())

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from coarsen.analysis.aliasing import Aliasing, Place
 from coarsen.analysis.index_forms import IndexForms
-from coarsen.analysis.polynomial import Polynomial
 from coarsen.analysis.uses import uses_of_values
 from coarsen.features.access_functions import AccessFunction
 from coarsen.ir.kernel import Block, Instruction, Kernel
@@ -20,7 +19,6 @@ from coarsen.transform.adjacent_accesses import is_plain_access, shape_of
 from coarsen.variant.coarsening import Coarsening, Level
 
 _GroupKey = tuple[object, ...]
-_NOTHING = Polynomial({})
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,10 @@ class WideGroups:
             return None
         # A part of the address that is no sum moves as it does only nearly always.
         symbols = self._forms.symbols
-        parts = (Polynomial.symbol(name) for name in access.form.symbols if symbols.piece(name) is not None)
-        is_moving = any(symbols.difference(part, coarsening.dimension) != _NOTHING for part in parts)
+        pieces = (symbols.piece(name) for name in access.form.symbols)
+        is_moving = any(
+            piece is not None and symbols.is_divergent(piece.instruction, coarsening.dimension) for piece in pieces
+        )
         return None if is_moving else stride * coarsening.stride
 
     def _of_block(self, block: Block) -> Iterator[WideGroup]:

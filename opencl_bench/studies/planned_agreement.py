@@ -35,7 +35,7 @@ EXACT = 0.005
 NEAR = 0.1
 _WIDE = Transforms(wide_accesses=True)
 _ALWAYS = Transforms(fast_path=Use.ALWAYS, lock_step=Use.ALWAYS)
-_BY_ROUNDS = 8
+_MULTIPLE_OF_GROUPS = 8
 """Work-groups along a dimension are a multiple of this, so that all factors divide them."""
 
 KINDS: Mapping[str, tuple[Variant, ...]] = {
@@ -155,7 +155,7 @@ def scalars_of(kernel: Kernel, launch: Launch) -> dict[str, int]:
 def _whole(sizes: LaunchSizes) -> LaunchSizes:
     """A launch whose work-groups all factors divide, along dimensions with more than one."""
     groups = [-(-extent // local) for extent, local in zip(sizes.global_size, sizes.local_size, strict=True)]
-    rounded = [-(-count // _BY_ROUNDS) * _BY_ROUNDS if count > 1 else 1 for count in groups]
+    rounded = [-(-count // _MULTIPLE_OF_GROUPS) * _MULTIPLE_OF_GROUPS if count > 1 else 1 for count in groups]
     first, second, third = (local * count for local, count in zip(sizes.local_size, rounded, strict=True))
     return LaunchSizes((first, second, third), sizes.local_size)
 

@@ -43,8 +43,6 @@ class Budget:
         instructions: of the uncoarsened kernel.
         analysis: what is done once.
         each: for each configuration, those that need an analysis of their own included.
-        slowest: of the configurations.
-        median: of the configurations.
     """
 
     kernel: str

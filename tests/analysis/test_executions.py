@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,9 @@ from coarsen.analysis.expressions import evaluate
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
+from coarsen.pipeline import coarsen_kernel
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import Transforms, Use
 
 GLOBAL, LOCAL, HEIGHT = 64, 16, 8
 SIZES = {"global_size(0)": GLOBAL, "local_size(0)": LOCAL, "groups(0)": GLOBAL // LOCAL, "n": 40, "m": 4}
@@ -51,6 +55,8 @@ def executions(body: str) -> tuple[Executions, list[str]]:
         ("(x < n && y < 5) || (x < 50 && y < 5)", lambda x, y: x < 50 and y < 5),
         ("(x < 50 && y < 5) && !(x < n && y < 5)", lambda x, y: N <= x < 50 and y < 5),
         ("!(x < n)", lambda x, y: x >= N),
+        ("4 * x + 2 * y * m + 1 == 40", lambda x, y: False),
+        ("(int)(y * get_global_size(0)) + x < 100", lambda x, y: y * GLOBAL + x < 100),
         ("n > m", lambda x, y: True),
         ("n == m", lambda x, y: False),
     ],
@@ -60,6 +66,14 @@ def test_a_guarded_block_runs_for_a_share(condition: str, holds: Callable[[int, 
     share = sum(holds(x, y) for x in range(GLOBAL) for y in range(HEIGHT)) / (GLOBAL * HEIGHT)
     assert evaluate(runs.of(block), SIZES) == pytest.approx(share)
     assert runs.undecided == ()
+
+
+@pytest.mark.parametrize("end", [8, 40, 72, 100])
+def test_ids_that_step_by_a_size_run_for_about_a_share(end: int) -> None:
+    condition = f"(int)(2 * get_group_id(0) * get_local_size(0)) + lane < {end}"
+    runs, [block] = executions(f"if ({condition}) data[x] = n;")
+    share = sum(2 * (x // LOCAL) * LOCAL + x % LOCAL < end for x in range(GLOBAL)) / GLOBAL
+    assert evaluate(runs.of(block), SIZES) == pytest.approx(share, abs=0.1)
 
 
 def test_a_guard_within_a_guard_is_not_independent() -> None:
@@ -94,3 +108,48 @@ def test_a_loop_in_a_guard_in_a_loop() -> None:
         "for (int j = 0; j < n; ++j) { if (lane == 0) for (int k = 0; k < m; ++k) data[k] = j; }"
     )
     assert evaluate(runs.of(block), SIZES) == pytest.approx(N * M / LOCAL)
+
+
+GUARDED = """
+kernel void k(global int *data, global const int *from, int n)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (CONDITION) {
+        int value = from[x];
+        for (int k = 0; k < n; ++k)
+            value = value * 3 + from[k];
+        data[y * n + x] = value;
+    }
+}
+"""
+TOGETHER = Transforms(fast_path=Use.ALWAYS, lock_step=Use.ALWAYS)
+
+
+def coarsened_stores(condition: str, *coarsenings: Coarsening) -> tuple[Executions, float]:
+    """The executions of a coarsened kernel whose replicas go together, and how many stores a work-item does."""
+    kernel = coarsen_kernel(lower(GUARDED.replace("CONDITION", condition)), coarsenings, transforms=TOGETHER)
+    runs = Executions(LoopCounts(IndexForms(kernel, ControlFlow(kernel))))
+    stores = {
+        block.name: sum(" store " in f" {i.text}" and "addrspace(1)" in i.text for i in block.instructions)
+        for block in kernel.blocks
+    }
+    return runs, sum(count * evaluate(runs.of(block), SIZES) for block, count in stores.items())
+
+
+@pytest.mark.parametrize("coarsenings", [(Coarsening(2),), (Coarsening(4),), (Coarsening(2, 0), Coarsening(2, 1))])
+def test_replicas_are_taken_to_agree_where_data_decide(coarsenings: tuple[Coarsening, ...]) -> None:
+    runs, stores = coarsened_stores("from[x + y] > 3", *coarsenings)
+    assert stores == math.prod(coarsening.factor for coarsening in coarsenings)
+    assert runs.agreed
+
+
+def test_replicas_part_at_a_border_that_is_known() -> None:
+    runs, stores = coarsened_stores("x < n + 2", Coarsening(4))
+    assert stores == pytest.approx((N + 2) / GLOBAL, rel=0.1)
+    assert runs.agreed == ()
+
+
+def test_a_choice_between_two_conditions_is_no_test_for_agreement_of_one() -> None:
+    runs, blocks = executions("if (data[x] > n && data[y] > n) data[x] = n; else data[y] = m;")
+    assert [evaluate(runs.of(block), SIZES) for block in blocks] == [1, 1]
+    assert runs.agreed == ()

@@ -173,3 +173,9 @@ def test_what_data_decide_has_no_count(head: str) -> None:
     [found] = loops(f"{head} data[get_global_id(0)] += n;")
     assert found.count is None
     assert found.basis is Basis.UNKNOWN
+
+
+@pytest.mark.parametrize(("first", "test", "rounds"), [(0, "last == 0", 2), (3, "last < 5", None)])
+def test_a_counter_that_changes_once(first: int, test: str, rounds: int | None) -> None:
+    [loop] = loops(f"int i = {first}, last; do {{ data[i] = n; last = i; i = 1; }} while ({test});")
+    assert (None if loop.count is None else evaluate(loop.count, {})) == rounds
