@@ -77,6 +77,9 @@ WorkGroupSize = Annotated[
         "--max-work-group-size", metavar="NUMBER", min=1, help="Most work-items of a work-group on the device."
     ),
 ]
+Kind = Annotated[
+    DeviceKind, typer.Option("--device-kind", help="What the pack is to run on; of a design the sizes, too.")
+]
 LocalMemory = Annotated[
     int, typer.Option("--local-memory", metavar="KIB", min=1, help="Local memory of the device, in KiB.")
 ]
@@ -108,6 +111,7 @@ def pack(
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
+    device_kind: Kind = DeviceKind.ANY,
     form: Forms = None,
     repetitions: Repetitions = None,
     quick: Quick = False,
@@ -148,7 +152,7 @@ def pack(
         parts=tuple(
             PackPart(name, size, space)
             for benchmark, name in benchmarks
-            for size, space in parts_of(benchmark, preset, wanted, design, DeviceKind.GPU)
+            for size, space in parts_of(benchmark, preset, wanted, design, device_kind)
         ),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
@@ -156,6 +160,7 @@ def pack(
         limits=replace(
             USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE
         ),
+        device_kind=device_kind,
     )
     _say(write_pack(request, output, lambda line: note(f"compiling {line}")), output)
 

@@ -47,6 +47,15 @@ def test_a_pack_has_the_sizes_of_gpus(tmp_path: Path, run: Run) -> None:
     assert not (tmp_path / "pack" / "unfinished").exists()
 
 
+def test_a_pack_for_cpus_has_theirs(tmp_path: Path, run: Run) -> None:
+    words = ("--free-launch", "11-11", *DESIGN[2:5], "--device-kind", "cpu")
+    assert run("bench", "pack", *words, "-o", tmp_path / "pack", "-q").code == 0
+    (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
+    assert sweep["preset"] == "caches"
+    coarsened = [each["candidate"] for each in sweep["candidates"] if each["candidate"]["coarsenings"]]
+    assert {each["transforms"]["device_kind"] for each in coarsened} == {"cpu"}
+
+
 @pytest.mark.parametrize("command", [("bench", "-d", "intel"), ("bench", "pack")])
 @pytest.mark.parametrize(
     ("words", "message"),

@@ -38,6 +38,7 @@ from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.runtime.text_cache.versions import versions
+from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 
 # The limits that every GPU of the last ten years has at least.
@@ -62,13 +63,14 @@ class PackPart:
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """The request for a pack; `limits` are those of the devices it is made for."""
+    """The request for a pack; `limits` and `device_kind` are those of the devices it is made for."""
 
     parts: tuple[PackPart, ...]
     forms: tuple[Form, ...] = ("opencl_c",)
     seed: int = 0
     method: Method = field(default_factory=Method)
     limits: DeviceLimits = USUAL_LIMITS
+    device_kind: DeviceKind = DeviceKind.ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _kept_or_packed(
     request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, request.limits]
+    asked = [part.space, request.method, request.limits, request.device_kind]
     content = [str(part.benchmark), part.preset, form, request.seed, benchmark.source, benchmark.inputs_hash]
     key = key_of([*content, *map(encoded, asked), versions()])
     kept = writer.unfinished.find(key)
@@ -136,7 +138,7 @@ def _kept_or_packed(
 def _packed_sweep(
     request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
 ) -> PackedSweep:
-    space = points(benchmark, part.preset, part.space, request.limits)
+    space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
     name = str(part.benchmark)
