@@ -24,8 +24,8 @@ class LaunchEvaluation:
         training: what is learned from, calibration set included.
         models: the folder of the model that is judged on `data`, in place of one that is fitted.
         kernels: where kernels are described that are not the suite's.
-        without_sizes: whether the model is not told sizes and arguments of what is judged.
         studies: whether mechanisms, devices, shares of the kernels and groups of inputs are held out, too.
+        without_sizes: whether the model is not told sizes and arguments of what is judged.
         seed: of the trees.
     """
 
