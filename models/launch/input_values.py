@@ -92,7 +92,7 @@ def analytic_values(pair: Pair) -> list[float]:
     """Return what the analytic model says; 0 without a profile."""
     first, second = pair.before.estimate, pair.after.estimate
     if first is None or second is None:
-        return [0.0] * 2 + 3 * len(PARTS)
+        return [0.0] * (2 + 3 * len(PARTS))
     parts = [_part_growth(first.parts.get(name, 0.0), second.parts.get(name, 0.0)) for name in PARTS]
     return [1.0, _ratio(first.seconds / second.seconds), *parts, *_shares(pair.before), *_shares(pair.after)]
 
