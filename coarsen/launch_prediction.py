@@ -8,7 +8,6 @@ device ─▶ its profile ──┘
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,15 +31,9 @@ from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
 from coarsen.models.launch.storage import load_launch
+from coarsen.models.launch.usual_sizes import usual_global_sizes
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
-
-# What global sizes are taken for where nobody says: each as likely, by the number of dimensions.
-USUAL_GLOBAL_SIZES: Mapping[int, tuple[tuple[int, ...], ...]] = {
-    1: ((1 << 14,), (1 << 18,), (1 << 22,)),
-    2: ((128, 128), (512, 512), (2048, 2048)),
-    3: ((32, 32, 16), (64, 64, 64), (256, 128, 128)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +200,7 @@ def planned_grid(planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, ask
         RefusalError: the own launch's work can't be told.
         InvalidInputError: the sizes give no finite number of work.
     """
-    sizes = [asked.global_size] if asked.global_size else list(_usual_global_sizes(own))
+    sizes = [asked.global_size] if asked.global_size else list(usual_global_sizes(own.local_size))
     candidates = {candidate.variant: candidate for candidate in launch_grid(own, device)}
     planned: list[dict[Variant, PlannedLaunch]] = []
     for size in sizes:
@@ -225,14 +218,6 @@ def planned_grid(planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, ask
     unknown = dict.fromkeys(text for found in kept[0].values() for text in found.work.unknown)
     inputs = tuple(launch_inputs(found, device) for found in kept)
     return PlannedGrid(tuple(candidates.values()), inputs, tuple(unknown))
-
-
-def _usual_global_sizes(own: OwnLaunch) -> Sequence[tuple[int, ...]]:
-    """Usual sizes, rounded up to whole work-groups."""
-    return [
-        tuple(math.ceil(items / extent) * extent for items, extent in zip(size, own.local_size, strict=True))
-        for size in USUAL_GLOBAL_SIZES[len(own.local_size)]
-    ]
 
 
 def _device_note(model: LaunchModel, device: DeviceDescriptor) -> str:

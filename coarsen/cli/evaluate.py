@@ -22,6 +22,7 @@ from coarsen.cli.evaluate_options import (
     Seeds,
     Training,
     Unseen,
+    WithoutSizes,
 )
 from coarsen.cli.folders import existing_folder, prepared_folder
 from coarsen.cli.messages import note
@@ -58,6 +59,7 @@ def evaluate(
     details: Details = False,
     launch: Launch = False,
     models: LaunchModels = None,
+    without_sizes: WithoutSizes = False,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
     """Evaluate predictors on kernels that they have not seen.
@@ -77,12 +79,14 @@ def evaluate(
 
         described = existing_folder("--kernels", kernels)
         folder = existing_folder("--models", models)
-        asked = LaunchEvaluation(tuple(data), tuple(training or ()), folder, described, details)
+        asked = LaunchEvaluation(tuple(data), tuple(training or ()), folder, described, details, without_sizes)
         _check_packages_of("launch")
         evaluate_launches(asked, output_format)
         return
     if models is not None:
         raise InvalidInputError("--models is for --launch: the other models are fitted anew")
+    if without_sizes:
+        raise InvalidInputError("--without-sizes is for --launch")
     plan = _plan(model, device, seeds, dimension, unseen)
     _check_packages(plan)
     if unseen and set(training or ()) == {"none"}:

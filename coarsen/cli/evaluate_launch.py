@@ -25,6 +25,7 @@ class LaunchEvaluation:
         models: the folder of the model that is judged on `data`, in place of one that is fitted.
         kernels: where kernels are described that are not the suite's.
         studies: whether mechanisms, devices, shares of the kernels and groups of inputs are held out, too.
+        without_sizes: whether the model is not told sizes and arguments of what is judged.
         seed: of the trees.
     """
 
@@ -33,6 +34,7 @@ class LaunchEvaluation:
     models: Path | None = None
     kernels: Path | None = None
     studies: bool = False
+    without_sizes: bool = False
     seed: int = 0
 
 
@@ -57,6 +59,10 @@ def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
         if wanted.studies or (wanted.training and wanted.models):
             raise InvalidInputError("--training, --models FOLDER and --details exclude each other with --launch")
         return {"unseen kernels": _unseen(wanted)}
+    if wanted.without_sizes:
+        raise InvalidInputError(
+            "--without-sizes is for kernels that are not learned from: give --models or --training"
+        )
     # Imported late: they load scikit-learn.
     from coarsen.models.launch.growing import TreeSettings
     from coarsen.models.launch.studies import Material, nested, studies
@@ -84,7 +90,8 @@ def _unseen(wanted: LaunchEvaluation) -> Judgement:
     else:
         fitted_on, calibration = split(read_cases(wanted.training, wanted.kernels))
         model = train_launch(fitted_on, calibration, TreeSettings(), wanted.seed, note).model
-    judged = read_launch_cases(wanted.data, wanted.kernels, processors())
+    unsized = wanted.without_sizes
+    judged = read_launch_cases(wanted.data, wanted.kernels, processors(), at_usual_sizes=unsized)
     for text in judged.notes:
         note(text)
     if not judged.cases:

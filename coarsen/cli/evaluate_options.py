@@ -60,6 +60,10 @@ Launch = Annotated[
 LaunchModels = Annotated[
     Path | None, typer.Option("--models", metavar="FOLDER", help="With --launch: the model of this folder.")
 ]
+WithoutSizes = Annotated[
+    bool,
+    typer.Option("--without-sizes", help="With --launch: do not tell the model the sizes of what is judged."),
+]
 Preset = Annotated[
     str | None,
     typer.Option("--preset", metavar="NAME", help="The sizes; needed where results have several."),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.models.launch.described import DescribedLaunch
 from coarsen.models.launch.device import LaunchDevice
-from coarsen.models.launch.inputs import COARSENING_INPUTS, Pair, coarsening_row, kernel_place, local_size_rows
+from coarsen.models.launch.input_values import Pair
+from coarsen.models.launch.inputs import COARSENING_INPUTS, coarsening_row, kernel_place, local_size_rows
 from coarsen.models.launch.planning import PlannedLaunch
 from coarsen.models.trees.arrays import Array, Rows, in_half_precision
 from coarsen.variant.variant import Variant
@@ -72,6 +73,8 @@ class LaunchCase:
         log_times: their natural logarithms, (n, runs): a run is a process of its own; NaN where one did not run.
         own: the launch as it is, as a place among them; None where it wasn't measured.
         errors: standard errors of the log times, (n,); None where they are not known.
+        usual: the inputs of the same launches at each of some usual sizes, as if its own were not known; empty
+            where they were not asked for.
     """
 
     kernel: str
@@ -84,6 +87,7 @@ class LaunchCase:
     log_times: Array
     own: int | None = None
     errors: Array | None = None
+    usual: tuple[LaunchInputs, ...] = ()
 
     @property
     def name(self) -> str:

@@ -86,9 +86,12 @@ class Asked:
 
 
 def ask(model: LaunchModel, case: LaunchCase, device: LaunchDevice) -> Asked:
-    """Return what a model says of a case. Launches that did not run in all runs are left out."""
+    """Return what a model says of a case: at usual sizes, where the case has inputs at them, else at its own.
+
+    Launches that did not run in all runs are left out.
+    """
     known = ran(case)
-    expected = model.expect([known.inputs], device, known.own_place)
+    expected = model.expect(known.usual or [known.inputs], device, known.own_place)
     return Asked(known, expected, {risk: model.decide(expected, known.inputs, risk) for risk in Risk})
 
 
@@ -102,6 +105,7 @@ def ran(case: LaunchCase) -> LaunchCase:
         log_times=case.log_times[kept],
         own=own,
         errors=case.standard_errors[kept],
+        usual=tuple(inputs.only(kept) for inputs in case.usual),
     )
 
 

@@ -37,6 +37,8 @@ WIDE_FACTORS = (2, 4)
 # At local sizes other than the launch's own.
 USUAL_ITEM_FACTORS = (2, 4, 8)
 USUAL_GROUP_FACTORS = (4,)
+USUAL_PAIRS = ((4, 2),)
+USUAL_WIDE_FACTORS = (4,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,29 +127,36 @@ def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
 def _coarsened(own: OwnLaunch, size: LocalSize, kind: DeviceKind) -> Iterator[Variant]:
     at_own = size == own.local_size
     narrow, wide = Transforms(device_kind=kind), Transforms(device_kind=kind, wide_accesses=True)
-    for coarsenings in _configurations(own.dimensions, at_own):
+    configurations = _at_own(own.dimensions) if at_own else _elsewhere(own.dimensions)
+    for coarsenings in configurations:
         if divides(size, coarsenings):
             yield Variant(size, coarsenings, transforms=narrow)
-    if at_own and 0 in own.dimensions:
-        for factor in WIDE_FACTORS:
-            if divides(size, (Coarsening(factor),)):
-                yield Variant(size, (Coarsening(factor),), transforms=wide)
+    for factor in WIDE_FACTORS if at_own else USUAL_WIDE_FACTORS:
+        if 0 in own.dimensions and divides(size, (Coarsening(factor),)):
+            yield Variant(size, (Coarsening(factor),), transforms=wide)
 
 
-def _configurations(dimensions: tuple[int, ...], at_own: bool) -> Iterator[Configuration]:
-    for dimension in dimensions:
-        for factor in ITEM_FACTORS if at_own else USUAL_ITEM_FACTORS:
-            yield (Coarsening(factor, dimension),)
-    for dimension in dimensions if at_own else dimensions[:1]:
-        for factor in GROUP_FACTORS if at_own else USUAL_GROUP_FACTORS:
-            yield (Coarsening(factor, dimension, level=Level.GROUP),)
-    if not at_own:
-        return
+def _at_own(dimensions: tuple[int, ...]) -> Iterator[Configuration]:
+    for dimension, factor in itertools.product(dimensions, ITEM_FACTORS):
+        yield (Coarsening(factor, dimension),)
+    for dimension, factor in itertools.product(dimensions, GROUP_FACTORS):
+        yield (Coarsening(factor, dimension, level=Level.GROUP),)
     for factor in STRIDED_FACTORS:
         yield (Coarsening(factor, dimensions[0], STRIDE),)
-    for first, second in itertools.pairwise(dimensions):
-        for factors in PAIRS:
-            yield (Coarsening(factors[0], first), Coarsening(factors[1], second))
+    yield from _pairs(dimensions, PAIRS)
+
+
+def _elsewhere(dimensions: tuple[int, ...]) -> Iterator[Configuration]:
+    for dimension, factor in itertools.product(dimensions, USUAL_ITEM_FACTORS):
+        yield (Coarsening(factor, dimension),)
+    for factor in USUAL_GROUP_FACTORS:
+        yield (Coarsening(factor, dimensions[0], level=Level.GROUP),)
+    yield from _pairs(dimensions[:2], USUAL_PAIRS)
+
+
+def _pairs(dimensions: tuple[int, ...], factors: tuple[tuple[int, int], ...]) -> Iterator[Configuration]:
+    for (first, second), (one, other) in itertools.product(itertools.pairwise(dimensions), factors):
+        yield (Coarsening(one, first), Coarsening(other, second))
 
 
 def divides(size: LocalSize, coarsenings: Configuration) -> bool:

@@ -10,7 +10,6 @@ Inputs are rounded to half precision, so that thresholds between them can be sto
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -19,28 +18,30 @@ import numpy as np
 
 from coarsen.features.work_counts import InstructionClass
 from coarsen.models.launch.described import PATTERNS, DescribedLaunch
+from coarsen.models.launch.input_values import (
+    LEVELS,
+    PARTS,
+    Pair,
+    analytic_values,
+    caches_values,
+    configuration_values,
+    device_values,
+    filling_values,
+    kernel_values,
+    launch_analytic_values,
+    launch_values,
+    patterns_values,
+    plan_values,
+    work_values,
+)
 from coarsen.models.launch.planning import PLAN_COSTS
 from coarsen.models.trees.arrays import Array, Rows, in_half_precision
-from coarsen.variant.coarsening import DIMENSIONS, Level
+from coarsen.variant.coarsening import DIMENSIONS
 
-# Added to counts for each work-item, which may be 0.
-_SMALL = 0.25
-_PARTS = ("compute", "memory", "first-level cache", "local memory", "latency", "groups")
 _CLASSES = tuple(kind.value for kind in InstructionClass)
-_LEVELS = 3
 _DIMENSION_NAMES = tuple(str(dimension) for dimension in range(DIMENSIONS))
-# Logarithms of ratios are cut here: a thousand times is as good as never.
-_MOST = 10.0
 
 _Subject = TypeVar("_Subject")
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A coarsened launch, and the uncoarsened one at the same local size."""
-
-    before: DescribedLaunch
-    after: DescribedLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,150 +86,6 @@ def _row(groups: Sequence[InputGroup[_Subject]], subject: _Subject) -> Array:
     return np.array([value for found in values for value in found], dtype=np.float64)
 
 
-def _configuration(pair: Pair) -> list[float]:
-    factors = {level: [0.0] * DIMENSIONS for level in Level}
-    stride = 0.0
-    for coarsening in pair.after.variant.coarsenings:
-        factors[coarsening.level][coarsening.dimension] = math.log2(coarsening.factor)
-        stride = max(stride, math.log2(coarsening.stride))
-    items, groups = factors[Level.ITEM], factors[Level.GROUP]
-    is_wide = pair.after.variant.transforms.wide_accesses
-    return [*items, *groups, sum(items), sum(groups), sum(items) + sum(groups), stride, float(is_wide)]
-
-
-def _work(pair: Pair) -> list[float]:
-    before, after = pair.before, pair.after
-    whole = max(before.total, 1.0)
-    changes = [(after.instructions[kind] - before.instructions[kind]) / whole for kind in InstructionClass]
-    first, second = before.planned.work, after.planned.work
-    return [
-        _growth(before.total, after.total),
-        *changes,
-        _growth(before.outer_bytes, after.outer_bytes),
-        _growth(first.chain_operations, second.chain_operations / after.merged),
-        _growth(first.chain_accesses, second.chain_accesses / after.merged),
-        _growth(first.barriers, second.barriers / after.merged),
-        _growth(first.live_words, second.live_words),
-        _log(second.live_words),
-        _parallelism(after),
-    ]
-
-
-def _patterns(pair: Pair) -> list[float]:
-    return [*pair.before.patterns[: len(PATTERNS)], *pair.after.patterns]
-
-
-def _plan(pair: Pair) -> list[float]:
-    return [_log(pair.after.planned.costs.get(name, 0.0)) for name in PLAN_COSTS]
-
-
-def _filling(pair: Pair) -> list[float]:
-    sizes, width = pair.after.planned.sizes, pair.after.device.simd_width
-    return [
-        _ratio(pair.before.groups_per_unit),
-        _ratio(pair.after.groups_per_unit),
-        pair.before.idle_share,
-        pair.after.idle_share,
-        _ratio(sizes.items / (pair.after.device.compute_units * width)),
-        _ratio(sizes.group_items),
-        *(math.log2(extent) for extent in sizes.local_size),
-        _ratio(sizes.local_size[0] / width),
-        float(sizes.local_size[0] % width > 0),
-    ]
-
-
-def _analytic(pair: Pair) -> list[float]:
-    first, second = pair.before.estimate, pair.after.estimate
-    if first is None or second is None:
-        return [0.0] * len(_ANALYTIC_NAMES)
-    parts = [_part_growth(first.parts.get(name, 0.0), second.parts.get(name, 0.0)) for name in _PARTS]
-    return [1.0, _ratio(first.seconds / second.seconds), *parts, *_shares(pair.before), *_shares(pair.after)]
-
-
-def _shares(launch: DescribedLaunch) -> list[float]:
-    """Each part of an estimate over the whole of it."""
-    estimate = launch.estimate
-    if estimate is None or not estimate.seconds:
-        return [0.0] * len(_PARTS)
-    return [min(2.0, estimate.parts.get(name, 0.0) / estimate.seconds) for name in _PARTS]
-
-
-def _launch(launch: DescribedLaunch) -> list[float]:
-    sizes, width = launch.planned.sizes, launch.device.simd_width
-    return [
-        *(math.log2(extent) for extent in sizes.local_size),
-        _ratio(sizes.group_items),
-        _ratio(launch.groups_per_unit),
-        launch.idle_share,
-        float(sizes.local_size[0] % width > 0),
-    ]
-
-
-def _launch_analytic(launch: DescribedLaunch) -> list[float]:
-    estimate = launch.estimate
-    if estimate is None:
-        return [0.0] * (2 + len(_PARTS))
-    # Relative to an item's share of the device, so that launches of any size compare.
-    each = estimate.seconds / max(1, launch.planned.sizes.items)
-    return [1.0, _ratio(each * 1e9), *_shares(launch)]
-
-
-def _kernel(launch: DescribedLaunch) -> list[float]:
-    work = launch.planned.work
-    whole = max(launch.total, 1.0)
-    return [
-        _log(launch.total),
-        *(launch.instructions[kind] / whole for kind in InstructionClass),
-        launch.outer_bytes / whole,
-        _log(work.barriers),
-        _log(work.atomics),
-        _log(work.local_bytes),
-        _log(work.live_words),
-        _parallelism(launch),
-        _log(work.chain_accesses),
-        float(len(work.unknown) > 0),
-        *launch.patterns[: len(PATTERNS)],
-    ]
-
-
-def _caches(launch: DescribedLaunch) -> list[float]:
-    """The footprint over each level of the memory, nearest first; and whether it is known."""
-    profile, footprint = launch.device.profile, launch.footprint
-    levels = [level.bytes for level in profile.levels if level.bytes] if profile else []
-    if footprint is None or not levels:
-        return [0.0] * (1 + _LEVELS)
-    nearest = [*levels, *[levels[-1]] * _LEVELS][:_LEVELS]
-    return [1.0, *(_ratio(footprint / level) for level in nearest)]
-
-
-def _device(launch: DescribedLaunch) -> list[float]:
-    return [float(launch.device.is_gpu), float(launch.device.vectorises)]
-
-
-def _parallelism(launch: DescribedLaunch) -> float:
-    work = launch.planned.work
-    return _ratio(max(1.0, launch.total * launch.merged) / max(1.0, work.chain_operations))
-
-
-def _growth(before: float, after: float) -> float:
-    return _ratio((after + _SMALL) / (before + _SMALL))
-
-
-def _part_growth(before: float, after: float) -> float:
-    return _ratio(after / before) if before > 0.0 and after > 0.0 else 0.0
-
-
-def _ratio(value: float) -> float:
-    """log2 of a ratio, within bounds; 0 where it is none."""
-    if not value > 0.0 or not math.isfinite(value):
-        return 0.0
-    return max(-_MOST, min(_MOST, math.log2(value)))
-
-
-def _log(count: float) -> float:
-    return math.log2(1.0 + max(0.0, count))
-
-
 def _before(values: Callable[[DescribedLaunch], Sequence[float]]) -> Callable[[Pair], Sequence[float]]:
     return lambda pair: values(pair.before)
 
@@ -236,9 +93,9 @@ def _before(values: Callable[[DescribedLaunch], Sequence[float]]) -> Callable[[P
 _ANALYTIC_NAMES = (
     "profile is known",
     "analytic speed-up",
-    *(f"growth of {part} time" for part in _PARTS),
-    *(f"{part} share before" for part in _PARTS),
-    *(f"{part} share after" for part in _PARTS),
+    *(f"growth of {part} time" for part in PARTS),
+    *(f"{part} share before" for part in PARTS),
+    *(f"{part} share after" for part in PARTS),
 )
 _KERNEL_NAMES = (
     "work",
@@ -248,11 +105,11 @@ _KERNEL_NAMES = (
     *(f"{pattern} accesses" for pattern in PATTERNS),
 )
 _KERNEL_GROUPS: tuple[InputGroup[DescribedLaunch], ...] = (
-    InputGroup("kernel", _KERNEL_NAMES, _kernel),
+    InputGroup("kernel", _KERNEL_NAMES, kernel_values),
     InputGroup(
-        "caches", ("footprint is known", *(f"footprint over level {n + 1}" for n in range(_LEVELS))), _caches
+        "caches", ("footprint is known", *(f"footprint over level {n + 1}" for n in range(LEVELS))), caches_values
     ),
-    InputGroup("device", ("is GPU", "vectorises work-items"), _device),
+    InputGroup("device", ("is GPU", "vectorises work-items"), device_values),
 )
 _LAUNCH_GROUPS: tuple[InputGroup[DescribedLaunch], ...] = (
     InputGroup(
@@ -261,12 +118,12 @@ _LAUNCH_GROUPS: tuple[InputGroup[DescribedLaunch], ...] = (
             *(f"local extent {name}" for name in _DIMENSION_NAMES),
             *("group size", "groups for each unit", "idle share", "lanes left over"),
         ),
-        _launch,
+        launch_values,
     ),
     InputGroup(
         "analytic",
-        ("profile is known", "analytic time", *(f"{part} share" for part in _PARTS)),
-        _launch_analytic,
+        ("profile is known", "analytic time", *(f"{part} share" for part in PARTS)),
+        launch_analytic_values,
     ),
 )
 COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
@@ -277,7 +134,7 @@ COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
             *(f"factor of groups along {name}" for name in _DIMENSION_NAMES),
             *("merged items", "merged groups", "merged", "stride", "wide accesses"),
         ),
-        _configuration,
+        configuration_values,
     ),
     InputGroup(
         "work",
@@ -287,7 +144,7 @@ COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
             *("growth of bytes", "growth of dependent operations", "growth of dependent accesses"),
             *("growth of barriers", "growth of live words", "live words after", "parallelism after"),
         ),
-        _work,
+        work_values,
     ),
     InputGroup(
         "patterns",
@@ -296,9 +153,9 @@ COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
             *(f"{pattern} after" for pattern in PATTERNS),
             "copies that touch",
         ),
-        _patterns,
+        patterns_values,
     ),
-    InputGroup("plan", tuple(f"plan: {name}" for name in PLAN_COSTS), _plan),
+    InputGroup("plan", tuple(f"plan: {name}" for name in PLAN_COSTS), plan_values),
     InputGroup(
         "filling",
         (
@@ -312,9 +169,9 @@ COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
             *(f"local extent {name} after" for name in _DIMENSION_NAMES),
             *("vectors along 0", "lanes left over"),
         ),
-        _filling,
+        filling_values,
     ),
-    InputGroup("analytic", _ANALYTIC_NAMES, _analytic),
+    InputGroup("analytic", _ANALYTIC_NAMES, analytic_values),
     *(InputGroup(group.name, group.names, _before(group.values)) for group in _KERNEL_GROUPS),
 )
 """The inputs of a coarsened launch."""

@@ -3,8 +3,8 @@
     uncoarsened launches   less their mean log time within the case, where there are several local sizes
     coarsened launches     less the uncoarsened one at the same local size
 
-Every device has the same total weight, within it every case, within it every row but for its noise. A launch that was
-measured in several runs has the mean over them.
+Every device has the same total weight, within it every case, within it every row but for its noise. A launch that
+was measured in several runs has the mean over them.
 """
 
 from __future__ import annotations
