@@ -76,6 +76,10 @@ class Machine(Protocol):
         """Put a workload's buffers on the device. Raises LaunchError."""
         ...
 
+
+class BuildingMachine(Machine, Protocol):
+    """A device that also builds code ahead."""
+
     def compile(self, code: Code) -> bytes | None:
         """Build some code, for nothing to be run: the device's binary, None where it gives none.
 

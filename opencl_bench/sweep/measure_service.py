@@ -15,7 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from coarsen.errors import CoarsenError, InternalError
-from coarsen.opencl_bench.measure.machine import BuildError, LaunchError, Machine, UndividedError
+from coarsen.opencl_bench.measure.machine import (
+    BuildError,
+    BuildingMachine,
+    LaunchError,
+    Machine,
+    UndividedError,
+)
 from coarsen.opencl_bench.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.opencl_bench.records.code import code_from_json
 from coarsen.opencl_bench.records.measurement import Method
@@ -122,7 +128,7 @@ def _failed(error: Exception) -> Message:
     return {"failed": str(error) or "the memory does not suffice"}
 
 
-def open_machine(description: Mapping[str, Any]) -> Machine:
+def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
     """The machine that `machine_to_json` or a pack describes. Raises CoarsenError where there is no such one."""
     if description["kind"] == "cuda":
         from coarsen.opencl_bench.measure.cuda_machine import CudaMachine

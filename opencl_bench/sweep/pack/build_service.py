@@ -10,7 +10,7 @@ import sys
 import warnings
 
 from coarsen.errors import CoarsenError, InternalError
-from coarsen.opencl_bench.measure.machine import BuildError, LaunchError, Machine
+from coarsen.opencl_bench.measure.machine import BuildError, BuildingMachine, LaunchError
 from coarsen.opencl_bench.records.code import code_from_json
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
@@ -20,7 +20,7 @@ class BuildService:
     """Keeps the device's context between requests."""
 
     def __init__(self) -> None:
-        self._machine: Machine | None = None
+        self._machine: BuildingMachine | None = None
 
     def open(self, request: Message) -> Message:
         """`machine`: open the device."""
