@@ -75,11 +75,12 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
         ),
         "predict": (
             *("-d, --device NAME", "--dim DIMENSION", "--local-size SIZE", "--measure NUMBER", "--preset NAME"),
-            *("--store URL|FILE", "--model <default|cascade>", "--models FOLDER", "-f, --format <table|json>"),
+            *("--store URL|FILE", "-m, --model <launch|default|cascade>", "--models FOLDER"),
+            *("--risk <cautious|neutral|bold>", "--global-size SIZE", "--no-measure", "-f, --format <table|json>"),
         ),
         "features": ("--factors FACTOR,...", "--dim DIMENSION", "-f, --format <table|json>"),
         "train": (
-            *("-d, --device NAME", "--model <default|cascade>", "--data FILE", "--best-factors FILE"),
+            *("-d, --device NAME", "-m, --model <launch|default|cascade>", "--data FILE", "--best-factors FILE"),
             *("--kernels FOLDER", "--evaluation FILE", "-o, --output FOLDER", "--seed NUMBER"),
         ),
         "loadings": ("-d, --device NAME", "--models FOLDER", "-o, --output FILE", "-f, --format <table|json>"),

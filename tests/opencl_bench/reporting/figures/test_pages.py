@@ -85,7 +85,10 @@ def test_curves_differ_in_all_that_black_and_white_keeps() -> None:
     looks = [series_style(index) for index in range(7)]
     assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == 7
     assert len({str(look.line) for look in looks}) == 7
-    assert series_style(7) == looks[0]
+    # Then colours come again, with other markers and lines.
+    later = [series_style(index) for index in range(7, 49)]
+    assert later[0].colour == looks[0].colour
+    assert len({(look.colour, look.marker, str(look.line)) for look in (*looks, *later)}) == 49
 
 
 @pytest.fixture(scope="module")
