@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pyopencl as cl
 import pytest
 
-from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
 from coarsen.opencl_bench.workloads.synthetic.axes import LocalMemory
 from coarsen.opencl_bench.workloads.synthetic.sampling import draw
 from coarsen.opencl_bench.workloads.synthetic.text import BARRIER
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.workloads.synthetic.on_devices import coarsened, original, run_bare
+from tests.opencl_bench.workloads.watched import log, runs_on, watched
+
+__all__ = ["log", "runs_on", "watched"]
 
 # For each use of local memory, and for none, a mistake and what is then found.
 NO_BARRIER = (BARRIER, "", "data race at local memory")
@@ -28,30 +29,6 @@ MISTAKES = {
     216: NO_BARRIER,
     130: ("permutation[position]", "permutation[position / 2]", "data race at global memory"),
 }
-
-
-def runs_on(parameters: Mapping[str, object]) -> bool:
-    """Only Oclgrind looks for races."""
-    device = parameters["device"]
-    return isinstance(device, DeviceDescription) and device.is_called("oclgrind")
-
-
-@pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file into which contexts made from now on write what Oclgrind finds."""
-    monkeypatch.setenv("OCLGRIND_LOG", str(tmp_path / "log"))
-    monkeypatch.setenv("OCLGRIND_DATA_RACES", "1")
-    # It counts over all contexts of a process, and is silent once there are so many.
-    monkeypatch.setenv("OCLGRIND_MAX_ERRORS", str(2**31 - 1))
-    return tmp_path / "log"
-
-
-@pytest.fixture
-def watched(log: Path, device: DeviceDescription) -> cl.CommandQueue:
-    """A queue of such a context."""
-    assert not log.exists()
-    context = cl.Context([open_device(device)])
-    return cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
 
 @pytest.mark.parametrize("index", MISTAKES)
