@@ -221,7 +221,7 @@ def planned_grid(planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, ask
 
 
 def _device_note(model: LaunchModel, device: DeviceDescriptor) -> str:
-    """What the model lacks of a device. Raises DeviceError where it has seen no CPU, or no GPU, at all."""
+    """Say what the model lacks of a device. Raises DeviceError where it has seen no CPU, or no GPU, at all."""
     data = model.card.get("data")
     cases = data.get("cases") if isinstance(data, dict) else None
     known = tuple(cases) if isinstance(cases, dict) else ()

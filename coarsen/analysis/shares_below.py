@@ -1,4 +1,4 @@
-"""Which share of work-items, or of iterations, has a value below 0: what comparisons with ids are made of.
+"""The share of work-items, or of iterations, that has a value below 0: comparisons with ids are made of it.
 
     id - n                                   min(n, global_size(0)) / global_size(0)
     y·local_size(0) + x - n, by local ids    a row of all work-items of a group

@@ -16,7 +16,7 @@ from coarsen.models.launch.evaluation import Judgement
 
 @dataclass(frozen=True)
 class LaunchEvaluation:
-    """What to evaluate.
+    """The request for an evaluation.
 
     Attributes:
         data: files or stores. Without `training` they hold kernels to fit on and the calibration set, which is

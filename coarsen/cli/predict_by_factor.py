@@ -52,7 +52,7 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class FactorQuestion:
-    """What the command line asks a model of factors; `models` is the folder that was named."""
+    """A question of the command line to a model of factors; `models` is the folder that was named."""
 
     device: str
     dimension: int

@@ -113,7 +113,7 @@ def _asked(question: LaunchQuestion, given: LaunchOfInput) -> AskedLaunch:
 
 
 def _place(question: LaunchQuestion, target: Target, given: LaunchOfInput) -> _Place:
-    """Where launches can be measured. Raises DeviceError or InvalidInputError where they can't be."""
+    """Return where launches can be measured. Raises DeviceError or InvalidInputError where they can't be."""
     # Imported late: predicting does without the store's packages.
     from coarsen.cli.predict_measured import check_packages
 

@@ -139,7 +139,7 @@ def _reason(prediction: LaunchPrediction) -> str:
 
 
 def _changes(prediction: LaunchPrediction) -> Iterator[str]:
-    """What would change the choice."""
+    """Say what would change the choice."""
     others = {
         risk: prediction.launches[place].variant
         for risk, place in prediction.choices.items()

@@ -40,7 +40,7 @@ class Watch:
 
     @property
     def kept(self) -> str:
-        """How many runs there are to go on with, in words."""
+        """Say how many runs there are to go on with."""
         return f"{self._progress.kept + self._progress.done} of {counted(self._progress.runs, 'run')}"
 
     def _show(self) -> None:

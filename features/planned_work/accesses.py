@@ -34,7 +34,7 @@ def planned_access(
 
 
 def _gaps(access: Access, chosen: Sequence[Coarsening]) -> Iterator[int]:
-    """How far apart neighbouring replicas of merged work-items access, where that is a number."""
+    """The distance between the accesses of neighbouring replicas of merged work-items, where it is a number."""
     for coarsening in chosen:
         stride = access.stride_along(coarsening.dimension)
         if coarsening.level is Level.ITEM and isinstance(stride, int) and stride:

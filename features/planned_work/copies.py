@@ -1,4 +1,4 @@
-"""How many copies of each instruction a coarsened kernel executes, found without writing it.
+"""The number of copies of each instruction that a coarsened kernel executes, found without writing it.
 
     shared blocks      one for each value that the replicas compute there: those at one place of a family are one
                        (`families.py`), also where another instruction computed them before
@@ -30,7 +30,7 @@ Mask = tuple[bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """How many replicas are merged along each axis, and how far apart they stand."""
+    """The number of replicas merged along each axis, and the distance between them."""
 
     factors: tuple[int, ...]
     strides: tuple[int, ...]
@@ -218,7 +218,7 @@ def _places(member: Member, shifts: Sequence[Offset]) -> frozenset[Offset]:
 
 
 class _Shifts:
-    """How far apart replicas stand, by the steps from one to the next.
+    """Return the distances between replicas, by the steps from one to the next.
 
     Args:
         merging: how many there are, and how far apart in ids.

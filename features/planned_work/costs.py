@@ -1,4 +1,4 @@
-"""What a plan adds to a kernel besides the merged work."""
+"""The costs that a plan adds to a kernel besides the merged work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coarsen.transform.region_plan import PlannedRegion, Treatment
 
 @dataclass(frozen=True, slots=True)
 class PlanCosts:
-    """What the transforms of a configuration add, and what they save.
+    """Costs and savings of the transforms of a configuration.
 
     Attributes:
         code_size: instructions that stand in the coarsened kernel, each once however often it runs.

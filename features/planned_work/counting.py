@@ -59,7 +59,7 @@ class Counting:
 
     @cached_property
     def copies(self) -> Mapping[str, int]:
-        """How many copies there are of what replicas may share."""
+        """Return the number of copies of what replicas may share."""
         return self.tally.copies_of_shared(self.merging)
 
     @cached_property
@@ -133,7 +133,7 @@ class Counting:
 
     @cached_property
     def _guards(self) -> dict[InstructionClass, float]:
-        """What guards around the kernel add: positions, tests of each replica and of agreement, branches."""
+        """Count what guards around the kernel add: positions, tests of each replica and of agreement, branches."""
         integer = control = 0
         if self.variant.any_size:
             for factor, is_copied in zip(self.merging.factors, self.tally.layout.copies.guarded, strict=True):

@@ -23,7 +23,7 @@ Offset = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where replica 0 of a value stands: its family, and the place in it."""
+    """The place of replica 0 of a value: its family, and the place in it."""
 
     family: int
     offset: Offset
@@ -222,7 +222,7 @@ def _size(gain: Polynomial) -> int:
 
 
 def _ratio(gain: Polynomial, other: Polynomial) -> int | None:
-    """How many times another a gain is, None where it isn't a whole multiple."""
+    """Return how many times another a gain is, None where it isn't a whole multiple."""
     first: Mapping[Product, int] = gain.terms
     if first.keys() != other.terms.keys():
         return None

@@ -39,7 +39,7 @@ class OriginalLaunch:
 
     @cached_property
     def times(self) -> Mapping[str, float]:
-        """How often each block runs for a work-item, by name."""
+        """Return how often each block runs for a work-item, by name."""
         runs = self.counted.runs
         blocks = self.counted.counts.forms.control_flow.reverse_postorder
         return {block: float(evaluate(runs.of(block), self.names)) for block in blocks}

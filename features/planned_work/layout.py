@@ -1,4 +1,4 @@
-"""What stands in a kernel that is coarsened along some axes under a plan, before factors and strides are known."""
+"""The layout of a kernel that is coarsened along some axes under a plan, before factors and strides are known."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _additions(planned: Sequence[PlannedAxis], copies: Copies, shares: BranchSha
 def _second_half(
     planned: PlannedAxis, region: PlannedRegion, block: str, shares: BranchShares
 ) -> tuple[str, Expression | None]:
-    """How often replicas don't agree on the first side of a branch: as often as a block, or a share of that."""
+    """Return how often replicas don't take the first side together: a block's count, or a share of it."""
     flow = planned.analysed.divergence.control_flow
     first = region.first_target(flow, block)
     loop = flow.loop_of[block]

@@ -33,7 +33,7 @@ _ONE = Polynomial.constant(1)
 
 @dataclass
 class ShiftedValues:
-    """Where the values of a kernel stand in their families.
+    """The places of the values of a kernel in their families.
 
     Attributes:
         kernel: uncoarsened.
@@ -135,7 +135,7 @@ class ShiftedValues:
     # Ids and sums.
 
     def _steps_of_id(self, instruction: Instruction) -> list[Polynomial] | None:
-        """What an id along one of the axes gains with each replica; None for anything else."""
+        """Return what an id along one of the axes gains with each replica; None for anything else."""
         name = builtin_name(instruction.callee) if instruction.opcode == "call" else ""
         if name not in IDS_OF_ITEMS | IDS_OF_GROUPS or "linear" in name:
             return None
@@ -212,7 +212,7 @@ def _width(instruction: Instruction) -> int:
 
 
 def _text(instruction: Instruction) -> str:
-    """What an instruction does, whatever its operands are called."""
+    """Return what an instruction does, whatever its operands are called."""
     text = instruction.text.partition(" = ")[2] or instruction.text
     if instruction.opcode == "call":
         text = _ARGUMENT_ATTRIBUTE.sub("", text)

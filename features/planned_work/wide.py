@@ -106,7 +106,7 @@ class Widening:
                     yield (*places[offset], 1)
 
     def _offsets(self, group: WideGroup) -> Mapping[Replica, dict[int, tuple[int, Replica]]]:
-        """Where a group's replicas access, those together whose distance is a number."""
+        """Return where a group's replicas access, those together whose distance is a number."""
         offsets: defaultdict[Replica, dict[int, tuple[int, Replica]]] = defaultdict(dict)
         copied = self.copied[group.members[0]]
         ranges = [range(1 if c else factor) for factor, c in zip(self.merging.factors, copied, strict=True)]

@@ -103,7 +103,7 @@ class WideGroups:
         ]
 
     def _key(self, instruction: Instruction) -> _GroupKey | None:
-        """What only neighbours of an access have in common with it; None for one that is never merged."""
+        """Return what only neighbours of an access have in common with it; None for one that is never merged."""
         place = self._place.get(id(instruction))
         if place is None or not is_plain_access(instruction):
             return None

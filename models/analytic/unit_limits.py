@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UnitLimits:
-    """What a compute unit holds at once.
+    """Limits of what a compute unit holds at once.
 
     Args:
         items: work-items.

@@ -24,7 +24,7 @@ _METHOD = (
 
 @dataclass(frozen=True)
 class LaunchProvenance:
-    """Where a model comes from.
+    """The origin of a model.
 
     Attributes:
         date: of the training, as YYYY-MM-DD.

@@ -1,4 +1,4 @@
-"""What the launch model learns from and is judged by: a kernel at one size on one device, with its launches."""
+"""Cases, which the launch model learns from and is judged by: a kernel at one size on one device; its launches."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LaunchInputs:
 
     @property
     def is_coarsened(self) -> NDArray[np.bool_]:
-        """Which launches are coarsened, (n,)."""
+        """True for the launches that are coarsened, (n,)."""
         return np.array([variant.is_coarsened for variant in self.variants], dtype=np.bool_)
 
     def only(self, chosen: Sequence[int]) -> LaunchInputs:

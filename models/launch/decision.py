@@ -19,7 +19,7 @@ from coarsen.models.trees.arrays import Array
 
 
 class Risk(enum.StrEnum):
-    """How much may be lost for what may be gained."""
+    """A rule for how much may be lost for what may be gained."""
 
     CAUTIOUS = "cautious"
     NEUTRAL = "neutral"

@@ -1,4 +1,4 @@
-"""How far predictions are off, by quantiles of what was seen: no shape of the errors is taken for granted.
+"""Errors of predictions, by quantiles of what was seen: no shape of the errors is taken for granted.
 
     speed-up over the best uncoarsened launch (or over the own one): true less predicted, as natural logarithms
     by device (where it has enough cases), by kind and place of the launch, by the size of what is predicted
@@ -29,7 +29,7 @@ EVERY, CPUS, GPUS = "every device", "CPUs", "GPUs"
 
 
 class Place(enum.IntEnum):
-    """What a launch is among those that are compared."""
+    """The part of a launch among those that are compared."""
 
     FASTEST_UNCOARSENED = 0
     OTHER_UNCOARSENED = 1
@@ -79,7 +79,7 @@ class ErrorTable:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was predicted of the launches of a case, and what came of it; all (n,), NaN where it isn't known."""
+    """Predictions of the launches of a case, and what came of them; all (n,), NaN where it isn't known."""
 
     device: str
     is_gpu: bool

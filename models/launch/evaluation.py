@@ -35,7 +35,7 @@ ENTRANTS = (NEVER, LOCAL_SIZE_ONLY, ANALYTIC, *_NAMES.values(), LAUNCH_MEASURED,
 
 @dataclass(frozen=True)
 class LaunchOutcome:
-    """What came of an entrant's choice.
+    """The outcome of an entrant's choice.
 
     Attributes:
         entrant: its name.
@@ -190,7 +190,7 @@ def _measured(asked: Asked) -> int:
 
 
 class ExpectedPrior:
-    """What a model expects of launches, as the choice of what to measure next takes it.
+    """Return what a model expects of launches, as the choice of what to measure next takes it.
 
     Args:
         variants: the launches, (n,).

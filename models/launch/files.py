@@ -1,4 +1,4 @@
-"""Where the launch model's two files are."""
+"""The places of the launch model's two files."""
 
 from __future__ import annotations
 

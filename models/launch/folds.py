@@ -19,7 +19,7 @@ MECHANISM_FOLDS = 6
 
 @dataclass(frozen=True)
 class LaunchFold:
-    """What is learned from, and what is held out meanwhile; `name` says what."""
+    """A set to learn from, and one that is held out meanwhile; `name` says what."""
 
     name: str
     training: tuple[LaunchCase, ...]

@@ -1,4 +1,4 @@
-"""What the trees see of a launch.
+"""The inputs that the trees see of a launch.
 
     before, after ─▶ configuration, change of work, patterns of access, plan, filling of the device, analytic model
     uncoarsened   ─▶ the kernel, the launch, and how it lies among the local sizes that are compared

@@ -31,7 +31,7 @@ class Medians:
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of n launches, as natural logarithms.
+    """Expectations of n launches, as natural logarithms.
 
     Attributes:
         speeds: predicted, (n,); differences count.

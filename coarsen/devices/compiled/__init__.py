@@ -1,4 +1,4 @@
-"""What a device's own compiler made of a kernel, read without launching it.
+"""Facts of what a device's own compiler made of a kernel, read without launching it.
 
 | platform | what is read | facts |
 | --- | --- | --- |
