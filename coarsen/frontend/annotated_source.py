@@ -123,20 +123,10 @@ def _first_lines(parameters: Sequence[Parameter]) -> Iterator[str]:
 
 
 def _numbered(line: str, code: str, select: Parameter, place: str) -> str:
-    """Return a line in which the implementations of a select that are compared with it have their numbers.
-
-    Raises:
-        InvalidInputError: it is compared with another name, which the preprocessor would take for 0.
-    """
-    comparison = re.compile(rf"\b{select.name}[ \t]*(?:==|!=)[ \t]*([A-Za-z_]\w*)")
-    # From the right, so that what is left of it keeps its columns; comments have as many columns as in the line.
-    for match in reversed(list(comparison.finditer(code))):
-        if match[1] not in select.labels:
-            raise InvalidInputError(
-                f"{place}: {select.name} is compared with {match[1]}, which is none of {', '.join(select.labels)}"
-            )
-        line = line[: match.start(1)] + str(select.labels.index(match[1])) + line[match.end(1) :]
-    return line
+    try:
+        return select.numbered(line, code)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{place}: {error}") from None
 
 
 def _blank_comment(match: re.Match[str]) -> str:

@@ -14,11 +14,11 @@ The first form is that of Liu, Zhang and Shen's G-ADAPT (2009). Pragmas in comme
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotated_source import Define, code_lines, defines, prepared_source
+from coarsen.frontend.annotated_source import Define, code_lines, define_of, defines, prepared_source
 from coarsen.frontend.parameters import Kind, Parameter, check_name, parse_parameter
 from coarsen.near_names import did_you_mean
 
@@ -92,18 +92,25 @@ def read_annotations(source: str, file: str) -> Annotations:
     )
 
 
-def source_without_pragmas(source: str, file: str = "the source") -> str:
-    """Return a source as it is compiled: `-D` chooses the values of the parameters that its pragmas declare.
+def source_without_pragmas(source: str, file: str = "the source", macros: Iterable[str] = ()) -> str:
+    """Return a source as it is compiled: `-D` chooses the values of its parameters.
 
     Args:
-        source: OpenCL C. One without such pragmas stays as it is.
+        source: OpenCL C. One with neither such pragmas nor `#define`s of these macros stays as it is.
         file: its name in messages.
+        macros: parameters that no pragma of it declares; their `#define`s give way to `-D`, too.
 
     Raises:
-        InvalidInputError: as `read_annotations` does.
+        InvalidInputError: as `read_annotations` does; a macro is defined twice.
     """
     found = read_annotations(source, file)
-    return prepared_source(source, found.parameters, found.pragmas, file)
+    others = set(macros) - {each.name for each in found.parameters}
+    lines = code_lines(source) if others else []
+    defined = [define for name in sorted(others) if (define := define_of(name, lines, file))]
+    parameters = [
+        Parameter(each.name, Kind.MACRO, (each.value or "",), f"{file}:{each.number}") for each in defined
+    ]
+    return prepared_source(source, (*found.parameters, *parameters), found.pragmas, file)
 
 
 def _pragmas(lines: Sequence[str], file: str) -> Iterator[_Pragma]:

@@ -70,6 +70,26 @@ class Parameter:
         others = (each for each in self.values if each != wanted)
         return replace(self, values=(wanted, *others))
 
+    def numbered(self, text: str, code: str = "") -> str:
+        """Return a text in which the implementations that a select is compared with have their numbers.
+
+        Args:
+            text: part of a source, or a condition.
+            code: the same with blanks in the place of comments; the text itself where it has none.
+
+        Raises:
+            InvalidInputError: it is compared with another name, which the preprocessor would take for 0.
+        """
+        comparison = re.compile(rf"\b{self.name}\s*(?:==|!=)\s*([A-Za-z_]\w*)")
+        # From the right, so that what is left of it keeps its columns.
+        for match in reversed(list(comparison.finditer(code or text))):
+            if match[1] not in self.labels:
+                raise InvalidInputError(
+                    f"{self.name} is compared with {match[1]}, which is none of {', '.join(self.labels)}"
+                )
+            text = text[: match.start(1)] + str(self.labels.index(match[1])) + text[match.end(1) :]
+        return text
+
     def value_of(self, value: str) -> str:
         """Write a value for people: the label of an implementation."""
         return self.labels[int(value)] if self.labels else value
@@ -150,7 +170,7 @@ def _bounds(word: str, text: str) -> tuple[int, int, int]:
     first, last, step = map(int, entries)
     if not first <= last <= LARGEST_VALUE:
         raise InvalidInputError(
-            f"'{word} {text.strip()}' must go from a first value to a last that is not below, up to {LARGEST_VALUE}"
+            f"'{word} {text.strip()}' must go from a first value to a last not below it, up to {LARGEST_VALUE}"
         )
     return first, last, step
 

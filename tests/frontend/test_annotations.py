@@ -80,7 +80,7 @@ def test_values_of_each_word(text: str, values: tuple[str, ...]) -> None:
         ("erange 64,512", "here: 'erange' takes the first value, the last and the step: erange 64,512,2"),
         ("erange 0,512,2", "must begin at 1 or above"),
         ("erange 64,512,1", "a step of at least 2"),
-        ("range 8,1,1", "from a first value to a last that is not below"),
+        ("range 8,1,1", "from a first value to a last not below it"),
         ("range 1,8,0", "a step of at least 1"),
         ("range 1,5000,1", "5000 values"),
         ("values 1,,2", "commas between"),
@@ -165,3 +165,10 @@ def test_lines_keep_their_numbers() -> None:
 def test_a_source_without_pragmas_stays_as_it_is() -> None:
     source = "#pragma unroll\r\n// #pragma erange 1,2,2\nkernel void f() {}\n"
     assert source_without_pragmas(source) == source
+
+
+def test_macros_that_no_pragma_declares_give_way_too() -> None:
+    source = "#define N 3\n#define M 4\nkernel void f(global int *x) { *x = N * M; }\n"
+    prepared = source_without_pragmas(source, macros=("N", "ABSENT"))
+    assert _code(prepared) == _code(source)
+    assert _code(prepared, "-DN=2") == _code(source.replace("N 3", "N 2"))
