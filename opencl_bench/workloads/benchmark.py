@@ -140,7 +140,8 @@ class Benchmark:
     the kernel nor the sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the
     driver is part of this package. `input_files` are those that the workload reads. `shared_local_size`, where
     neither the inputs nor the results nor the global size depend on the local size, is the one at which the
-    workload is made for all (see `Session`); it needs `make_launches`.
+    workload is made for all (see `Session`); it needs `make_launches`. `local_size_of` gives the local size of some
+    macro values, where these decide about it; `local_sizes` is empty then.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Benchmark:
     inputs_hash: str = ""
     input_files: tuple[Path, ...] = ()
     shared_local_size: LocalSize | None = None
+    local_size_of: Callable[[Definitions], LocalSize] | None = None
 
     @property
     def kernel(self) -> str:
