@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, undivided
+from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, not_launched, undivided
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.stratified import stratified_sample
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
@@ -118,7 +118,7 @@ def variant_space(
         space.at_once,
         space.most_merged,
         device_kind,
-        (_LaunchConstraint(benchmark, preset, limits),),
+        (LaunchConstraint(benchmark, preset, limits),),
         benchmark.local_size_of,
     )
 
@@ -139,7 +139,7 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
 def _divides(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
     """Return True if a variant's factors and strides divide the sizes of the benchmark's launches."""
     launches = benchmark.launches(preset, variant.local_size, variant.definitions)
-    return all(undivided(launch, variant.coarsenings) is None for launch in launches)
+    return all(undivided(launch, variant.coarsenings) is None for launch in launches if benchmark.coarsens(launch))
 
 
 def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:
@@ -232,7 +232,7 @@ def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:
         raise InvalidInputError(f"at least one dimension is coarsened at once, not {space.at_once}")
 
 
-class _LaunchConstraint:
+class LaunchConstraint:
     """Reason against a variant's launches: that they can't be made, don't divide, or don't fit the device.
 
     Launches of one local size and one choice of macros are made once.
@@ -249,7 +249,13 @@ class _LaunchConstraint:
         launches = self._launches_of(variant)
         if isinstance(launches, str):
             return launches
-        return next((text for launch in launches for text in self._violations(launch, variant)), None)
+        if variant.is_coarsened and launches and not any(map(self._benchmark.coarsens, launches)):
+            return not_launched(self._benchmark.kernel)
+        # The launches of other kernels stay as they are.
+        made_of = [
+            (each, variant if self._benchmark.coarsens(each) else variant.uncoarsened()) for each in launches
+        ]
+        return next((text for each, kind in made_of for text in self._violations(each, kind)), None)
 
     def _launches_of(self, variant: Variant) -> tuple[Launch, ...] | str:
         original = variant.uncoarsened()
