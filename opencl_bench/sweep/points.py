@@ -110,7 +110,7 @@ def variant_space(
     _check_coarsenings(benchmark, space)
     return VariantSpace(
         (
-            Dimension("local_size", tuple(_local_sizes(benchmark, preset, space))),
+            *_local_size_dimension(benchmark, preset, space),
             *(Dimension(MACRO + name, values) for name, values in _definitions(benchmark, space)),
             *_coarsening_dimensions(benchmark, space),
             *space.transforms.dimensions(),
@@ -119,6 +119,7 @@ def variant_space(
         space.most_merged,
         device_kind,
         (LaunchConstraint(benchmark, preset, limits),),
+        benchmark.local_size_of,
     )
 
 
@@ -129,7 +130,7 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
         InvalidInputError: more than can be tried.
     """
     kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
-    originals = VariantSpace(tuple(kept))
+    originals = VariantSpace(tuple(kept), local_size_of=variants.local_size_of)
     # Before anything is written down.
     _check_count(benchmark, originals.choices)
     return list(originals)
@@ -178,6 +179,14 @@ def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], 
         return groups[variant.uncoarsened()], len(places), levels, places, variant.any_size, transforms
 
     return order
+
+
+def _local_size_dimension(benchmark: Benchmark, preset: str, space: Space) -> Iterator[Dimension]:
+    """The dimension of local sizes; none where they follow from macros."""
+    if benchmark.local_size_of is None:
+        yield Dimension("local_size", tuple(_local_sizes(benchmark, preset, space)))
+    elif space.local_sizes is not None:
+        raise InvalidInputError(f"{benchmark.name}: its local size follows from its parameters; give these (-D)")
 
 
 def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalSize]:

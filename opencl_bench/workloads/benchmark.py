@@ -149,7 +149,8 @@ class Benchmark:
     `other_kernels` are those of the same source, besides `kernel`, that launches may name; `kernel` alone is
     coarsened. `clock` says how the launches are timed as one job. `input_macros` are the macros that buffers or
     results depend on, where that is known: the workload is then made once for all values of the others, at their
-    default, so that scratch must suffice for each of them; it needs `make_launches`.
+    default, so that scratch must suffice for each of them; it needs `make_launches`. `local_size_of` gives the
+    local size of some macro values, where these decide about it; `local_sizes` is empty then.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Benchmark:
     other_kernels: tuple[str, ...] = ()
     clock: Clock = Clock.SUM
     input_macros: tuple[str, ...] | None = None
+    local_size_of: Callable[[Definitions], LocalSize] | None = None
 
     @property
     def kernel(self) -> str:
