@@ -186,6 +186,11 @@ class Benchmark:
         """The default values of the `-D` macros that can be tuned, in the order of their names."""
         return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
 
+    @property
+    def own_options(self) -> tuple[str, ...]:
+        """The build options with the default values of the macros that can be tuned."""
+        return (*self.build_options, *(f"-D{name}={value}" for name, value in self.own_definitions))
+
     def content_hash(self, preset: str) -> str:
         """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
         size = sorted(self.preset(preset).size.items())

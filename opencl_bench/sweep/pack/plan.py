@@ -18,7 +18,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.variant import Definitions, Variant
 
-FORMAT = 4
+FORMAT = 5
 PLAN_FILE = "plan.json"
 CODE_FOLDER = "code"
 BENCHMARK_FOLDER = "benchmarks"
