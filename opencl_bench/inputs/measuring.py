@@ -24,8 +24,8 @@ from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.confirmation import in_turn
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import LaunchConstraint, Point, limits_of
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.points import Point, limits_of, points
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
 from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -173,8 +173,8 @@ class _Inputs:
 
     def points(self, preset: str) -> list[Point]:
         """Return the versions, each with why it can't run at an input."""
-        violation = LaunchConstraint(self._benchmark, preset, limits_of(self._device))
-        return [Point(version, violation(version)) for version in dict.fromkeys(self._plan.versions)]
+        versions = Space(variants=tuple(dict.fromkeys(self._plan.versions)))
+        return points(self._benchmark, preset, versions, limits_of(self._device))
 
 
 def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:

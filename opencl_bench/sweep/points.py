@@ -64,7 +64,7 @@ def points(
     limits: DeviceLimits,
     device_kind: DeviceKind = DeviceKind.ANY,
 ) -> list[Point]:
-    """Return every point of a space, or the sample that it asks for, each once.
+    """Return every point of a space, or the sample that it asks for, or the variants that it lists, each once.
 
     The uncoarsened ones come first, whether or not 1 is among the space's factors, since every speed-up is over
     the best of them; of these the preset's own local size, where the space has it, is the very first. The others
@@ -81,6 +81,10 @@ def points(
         InvalidInputError: no such preset, a factor, dimension or stride that is none, an empty local size; more
             points than can be tried.
     """
+    if space.variants is not None:
+        benchmark.preset(preset)
+        violation = LaunchConstraint(benchmark, preset, limits)
+        return [Point(variant, violation(variant)) for variant in space.variants]
     variants = variant_space(benchmark, preset, space, limits, device_kind)
     uncoarsened = uncoarsened_variants(benchmark, variants)
     if space.sample is not None and space.stratified:
@@ -110,7 +114,7 @@ def variant_space(
     _check_coarsenings(benchmark, space)
     return VariantSpace(
         (
-            Dimension("local_size", tuple(_local_sizes(benchmark, preset, space))),
+            *_local_size_dimension(benchmark, preset, space),
             *(Dimension(MACRO + name, values) for name, values in _definitions(benchmark, space)),
             *_coarsening_dimensions(benchmark, space),
             *space.transforms.dimensions(),
@@ -119,6 +123,7 @@ def variant_space(
         space.most_merged,
         device_kind,
         (LaunchConstraint(benchmark, preset, limits),),
+        benchmark.local_size_of,
     )
 
 
@@ -129,7 +134,7 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
         InvalidInputError: more than can be tried.
     """
     kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
-    originals = VariantSpace(tuple(kept))
+    originals = VariantSpace(tuple(kept), local_size_of=variants.local_size_of)
     # Before anything is written down.
     _check_count(benchmark, originals.choices)
     return list(originals)
@@ -178,6 +183,14 @@ def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], 
         return groups[variant.uncoarsened()], len(places), levels, places, variant.any_size, transforms
 
     return order
+
+
+def _local_size_dimension(benchmark: Benchmark, preset: str, space: Space) -> Iterator[Dimension]:
+    """The dimension of local sizes; none where they follow from macros."""
+    if benchmark.local_size_of is None:
+        yield Dimension("local_size", tuple(_local_sizes(benchmark, preset, space)))
+    elif space.local_sizes is not None:
+        raise InvalidInputError(f"{benchmark.name}: its local size follows from its parameters; give these (-D)")
 
 
 def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalSize]:

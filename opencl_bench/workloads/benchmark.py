@@ -147,7 +147,8 @@ class Benchmark:
     workload is made for all (see `Session`); it needs `make_launches`.
 
     `other_kernels` are those of the same source, besides `kernel`, that launches may name; `kernel` alone is
-    coarsened. `clock` says how the launches are timed as one job.
+    coarsened. `clock` says how the launches are timed as one job. `local_size_of` gives the local size of some
+    macro values, where these decide about it; `local_sizes` is empty then.
 
     `input_macros` are the macros that buffers or the reference depend on, where that is known: the workload is
     then made once for all values of the others, at their default, so that scratch must suffice for each of them.
@@ -174,6 +175,7 @@ class Benchmark:
     clock: Clock = Clock.SUM
     input_macros: tuple[str, ...] | None = None
     buffers_fit_any_local_size: bool = False
+    local_size_of: Callable[[Definitions], LocalSize] | None = None
 
     @property
     def kernel(self) -> str:
@@ -208,6 +210,11 @@ class Benchmark:
             return definitions
         own = {name: value for name, value in definitions if name in self.input_macros}
         return tuple(sorted({**dict(self.own_definitions), **own}.items()))
+
+    @property
+    def own_options(self) -> tuple[str, ...]:
+        """The build options with the default values of the macros that can be tuned."""
+        return (*self.build_options, *(f"-D{name}={value}" for name, value in self.own_definitions))
 
     def content_hash(self, preset: str) -> str:
         """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""

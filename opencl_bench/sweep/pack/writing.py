@@ -36,7 +36,6 @@ from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
-from coarsen.variant.variant_json import variant_to_json
 
 # The limits that every GPU of the last ten years has at least.
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)
@@ -47,13 +46,12 @@ PACKAGES = ("coarsen", "llvmlite")
 class PackPart:
     """A benchmark (a name of the suite or the path of a TOML file), the preset and the space to pack.
 
-    Where a version is the `default`, it and `versions` are packed in place of a space.
+    Where a version is the `default`, it is packed as well, and all others are measured against it.
     """
 
     benchmark: str | Path
     preset: str
-    space: Space = field(default_factory=Space)
-    versions: tuple[Variant, ...] = ()
+    space: Space
     default: Variant | None = None
 
 
@@ -123,10 +121,9 @@ def _kept_or_packed(
     compilers: _Compilers,
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, request.limits, request.device_kind]
-    versions_asked = [variant_to_json(each) for each in _versions(part)]
+    asked = [part.space, request.method, request.limits, request.device_kind, part.default]
     content = [str(part.benchmark), part.preset, form, request.seed, benchmark.source, benchmark.inputs_hash]
-    key = key_of([*content, *map(encoded, asked), versions(), *versions_asked])
+    key = key_of([*content, *map(encoded, asked), versions()])
     kept = writer.unfinished.find(key)
     if kept is None:
         sweep = _packed_sweep(request, part, benchmark, form, writer, compilers.of(part.benchmark, form))
@@ -166,16 +163,13 @@ def _packed_sweep(
 
 
 def _points(request: PackRequest, part: PackPart, benchmark: Benchmark) -> list[Point]:
-    """What a part is to hold: the default version and the others, or the points of its space."""
+    """The points of a part's space; where a version is the default, it is the first."""
+    found = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
     if part.default is None:
-        return points(benchmark, part.preset, part.space, request.limits, request.device_kind)
-    violation = LaunchConstraint(benchmark, part.preset, request.limits)
-    return [Point(version, violation(version)) for version in _versions(part)]
-
-
-def _versions(part: PackPart) -> list[Variant]:
-    """The default version of a part and the others; none where it has a space."""
-    return [] if part.default is None else [*dict.fromkeys((part.default, *part.versions))]
+        return found
+    alone = Space(variants=(part.default,))
+    default = points(benchmark, part.preset, alone, request.limits)
+    return [*default, *(point for point in found if point.candidate != part.default)]
 
 
 def _code_key(point: Point) -> Variant:

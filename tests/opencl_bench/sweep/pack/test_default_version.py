@@ -12,6 +12,7 @@ from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity,
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
 from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, write_pack
+from coarsen.opencl_bench.sweep.plan import Space
 from tests.opencl_bench.planted import DEFAULT, VERSIONS, version, written
 from tests.opencl_bench.sweep.pack.small_pack import METHOD, run
 
@@ -21,7 +22,7 @@ PRESETS = ("small", "large")
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
     file = written(tmp_path)
-    parts = tuple(PackPart(file, preset, versions=VERSIONS, default=DEFAULT) for preset in PRESETS)
+    parts = tuple(PackPart(file, preset, Space(variants=VERSIONS[1:]), DEFAULT) for preset in PRESETS)
     write_pack(PackRequest(parts, method=METHOD), tmp_path / "pack")
     return tmp_path / "pack"
 
