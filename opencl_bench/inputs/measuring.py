@@ -26,7 +26,8 @@ from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import Point, limits_of, points
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
