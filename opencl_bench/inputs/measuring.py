@@ -100,7 +100,7 @@ def measure_versions(
     start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
     problems = {}
-    with _opened(plan, store, pool) as inputs:
+    with opened_inputs(plan, store, pool) as inputs:
         for preset in dict.fromkeys(plan.presets):
             with inputs.context(preset, collector, again) as context:
                 problem = VersionRows(context).run(inputs.points(preset))
@@ -132,9 +132,9 @@ def confirm_versions(
     """
     start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
-    with _opened(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
+    with opened_inputs(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
         for preset, versions in chosen.items():
-            with inputs.context(preset, collector, Remeasure.NOTHING) as context:
+            with inputs.context(preset, collector) as context:
                 _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations)
     return MeasuredVersions(tuple(collector.rows), collector.measured, {}, time.perf_counter() - start)
 
@@ -147,8 +147,16 @@ def _confirm(measurer: RowMeasurer, versions: tuple[Variant, ...], default: Vari
             measurer.confirmed(version, default, invocation)
 
 
-class _Inputs:
-    """The inputs of a plan, measured one after the other with the same processes."""
+class OpenedInputs:
+    """The inputs of a plan, measured one after the other with the same processes; made by `opened_inputs`.
+
+    Args:
+        plan: what to measure, where and how.
+        benchmark: what it names.
+        device: the same.
+        store: where the rows go.
+        processes: what compiles and measures.
+    """
 
     def __init__(
         self,
@@ -165,8 +173,16 @@ class _Inputs:
         self._processes = processes
 
     @contextmanager
-    def context(self, preset: str, observer: SweepObserver, again: Remeasure) -> Iterator[SweepContext]:
-        """Open what an input is measured with."""
+    def context(
+        self, preset: str, observer: SweepObserver, again: Remeasure = Remeasure.NOTHING
+    ) -> Iterator[SweepContext]:
+        """Open what an input is measured with, one at a time: by `VersionRows`, or a search that asks for rows.
+
+        Args:
+            preset: the input.
+            observer: sees rows as they come.
+            again: which stored rows are measured once more.
+        """
         plan = sweep_plan(self._plan, preset)
         where = self._benchmark, self._device, self._store, self._processes
         with context_of(plan, *where, self._plan.default) as context:
@@ -184,7 +200,17 @@ def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
 
 
 @contextmanager
-def _opened(plan: VersionsPlan, store: Store, pool: CompilePool | None) -> Iterator[_Inputs]:
+def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None = None) -> Iterator[OpenedInputs]:
+    """Open what all inputs of a plan are measured with, and close it in the end.
+
+    Args:
+        plan: what to measure, where and how.
+        store: where the rows go.
+        pool: the processes that compile and measure; some of its own if None.
+
+    Raises:
+        InvalidInputError, DeviceError: as `measure_versions` does.
+    """
     if plan.default.is_coarsened:
         raise InvalidInputError(f"the default version is the source as it is, not {plan.default}")
     first = sweep_plan(plan, "")
@@ -195,4 +221,4 @@ def _opened(plan: VersionsPlan, store: Store, pool: CompilePool | None) -> Itera
         CompilePool() if pool is None else nullcontext(pool) as processes,
         compiler_of(first, device, processes) as compiler,
     ):
-        yield _Inputs(plan, benchmark, device, store, Processes(processes, compiler))
+        yield OpenedInputs(plan, benchmark, device, store, Processes(processes, compiler))
