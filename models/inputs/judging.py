@@ -28,17 +28,17 @@ class Study:
         kernel: its name.
         times: of the versions on all inputs.
         settings: the kernel's and the device's.
-        size_of: what inputs are ordered by where the largest are held out.
         stage_one: says, in each fold, which versions a search would have left; None where the times are those of
             such versions alone.
+        size_of: what inputs are ordered by where the largest are held out; None for the default version's time.
         is_control: whether the input must not matter.
     """
 
     kernel: str
     times: VersionTimes
     settings: Settings
-    size_of: Callable[[InputPoint], float]
     stage_one: StageOne | None = None
+    size_of: Callable[[InputPoint], float] | None = None
     is_control: bool = False
 
     @property
@@ -84,10 +84,17 @@ def plan(study: Study) -> Plan:
     return Plan(
         study=study,
         left_out=leave_groups_out(times, settings, stage_one),
-        largest=hold_out_largest(times, settings, study.size_of, stage_one),
+        largest=hold_out_largest(times, settings, study.size_of or _by_default_time(times), stage_one),
         tree=tree,
         shipped=shipped(tree, left),
     )
+
+
+def _by_default_time(times: VersionTimes) -> Callable[[InputPoint], float]:
+    """Return the size of an input as the seconds of the default version on it."""
+    seconds = times.seconds[:, times.default].tolist()
+    by_name = {point.name: own for point, own in zip(times.inputs, seconds, strict=True)}
+    return lambda point: by_name[point.name]
 
 
 def judged(made: Plan, again: Array) -> KernelResult:

@@ -21,7 +21,7 @@ from tests.models.inputs.made_up import sizes, times_of
 
 SENSITIVE = [lambda n: 3 * (10 + n), lambda n: 10 + n, lambda n: 200 + n / 50, lambda n: 150 + n / 4]
 TIMES = times_of(SENSITIVE, sizes(20, first=0), 0.02)
-STUDY = Study("made up", TIMES, Settings(CPU_MARGIN), lambda point: point.features["n"])
+STUDY = Study("made up", TIMES, Settings(CPU_MARGIN))
 CONTROL = replace(
     STUDY,
     kernel="control",
@@ -61,6 +61,12 @@ def test_a_sensitive_kernel_and_a_control_meet_the_criteria_that_they_decide(mad
     assert found["3"].value == 1
     for number in ("4a", "4b", "4c", "5", "6", "7a", "7c", "9a", "14", "16", "17a"):
         assert found[number].is_met, found[number]
+
+
+def test_the_largest_inputs_are_those_that_take_the_default_longest_or_what_the_caller_says(made: Plan) -> None:
+    assert sorted(made.largest.rows) == [15, 16, 17, 18, 19]
+    few = replace(STUDY, times=TIMES.of_inputs(range(4, 12)), size_of=lambda point: -point.features["n"])
+    assert sorted(plan(few).largest.rows) == [0, 1]
 
 
 def test_the_shipped_tree_answers_with_shipped_versions() -> None:
