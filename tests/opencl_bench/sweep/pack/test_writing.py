@@ -156,7 +156,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 4', '"format": 3', "reads format 4"),
+        ('"format": 5', '"format": 4', "reads format 5"),
         ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
         (
