@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from scipy.stats import qmc
 
+from coarsen.dispatch.conditions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Size
-from coarsen.opencl_bench.workloads.described.conditions import parse_condition
 from coarsen.opencl_bench.workloads.input_space import InputSpace
 
 # Of the points that are drawn, those beyond the limits are left out; a space that hardly has others is refused.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.dispatch.features import Feature
 from coarsen.opencl_bench.workloads.benchmark import (
     KERNEL_FOLDER,
     Benchmark,
@@ -24,6 +25,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Size,
     Workload,
 )
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.driver_tools import round_up
 from coarsen.opencl_bench.workloads.input_space import InputSpace, presets_of
 from coarsen.variant.coarsening import Level
@@ -57,7 +59,8 @@ class AdaptiveKernel:
         rules: say which combinations are no version.
         factors: of coarsening, along any one dimension; none for a kernel whose versions are written by hand.
         strides: between merged work-items.
-        features: expressions of the scalar arguments of the kernel, by name.
+        other_kernels: those of the same source that launches name besides.
+        features: formulas over what the default version's first launch passes, by name.
         supplied: what only the contents of the buffers tell, by name.
         own: the benchmark whose kernel and driver are taken, where they are those of the suite.
     """
@@ -72,6 +75,7 @@ class AdaptiveKernel:
     rules: tuple[Constraint, ...] = ()
     factors: tuple[int, ...] = ()
     strides: tuple[int, ...] = (1,)
+    other_kernels: tuple[str, ...] = ()
     features: Mapping[str, str] = field(default_factory=dict)
     supplied: Mapping[str, SuppliedFeature] = field(default_factory=dict)
     own: Benchmark | None = None
@@ -92,6 +96,12 @@ class AdaptiveKernel:
         definitions = tuple((name, str(values[0])) for name, values in self.macros.items())
         return Variant(self.local_sizes[0], (), definitions)
 
+    @property
+    def all_features(self) -> tuple[Feature, ...]:
+        """What a version may be chosen by: of what a launch passes, then what the caller supplies."""
+        passed = (Feature(name, expression) for name, expression in self.features.items())
+        return (*passed, *(Feature(name, None) for name in self.supplied))
+
     @cached_property
     def listed(self) -> Mapping[str, Size]:
         """The inputs by their names: sizes, and settings of contents."""
@@ -111,6 +121,11 @@ class AdaptiveKernel:
             local_sizes=self.local_sizes,
             tunables={name: tuple(map(str, values)) for name, values in self.macros.items()},
             make_launches=self.make_launches,
+            other_kernels=self.other_kernels,
+            clock=Clock.SPAN,
+            # Buffers and results are the same for all versions, and scratch suffices for each.
+            input_macros=() if self.make_launches else None,
+            shared_local_size=local_size if self.make_launches else None,
             kernel_name=self.kernel,
             source_file=self.own.kernel_file if self.own else KERNEL_FOLDER / "adaptive" / f"{self.kernel}.cl",
         )

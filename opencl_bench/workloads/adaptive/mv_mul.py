@@ -81,6 +81,7 @@ KERNELS = (
             only_with(MACROS, "SPLIT", "IMPL", PARTS),
             only_with(MACROS, "UNROLL", "IMPL", GROUPS, ITEMS),
         ),
+        other_kernels=("mvMul_finish",),
         features={"width": "width", "height": "height", "elements": "width * height", "aspect": "width / height"},
     ),
 )

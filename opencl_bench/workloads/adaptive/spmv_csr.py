@@ -148,6 +148,7 @@ KERNELS = (
             coarsened_only_with("IMPL", ROWS),
         ),
         factors=(2, 4),
+        other_kernels=("spmvCsr_finish",),
         features={"rows": "rows", "entries": "entries", "mean": "entries / rows"},
         supplied={"row_variation": _variation, "longest_over_mean": _longest, "column_spread": _spread},
     ),

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from coarsen.dispatch.features import ArgumentKind, KernelArgument, feature_steps, input_kinds
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import draw_inputs, is_within
 from coarsen.opencl_bench.workloads.adaptive_driver import LIST_FOLDER, AdaptiveKernel
@@ -21,11 +22,20 @@ FEW_SIZES = {"adaptive-fastWalsh": 11, "adaptive-dwtHaar1D": 14, "adaptive-floyd
 ONE_LOCAL_SIZE = {"adaptive-reduce", "adaptive-dwtHaar1D"}
 
 
-def parameters(kernel: AdaptiveKernel) -> set[str]:
-    """The names of a kernel's parameters."""
+def arguments_of(kernel: AdaptiveKernel) -> list[KernelArgument]:
+    """A kernel's arguments, by its source."""
     found = re.search(rf"kernel void {kernel.kernel}\(([^)]*)\)", kernel.benchmark.source)
     assert found
-    return {re.findall(r"\w+", parameter)[-1] for parameter in found[1].split(",")}
+    return [KernelArgument(re.findall(r"\w+", text)[-1], kind_of(text.split())) for text in found[1].split(",")]
+
+
+def kind_of(words: list[str]) -> ArgumentKind:
+    """The kind of an argument by the words of its declaration."""
+    if words[0] == "local":
+        return ArgumentKind.LOCAL
+    if words[0] in ("global", "constant"):
+        return ArgumentKind.BUFFER
+    return ArgumentKind.REAL if words[0] == "float" else ArgumentKind.WHOLE
 
 
 def test_every_file_has_a_driver() -> None:
@@ -82,10 +92,8 @@ def test_the_list_is_what_is_drawn(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_features_are_of_what_a_launch_passes(name: str) -> None:
     kernel = adaptive_kernel(name)
-    known = parameters(kernel)
-    known |= {f"bytes_{parameter}" for parameter in known} | {f"global_size_{d}" for d in range(3)}
-    for expression in kernel.features.values():
-        assert set(re.findall(r"[a-z_]\w*", expression)) <= known, expression
+    kinds = input_kinds(arguments_of(kernel))
+    assert all((feature_steps(feature, kinds) is None) == feature.is_supplied for feature in kernel.all_features)
     assert kernel.features
     settings = set(kernel.inputs.contents[0])
     assert not settings & {*kernel.features, *kernel.supplied}
