@@ -25,6 +25,11 @@ def make_launches(size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
 
 def make_workload(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
     """The result is exact."""
+    return transposed(size, make_launches(size, local_size), generator)
+
+
+def transposed(size: Size, launches: tuple[Launch, ...], generator: np.random.Generator) -> Workload:
+    """The workload of some launches that transpose `input` into `output`."""
     matrix = uniform(generator, -1, 1, (size["height"], size["width"]))
 
     def reference() -> dict[str, Array]:
@@ -32,40 +37,43 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
     return Workload(
         buffers={"output": unwritten((size["width"], size["height"]), np.float32), "input": matrix},
-        launches=make_launches(size, local_size),
+        launches=launches,
         outputs=("output",),
         reference=reference,
     )
 
 
+INPUTS = InputSpace(
+    ranges={"width": (16, 1 << 16), "height": (16, 1 << 16)},
+    limits=("width * height <= 4194304", "width * height >= 4096"),
+    groups=32,
+    corners=(
+        {"width": 2048, "height": 2048},
+        {"width": 2047, "height": 2047},
+        {"width": 2049, "height": 2040},
+        {"width": 4096, "height": 512},
+        {"width": 512, "height": 4096},
+    ),
+)
+FEATURES = {
+    "width": "width",
+    "height": "height",
+    "elements": "width * height",
+    "aspect": "width / height",
+    "width_in_page": f"width % {CONFLICTS}",
+    "height_in_page": f"height % {CONFLICTS}",
+}
+
 KERNELS = (
     AdaptiveKernel(
         kernel="transpose",
-        inputs=InputSpace(
-            ranges={"width": (16, 1 << 16), "height": (16, 1 << 16)},
-            limits=("width * height <= 4194304", "width * height >= 4096"),
-            groups=32,
-            corners=(
-                {"width": 2048, "height": 2048},
-                {"width": 2047, "height": 2047},
-                {"width": 2049, "height": 2049},
-                {"width": 4096, "height": 512},
-                {"width": 512, "height": 4096},
-            ),
-        ),
+        inputs=INPUTS,
         test={"width": 75, "height": 50},
         local_sizes=((16, 16), (8, 8), (32, 8), (64, 4), (4, 64), (256, 1), (1, 256)),
         make_workload=make_workload,
         make_launches=make_launches,
         macros=MACROS,
         factors=(2, 4, 8),
-        features={
-            "width": "width",
-            "height": "height",
-            "elements": "width * height",
-            "aspect": "width / height",
-            "width_in_page": f"width % {CONFLICTS}",
-            "height_in_page": f"height % {CONFLICTS}",
-        },
+        features=FEATURES,
     ),
 )
