@@ -1,7 +1,7 @@
 """The second judge stays what was announced: what it measures is not changed after models are made.
 
-`frozen.sha256` is a table of `sha256sum`, made in the repository's root. Whoever has to change a kernel or a driver,
-because it is wrong, says so in `models/launch/METHOD.md` and renews the table.
+`frozen.sha256` is a table of `sha256sum`, made in the repository's root. Whoever has to change a file, because
+it is wrong, says so in `models/launch/METHOD.md` and renews the table.
 """
 
 from __future__ import annotations
