@@ -33,9 +33,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codec": {"errors"},
     "codes": {"errors"},
     "ir": BASE,
-    "frontend": BASE | {"ir"},
+    "frontend": BASE | {"ir", "dispatch"},
     "analysis": BASE | {"ir"},
     "variant": BASE,
+    "dispatch": BASE | {"variant"},
     "transform": BASE | {"ir", "analysis", "variant"},
     "backend": BASE | {"ir", "analysis"},
     "source_places": BASE | {"ir"},
@@ -43,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explanation": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant"},
     "report": BASE | {"ir", "analysis", "features", "transform", "source_places", "variant"},
-    "models": BASE | {"features", "variant"},
+    "models": BASE | {"features", "variant", "dispatch"},
     "devices": BASE | {"frontend", "models"},
     "user_models": BASE | {"models"},
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models"},
@@ -60,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "prediction",
         "launch_prediction",
     },
-    "runtime": BASE | COMPILER | {"user_models", "pipeline", "features", "models", "devices", "api"},
+    "runtime": BASE | COMPILER | {"dispatch", "user_models", "pipeline", "features", "models", "devices", "api"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (

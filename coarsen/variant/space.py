@@ -21,7 +21,7 @@ from typing import Any
 
 from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Level
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
-from coarsen.variant.variant import LocalSize, Variant
+from coarsen.variant.variant import Definitions, LocalSize, Variant
 
 Choice = tuple[int, ...]
 # Says in one sentence why a variant can't run; None where nothing is known against it.
@@ -52,6 +52,8 @@ class VariantSpace:
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
         constraints: tried in this order.
+        local_size_of: gives the local size of some macro values, where these decide about it; there is no dimension
+            `local_size` then.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -59,6 +61,7 @@ class VariantSpace:
     most_merged: int = MOST_MERGED
     device_kind: DeviceKind = DeviceKind.ANY
     constraints: tuple[Constraint, ...] = field(default=(), compare=False)
+    local_size_of: Callable[[Definitions], LocalSize] | None = field(default=None, compare=False)
 
     @property
     def choices(self) -> int:
@@ -81,12 +84,12 @@ class VariantSpace:
         coarsenings = tuple(_coarsenings(values))
         if not self._stands_for_itself(choice, coarsenings):
             return None
+        definitions = tuple((n.removeprefix(MACRO), value) for n, value in values.items() if n.startswith(MACRO))
+        tied = self.local_size_of(definitions) if self.local_size_of is not None else ()
         return Variant(
-            local_size=values.get("local_size", ()),
+            local_size=values.get("local_size", tied),
             coarsenings=coarsenings,
-            definitions=tuple(
-                (name.removeprefix(MACRO), value) for name, value in values.items() if name.startswith(MACRO)
-            ),
+            definitions=definitions,
             transforms=self._transforms(values),
             any_size=values.get("any_size", False),
         )

@@ -9,20 +9,23 @@ here, 15 µs there, on an H200).
 
 from __future__ import annotations
 
+import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from cuda.bindings import driver
 
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
 from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
+from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
 GUARD_BYTES = 4096
@@ -53,7 +56,8 @@ class CudaMachine:
     def compile(self, code: Code) -> bytes | None:
         """Load a module and drop it: the driver keeps what it has built on the disk. Raises BuildError."""
         try:
-            Module(str(code.content))
+            for program in (code, *code.others):
+                Module(str(program.content))
         except CudaError as error:
             raise BuildError(" ".join(str(error).split())) from error
         return None
@@ -103,18 +107,15 @@ class CudaExecutor:
         launches: Sequence[Launch] | None = None,
     ) -> Job:
         """See `Executor.load`. Raises BuildError; LaunchError where the device can't take the launches."""
-        try:
-            module = Module(str(code.content))
-            function = module.function(code.kernel)
-        except CudaError as error:
-            raise BuildError(" ".join(str(error).split())) from error
         originals = self._workload.launches if launches is None else launches
-        divided = [
-            cuda_launch(variant_launch(launch, variant, code.added_arguments), self._address_of)
-            for launch in originals
-        ]
+        divided = variant_launches(originals, variant, code)
         try:
-            recorded = RecordedJob(self._machine.stream, module, function, divided)
+            functions = LoadedFunctions(code, {launch.kernel for launch in divided})
+        except (CudaError, InvalidInputError) as error:
+            raise BuildError(" ".join(str(error).split())) from error
+        calls = [(functions.by_name[launch.kernel], cuda_launch(launch, self._address_of)) for launch in divided]
+        try:
+            recorded = RecordedJob(self._machine.stream, functions, calls)
         except CudaError as error:
             raise LaunchError(str(error)) from error
         return recorded.run
@@ -205,22 +206,45 @@ class GuardedMemory:
         return True
 
 
+class LoadedFunctions:
+    """The functions of code that is loaded, by the names of the kernels that are launched.
+
+    Args:
+        code: what is loaded.
+        launched: the names.
+
+    Raises:
+        CudaError: the driver can't load it.
+        InvalidInputError: it has no kernel of such a name.
+    """
+
+    def __init__(self, code: Code, launched: Iterable[str]) -> None:
+        found = {name: code.kernel_of(name) for name in launched}
+        programs = {code, *(program for program, _ in found.values())}
+        # A function is there as long as its module.
+        self._modules = {program: Module(str(program.content)) for program in programs}
+        functions = {each: self._modules[each[0]].function(each[1]) for each in {*found.values()}}
+        self.by_name = {name: functions[each] for name, each in found.items()}
+
+
+Call = tuple[Any, CudaLaunch]
+
+
 class RecordedJob:
-    """Launches of a kernel recorded as a graph, with an event before the first and one after the last.
+    """Launches of kernels recorded as a graph, with an event before the first and one after the last.
 
     Raises:
         CudaError: the device can't take a launch.
     """
 
-    def __init__(self, stream: Any, module: Module, function: Any, launches: list[CudaLaunch]) -> None:  # noqa: ANN401
+    def __init__(self, stream: Any, functions: LoadedFunctions, calls: list[Call]) -> None:  # noqa: ANN401
         self._stream = stream
-        self._module = module
+        self._functions = functions
         self._events = (_event(), _event())
-        most_shared = max((launch.shared_bytes for launch in launches), default=0)
-        if most_shared:
-            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            call(driver.cuFuncSetAttribute, function, attribute, most_shared)
-        graph = self._recorded(function, launches)
+        self._is_single = len(calls) == 1
+        for function, _ in calls:
+            _allow_shared(function, [launch for called, launch in calls if called is function])
+        graph = self._recorded(calls)
         try:
             self._graph = call(driver.cuGraphInstantiate, graph, 0)
         finally:
@@ -228,23 +252,28 @@ class RecordedJob:
         weakref.finalize(self, driver.cuGraphExecDestroy, self._graph)
         call(driver.cuGraphUpload, self._graph, stream)
 
-    def run(self) -> int:
-        """Run all launches and wait; the time from the first one's start to the last one's end, in nanoseconds."""
+    def run(self, clock: Clock) -> Durations:
+        """Run all launches and wait; by any clock, the time from the first one's start to the last one's end."""
+        start = time.perf_counter_ns()
         try:
             call(driver.cuGraphLaunch, self._graph, self._stream)
             call(driver.cuStreamSynchronize, self._stream)
+            host = time.perf_counter_ns() - start
             milliseconds = call(driver.cuEventElapsedTime, *self._events)
         except CudaError as error:
             raise LaunchError(str(error)) from error
-        return round(float(milliseconds) * NANOSECONDS_PER_MILLISECOND)
+        span = round(float(milliseconds) * NANOSECONDS_PER_MILLISECOND)
+        if clock is Clock.SUM:
+            return Durations(span)
+        return Durations(span, span if self._is_single else None, host)
 
-    def _recorded(self, function: Any, launches: list[CudaLaunch]) -> Any:  # noqa: ANN401 (no types)
+    def _recorded(self, calls: list[Call]) -> Any:  # noqa: ANN401 (no types)
         begin, end = self._events
         mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
         call(driver.cuStreamBeginCapture, self._stream, mode)
         try:
             self._record(begin)
-            for launch in launches:
+            for function, launch in calls:
                 self._launch(function, launch)
             self._record(end)
         except CudaError:
@@ -262,6 +291,14 @@ class RecordedJob:
         shape = (*launch.grid, *launch.block)
         where = addresses.ctypes.data
         call(driver.cuLaunchKernel, function, *shape, launch.shared_bytes, self._stream, where, 0)
+
+
+def _allow_shared(function: Any, launches: list[CudaLaunch]) -> None:  # noqa: ANN401 (no types)
+    """Allow a function the most dynamic shared memory that its launches ask for. Raises CudaError."""
+    most_shared = max((launch.shared_bytes for launch in launches), default=0)
+    if most_shared:
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call(driver.cuFuncSetAttribute, function, attribute, most_shared)
 
 
 def _event() -> Any:  # noqa: ANN401 (the bindings have no types)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -13,11 +13,12 @@ from coarsen.devices.building import PlainProgram, build_uncached
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
+from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
 # Devices report one level of cache, not always the last: several times its size clears all levels.
@@ -39,6 +40,7 @@ class OpenClMachine:
         self._is_pocl = device.is_called(POCL)
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._others: dict[Code, cl.Program] = {}
 
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
@@ -54,6 +56,8 @@ class OpenClMachine:
         known local size uses that; what it has built of the source it keeps on the disk anyway.
         """
         program = self.build(code)
+        for other in code.others:
+            self._build_other(other)
         if self._is_pocl:
             return None
         binaries = cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
@@ -69,6 +73,28 @@ class OpenClMachine:
             return build_uncached(self.context, code.content, code.options)
         except cl.Error as error:
             raise BuildError(in_one_line(error)) from error
+
+    def kernels(self, code: Code, binary: bytes | None, launched: Iterable[str]) -> Mapping[str, LaunchableKernel]:
+        """The kernel for each name of a kernel that is launched; `binary` is that of `code`. Raises BuildError."""
+        programs = {code: self.build(code, binary)}
+        try:
+            found = {name: code.kernel_of(name) for name in launched}
+            for program, _ in found.values():
+                if program not in programs:
+                    programs[program] = self._build_other(program)
+            # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
+            return {
+                name: cast("LaunchableKernel", cl.Kernel(programs[program], kernel))
+                for name, (program, kernel) in found.items()
+            }
+        except (cl.Error, InvalidInputError) as error:
+            raise BuildError(in_one_line(error)) from error
+
+    def _build_other(self, code: Code) -> cl.Program:
+        """The program of the kernels beside a coarsened one, which is the same for many of these."""
+        if code not in self._others:
+            self._others = {code: self.build(code)}
+        return self._others[code]
 
     def flush_caches(self) -> None:
         """Overwrite a buffer that is larger than the device's caches. Raises LaunchError."""
@@ -105,17 +131,17 @@ class OpenClExecutor:
     ) -> Job:
         """See `Executor.load`."""
         originals = self._workload.launches if launches is None else launches
-        divided = [variant_launch(launch, variant, code.added_arguments) for launch in originals]
-        program = self._machine.build(code, binary)
-        try:
-            # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
-            kernel = cast("LaunchableKernel", cl.Kernel(program, code.kernel))
-        except cl.Error as error:
-            raise BuildError(in_one_line(error)) from error
+        divided = variant_launches(originals, variant, code)
+        kernels = self._machine.kernels(code, binary, {launch.kernel for launch in divided})
 
-        def job() -> int:
+        def choose(launch: Launch) -> LaunchableKernel:
+            return kernels[launch.kernel]
+
+        def job(clock: Clock) -> Durations:
             try:
-                return self._buffers.execute(lambda _launch: kernel, divided)
+                if clock is Clock.SPAN:
+                    return self._buffers.execute_as_one(choose, divided)
+                return Durations(self._buffers.execute(choose, divided))
             except (cl.Error, MemoryError) as error:
                 raise LaunchError(in_one_line(error)) from error
 

@@ -2,6 +2,8 @@
 
 work-items    global G / F, local L / F         for any size: see `coarsen.runtime.guarded_launch`
 work-groups   global G / F, local L
+
+Of several kernels one is coarsened, and the launches of the others stay as they are.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.machine import UndividedError
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Argument, Launch, LocalArgument, ScalarArgument
 from coarsen.runtime.guarded_launch import guarded_launch
 from coarsen.runtime.sizes import LaunchLimits
@@ -23,6 +26,32 @@ from coarsen.variant.variant import Variant
 
 # Why a launch that has no local size of its own is not coarsened: nobody knows what would be divided.
 LEFT_OPEN = "the local size is left open"
+
+
+def variant_launches(launches: Iterable[Launch], variant: Variant, code: Code) -> list[Launch]:
+    """Return the launches that do the work of uncoarsened ones with a variant's code.
+
+    Args:
+        launches: of the uncoarsened kernels.
+        variant: what the kernel `code.kernel` is.
+        code: that of the variant.
+
+    Raises:
+        UndividedError: the sizes do not divide, or no launch is of the kernel that is coarsened.
+    """
+    originals = list(launches)
+    if variant.is_coarsened and code.is_sequence and not any(each.kernel == code.kernel for each in originals):
+        raise UndividedError(not_launched(code.kernel))
+    is_other = [code.is_sequence and each.kernel != code.kernel for each in originals]
+    return [
+        launch if other else variant_launch(launch, variant, code.added_arguments)
+        for launch, other in zip(originals, is_other, strict=True)
+    ]
+
+
+def not_launched(kernel: str) -> str:
+    """Say that a coarsening would have no effect."""
+    return f"no launch is of the kernel {kernel}, which alone can be coarsened"
 
 
 def variant_launch(launch: Launch, variant: Variant, added: Sequence[AddedArgument]) -> Launch:

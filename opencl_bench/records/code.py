@@ -20,6 +20,9 @@ class Code:
     """A kernel as a device is given it: OpenCL C or PTX text, or SPIR-V bytes, with its build options.
 
     `added_arguments` are those that a launch passes after the kernel's own.
+
+    Where launches name several kernels, `kernels` are the others that the content holds, and `others` the programs
+    of those that it doesn't hold: a coarsened kernel is alone in its program.
     """
 
     form: Form
@@ -27,12 +30,35 @@ class Code:
     content: str | bytes
     options: tuple[str, ...] = ()
     added_arguments: tuple[AddedArgument, ...] = ()
+    kernels: tuple[str, ...] = ()
+    others: tuple[Code, ...] = ()
 
     @property
     def hash(self) -> str:
-        """SHA-256 of content and options, in hexadecimal digits."""
+        """SHA-256 of content, options and other programs, in hexadecimal digits."""
         content = self.content.encode() if isinstance(self.content, str) else self.content
-        return hashlib.sha256(content + "\0".join(self.options).encode()).hexdigest()
+        others = "".join(f"\0{other.hash}" for other in self.others)
+        return hashlib.sha256(content + ("\0".join(self.options) + others).encode()).hexdigest()
+
+    @property
+    def is_sequence(self) -> bool:
+        """Return True if launches name the kernels, of which there are several."""
+        return bool(self.kernels or self.others)
+
+    def kernel_of(self, launched: str) -> tuple[Code, str]:
+        """Return the program with the kernel that a launch names, and the kernel's name in it.
+
+        Where there is one kernel, it is that of all launches.
+
+        Raises:
+            InvalidInputError: no program has it.
+        """
+        if not self.is_sequence:
+            return self, self.kernel
+        for program in (self, *self.others):
+            if launched in (program.kernel, *program.kernels):
+                return program, launched
+        raise InvalidInputError(f"a launch names the kernel '{launched}', which none of the programs has")
 
     def to_json(self) -> dict[str, Any]:
         """Write it as JSON takes it; `code_from_json` reads it back."""
@@ -43,6 +69,8 @@ class Code:
             "content": content,
             "options": list(self.options),
             "added_arguments": [asdict(added) for added in self.added_arguments],
+            "kernels": list(self.kernels),
+            "others": [other.to_json() for other in self.others],
         }
 
 
@@ -59,6 +87,8 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
             base64.b64decode(content) if binary else str(content),
             tuple(value["options"]),
             added_arguments_from_json(value["added_arguments"]),
+            tuple(value["kernels"]),
+            tuple(map(code_from_json, value["others"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInputError("not the code of a kernel") from error

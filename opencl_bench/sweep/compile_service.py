@@ -8,7 +8,8 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -49,7 +50,7 @@ class CompileService:
 
     def _forget(self) -> None:
         self._benchmark = lru_cache(maxsize=4)(find_benchmark)
-        self._lowered = lru_cache(maxsize=16)(self._lower)
+        self._lowered = lru_cache(maxsize=64)(self._lower)
         # Kept like the IR, with which it must go together also when the file is changed.
         self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
 
@@ -92,12 +93,14 @@ class CompileService:
         }
 
     def _hash(self, name: str, definitions: Mapping[str, str]) -> str:
-        return ir_hash_of(self._lowered(name, tuple(sorted(definitions.items()))), self._benchmark(name))
+        benchmark, values = self._benchmark(name), tuple(sorted(definitions.items()))
+        others = [self._lowered(name, values, kernel) for kernel in benchmark.other_kernels]
+        return ir_hash_of(self._lowered(name, values, benchmark.kernel), benchmark, others)
 
-    def _lower(self, name: str, definitions: Definitions) -> Kernel:
+    def _lower(self, name: str, definitions: Definitions, kernel: str) -> Kernel:
         benchmark = self._benchmark(name)
         self._source(name)
-        return lower(benchmark.code, benchmark.kernel, build_options(benchmark, definitions), self._macros)
+        return lower(benchmark.code, kernel, build_options(benchmark, definitions), self._macros)
 
     def _code(self, name: str, candidate: Variant, request: Message) -> Code:
         form: Form = request["form"]
@@ -105,12 +108,24 @@ class CompileService:
         if form == "opencl_c" and not candidate.coarsenings:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
-        lowered = self._lowered(name, candidate.definitions)
+        lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
         coarsened = CoarsenedKernel(carry_out(lowered, candidate).kernel, candidate.coarsenings, ())
         if candidate.merges_groups:
             most = most_ways_by_barriers([_platform_version(request["machine"])])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
-        return code_of(coarsened, form, build_options(benchmark, candidate.definitions))
+        code = code_of(coarsened, form, build_options(benchmark, candidate.definitions))
+        return replace(code, others=tuple(self._others(name, candidate.definitions, form)))
+
+    def _others(self, name: str, definitions: Definitions, form: Form) -> Iterator[Code]:
+        """The programs of the kernels that are not coarsened: one of all in OpenCL C, else one for each."""
+        benchmark = self._benchmark(name)
+        if form == "opencl_c" and benchmark.other_kernels:
+            yield original_code(benchmark, definitions, self._source(name))
+            return
+        for kernel in benchmark.other_kernels:
+            lowered = self._lowered(name, definitions, kernel)
+            uncoarsened = CoarsenedKernel(carry_out(lowered, Variant()).kernel, (), ())
+            yield code_of(uncoarsened, form, build_options(benchmark, definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:
         if request["machine"] is None:
@@ -124,9 +139,15 @@ class CompileService:
         return self._machines[index].compile(code)
 
 
-def ir_hash_of(kernel: Kernel, benchmark: Benchmark) -> str:
-    """Return the hash that tells versions of a kernel apart: of its normalised IR, and of a user's inputs."""
-    text, inputs = module_text(kernel), benchmark.inputs_hash
+def ir_hash_of(kernel: Kernel, benchmark: Benchmark, others: Iterable[Kernel] = ()) -> str:
+    """Return the hash that tells versions of a kernel apart: of its normalised IR, and of a user's inputs.
+
+    Args:
+        kernel: the benchmark's.
+        benchmark: what it is of.
+        others: the other kernels that its launches name.
+    """
+    text, inputs = "\0\0".join(map(module_text, (kernel, *others))), benchmark.inputs_hash
     return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
 
 
@@ -149,7 +170,7 @@ def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, 
 def original_code(benchmark: Benchmark, definitions: Definitions, source: str) -> Code:
     """A benchmark's kernel as it was written; its folder is where its own includes are looked for."""
     options = (*build_options(benchmark, definitions), *_include_options(benchmark, source))
-    return Code("opencl_c", benchmark.kernel, source, options)
+    return Code("opencl_c", benchmark.kernel, source, options, kernels=benchmark.other_kernels)
 
 
 def _include_options(benchmark: Benchmark, source: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, undivided
+from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, not_launched, undivided
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.stratified import stratified_sample
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
@@ -112,7 +112,7 @@ def variant_space(
     _check_coarsenings(benchmark, space)
     return VariantSpace(
         (
-            Dimension("local_size", tuple(_local_sizes(benchmark, preset, space))),
+            *_local_size_dimension(benchmark, preset, space),
             *(Dimension(MACRO + name, values) for name, values in _definitions(benchmark, space)),
             *_coarsening_dimensions(benchmark, space),
             *space.transforms.dimensions(),
@@ -120,7 +120,8 @@ def variant_space(
         space.at_once,
         space.most_merged,
         device_kind,
-        (_LaunchConstraint(benchmark, preset, limits),),
+        (LaunchConstraint(benchmark, preset, limits),),
+        benchmark.local_size_of,
     )
 
 
@@ -131,7 +132,7 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
         InvalidInputError: more than can be tried.
     """
     kept = (d for d in variants.dimensions if d.name == "local_size" or d.name.startswith(MACRO))
-    originals = VariantSpace(tuple(kept))
+    originals = VariantSpace(tuple(kept), local_size_of=variants.local_size_of)
     # Before anything is written down.
     _check_count(benchmark, originals.choices)
     return list(originals)
@@ -140,7 +141,7 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
 def _divides(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
     """Return True if a variant's factors and strides divide the sizes of the benchmark's launches."""
     launches = benchmark.launches(preset, variant.local_size, variant.definitions)
-    return all(undivided(launch, variant.coarsenings) is None for launch in launches)
+    return all(undivided(launch, variant.coarsenings) is None for launch in launches if benchmark.coarsens(launch))
 
 
 def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:
@@ -180,6 +181,14 @@ def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], 
         return groups[variant.uncoarsened()], len(places), levels, places, variant.any_size, transforms
 
     return order
+
+
+def _local_size_dimension(benchmark: Benchmark, preset: str, space: Space) -> Iterator[Dimension]:
+    """The dimension of local sizes; none where they follow from macros."""
+    if benchmark.local_size_of is None:
+        yield Dimension("local_size", tuple(_local_sizes(benchmark, preset, space)))
+    elif space.local_sizes is not None:
+        raise InvalidInputError(f"{benchmark.name}: its local size follows from its parameters; give these (-D)")
 
 
 def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalSize]:
@@ -225,7 +234,7 @@ def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:
         raise InvalidInputError(f"at least one dimension is coarsened at once, not {space.at_once}")
 
 
-class _LaunchConstraint:
+class LaunchConstraint:
     """Reason against a variant's launches: that they can't be made, don't divide, or don't fit the device.
 
     Launches of one local size and one choice of macros are made once.
@@ -242,7 +251,13 @@ class _LaunchConstraint:
         launches = self._launches_of(variant)
         if isinstance(launches, str):
             return launches
-        return next((text for launch in launches for text in self._violations(launch, variant)), None)
+        if variant.is_coarsened and launches and not any(map(self._benchmark.coarsens, launches)):
+            return not_launched(self._benchmark.kernel)
+        # The launches of other kernels stay as they are.
+        made_of = [
+            (each, variant if self._benchmark.coarsens(each) else variant.uncoarsened()) for each in launches
+        ]
+        return next((text for each, kind in made_of for text in self._violations(each, kind)), None)
 
     def _launches_of(self, variant: Variant) -> tuple[Launch, ...] | str:
         original = variant.uncoarsened()

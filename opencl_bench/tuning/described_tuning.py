@@ -84,6 +84,8 @@ def local_sizes_to_try(
     Raises:
         InvalidInputError: the local size is left open, and there is none to coarsen at.
     """
+    if benchmark.local_size_of is not None:
+        return ()
     named = tuple(size for size in benchmark.local_sizes_of(preset) if size and size != own)
     if named:
         return named if settings.local_sizes else ()

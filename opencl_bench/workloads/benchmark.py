@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
@@ -78,10 +79,13 @@ class Launch:
 class Workload:
     """Everything needed to run a benchmark once and to judge what came out.
 
-    `buffers` holds the contents before the first launch, `reference` computes the contents of the `outputs`
-    after the last one; where it is None, the uncoarsened kernel's results take its place. A floating-point element
-    is right if |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most
-    `integer_tolerance`, which is 0 unless rounding of an intermediate result may tip it.
+    `buffers` holds the contents before the first launch. Those that are neither inputs nor `outputs` are scratch:
+    a launch must write there before one reads, since what a run leaves is still there in the next.
+
+    `reference` computes the contents of the `outputs` after the last launch; where it is None, the results of the
+    uncoarsened kernel, or of the default version, take its place. A floating-point element is right if
+    |got - wanted| <= absolute + relative * |wanted|; an integer if it differs by at most `integer_tolerance`,
+    which is 0 unless rounding of an intermediate result may tip it.
 
     Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the
     other, and a difference that they explain is right as well (`measure/rounding.py`).
@@ -141,6 +145,12 @@ class Benchmark:
     driver is part of this package. `input_files` are those that the workload reads. `shared_local_size`, where
     neither the inputs nor the results nor the global size depend on the local size, is the one at which the
     workload is made for all (see `Session`); it needs `make_launches`.
+
+    `other_kernels` are those of the same source, besides `kernel`, that launches may name; `kernel` alone is
+    coarsened. `clock` says how the launches are timed as one job. `input_macros` are the macros that buffers or
+    results depend on, where that is known: the workload is then made once for all values of the others, at their
+    default, so that scratch must suffice for each of them; it needs `make_launches`. `local_size_of` gives the
+    local size of some macro values, where these decide about it; `local_sizes` is empty then.
     """
 
     name: str
@@ -158,6 +168,10 @@ class Benchmark:
     inputs_hash: str = ""
     input_files: tuple[Path, ...] = ()
     shared_local_size: LocalSize | None = None
+    other_kernels: tuple[str, ...] = ()
+    clock: Clock = Clock.SUM
+    input_macros: tuple[str, ...] | None = None
+    local_size_of: Callable[[Definitions], LocalSize] | None = None
 
     @property
     def kernel(self) -> str:
@@ -186,6 +200,13 @@ class Benchmark:
         """The default values of the `-D` macros that can be tuned, in the order of their names."""
         return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
 
+    def definitions_of_workload(self, definitions: Definitions) -> Definitions:
+        """The macro values that the workload for some others is made with: the same where they share it."""
+        if self.input_macros is None:
+            return definitions
+        own = {name: value for name, value in definitions if name in self.input_macros}
+        return tuple(sorted({**dict(self.own_definitions), **own}.items()))
+
     @property
     def own_options(self) -> tuple[str, ...]:
         """The build options with the default values of the macros that can be tuned."""
@@ -204,6 +225,10 @@ class Benchmark:
             raise InvalidInputError(f"{self.name}: no preset {name!r}{hint}; there are {', '.join(self.presets)}")
         return self.presets[name]
 
+    def coarsens(self, launch: Launch) -> bool:
+        """Return True if a launch is of the kernel that is coarsened, and not of another one."""
+        return launch.kernel not in self.other_kernels
+
     def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:
         """The work-group sizes worth trying at a preset, its own first. Raises InvalidInputError."""
         return tuple(dict.fromkeys((self.preset(preset).local_size, *self.local_sizes)))
@@ -220,7 +245,8 @@ class Benchmark:
         Args:
             preset: `test`, `cpu`, `paper`, `gpu` or whatever `presets` has.
             seed: seed of the inputs.
-            local_size: work-group size in work-items, one entry per dimension; the preset's if None.
+            local_size: work-group size in work-items, one entry per dimension; the preset's if None; left to the
+                implementation if empty.
             definitions: names and values of the `-D` macros that the kernel is built with; whole numbers among
                 them count as extents of the problem, for a driver whose launches depend on them.
 
@@ -231,6 +257,9 @@ class Benchmark:
             InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
         """
         chosen = self.preset(preset)
+        if local_size == () and chosen.local_size:
+            own = self.workload(preset, seed, None, definitions)
+            return replace(own, launches=self._left_open(own.launches))
         size, group = self._size_and_group(chosen, local_size, definitions)
         made = self.make_workload(size, group, np.random.default_rng(seed))
         return made if chosen.feasible else replace(made, reference=None)
@@ -245,17 +274,28 @@ class Benchmark:
 
         Args:
             preset: `test`, `cpu`, `paper`, `gpu` or whatever `presets` has.
-            local_size: work-group size in work-items, one entry per dimension; the preset's if None.
+            local_size: work-group size in work-items, one entry per dimension; the preset's if None; left to the
+                implementation if empty.
             definitions: names and values of the `-D` macros that the kernel is built with.
 
         Raises:
             InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
         """
         chosen = self.preset(preset)
+        if local_size == () and chosen.local_size:
+            return self._left_open(self.launches(preset, None, definitions))
         if self.make_launches is not None:
             return self.make_launches(*self._size_and_group(chosen, local_size, definitions))
         group = chosen.local_size if local_size is None else local_size
         return self.workload(next(iter(self.presets)), 0, group, definitions).launches
+
+    def _left_open(self, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
+        """The launches without their local size. Raises InvalidInputError where an argument depends on it."""
+        if any(isinstance(argument, LocalArgument) for launch in launches for argument in launch.arguments):
+            raise InvalidInputError(
+                f"{self.name}: the local memory that is passed belongs to a local size, which can't be left open"
+            )
+        return tuple(replace(launch, local_size=()) for launch in launches)
 
     def _size_and_group(
         self, preset: Preset, local_size: LocalSize | None, definitions: Definitions

@@ -110,3 +110,15 @@ def test_what_is_not_in_the_space() -> None:
     for variant in (Variant((64,), (Coarsening(4),)), Variant((64,), (Coarsening(2, 1),)), Variant((32,))):
         with pytest.raises(ValueError, match="not in"):
             space.choice_of(variant)
+
+
+def test_a_local_size_that_follows_from_a_macro_is_no_dimension_of_its_own() -> None:
+    dimensions = (Dimension("-D BLKSZ", ("64", "32")), *coarsening_dimensions(Level.ITEM, 0, (2,), (1,)))
+    space = VariantSpace(dimensions, local_size_of=lambda definitions: (int(dict(definitions)["BLKSZ"]), 1))
+    assert {(variant.local_size, variant.definitions) for variant in space} == {
+        ((64, 1), (("BLKSZ", "64"),)),
+        ((32, 1), (("BLKSZ", "32"),)),
+    }
+    assert all(space.variant(space.choice_of(variant)) == variant for variant in space)
+    with pytest.raises(ValueError, match="not in the space"):
+        space.choice_of(Variant((64, 1), definitions=(("BLKSZ", "32"),)))

@@ -44,13 +44,16 @@ class KnownKernel:
     def with_values(self, definitions: Definitions) -> Kernel:
         """The kernel with some `-D` values. Raises as `lower` does."""
         if definitions not in self.lowered:
-            options = build_options(self.benchmark, definitions)
-            self.lowered[definitions] = lower(self.benchmark.code, self.benchmark.kernel, options)
+            self.lowered[definitions] = self._lower(self.benchmark.kernel, definitions)
         return self.lowered[definitions]
 
     def is_what_was_measured(self, definitions: Definitions, ir_hashes: Collection[str]) -> bool:
         """Return True if measurements made now would have these `ir_hash`es. Raises as `lower` does."""
-        return {ir_hash_of(self.with_values(definitions), self.benchmark)}.issuperset(ir_hashes)
+        others = [self._lower(kernel, definitions) for kernel in self.benchmark.other_kernels]
+        return {ir_hash_of(self.with_values(definitions), self.benchmark, others)}.issuperset(ir_hashes)
+
+    def _lower(self, kernel: str, definitions: Definitions) -> Kernel:
+        return lower(self.benchmark.code, kernel, build_options(self.benchmark, definitions))
 
 
 def all_answers(asked: Sequence[KernelQuestions], processes: int | None = None) -> list[KernelAnswers]:

@@ -75,17 +75,20 @@ class PackPlan:
 
 @dataclass(frozen=True, slots=True)
 class CodeEntry:
-    """The plan's entry for a file of code."""
+    """The plan's entry for a file of code; `others` are hashes of codes that it needs beside it (see `Code`)."""
 
     form: Form
     kernel: str
     options: tuple[str, ...] = ()
     added_arguments: tuple[AddedArgument, ...] = ()
+    kernels: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, code: Code) -> CodeEntry:
         """The entry of some code."""
-        return cls(code.form, code.kernel, code.options, code.added_arguments)
+        others = tuple(other.hash for other in code.others)
+        return cls(code.form, code.kernel, code.options, code.added_arguments, code.kernels, others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,11 @@ def _check_codes(packed: Packed) -> None:
     for name in packed.codes:
         if not _HASH.fullmatch(name):
             raise InvalidInputError(f"the plan is damaged: {name[:64]!a} is no hash")
+    for name, entry in packed.codes.items():
+        for other in entry.others:
+            # One that needs others itself could need itself.
+            if other not in packed.codes or packed.codes[other].others:
+                raise InvalidInputError(f"the plan is damaged: the code {name[:12]!a} needs one that is not there")
 
 
 def _check_sweep(sweep: PackedSweep, packed: Packed) -> None:

@@ -62,7 +62,8 @@ class Pack:
             content = contents if entry.form == "spirv" else contents.decode()
         except UnicodeDecodeError as error:
             raise InvalidInputError(f"{path}: can't be read: {error}") from None
-        code = Code(entry.form, entry.kernel, content, entry.options, entry.added_arguments)
+        others = tuple(map(self.code, entry.others))
+        code = Code(entry.form, entry.kernel, content, entry.options, entry.added_arguments, entry.kernels, others)
         if code.hash != code_hash:
             raise InvalidInputError(f"{path} is not what the pack was made with")
         if isinstance(content, str) and entry.form == "opencl_c":

@@ -128,7 +128,8 @@ def _kept_or_packed(
     kept = writer.unfinished.find(key)
     if kept is None:
         sweep = _packed_sweep(request, part, benchmark, form, writer, pool)
-        codes = {each.code: writer.codes[each.code] for each in sweep.candidates if each.code is not None}
+        own = {each.code: writer.codes[each.code] for each in sweep.candidates if each.code is not None}
+        codes = {**own, **{other: writer.codes[other] for entry in own.values() for other in entry.others}}
         kept = Packed(PackPlan((), (sweep,)), codes)
         writer.unfinished.add(key, kept)
     writer.codes.update(kept.codes)
@@ -204,6 +205,8 @@ class _Writer:
         """Write some code, once; returns its hash."""
         code_hash = code.hash
         if code_hash not in self.codes:
+            for other in code.others:
+                self.add_code(other)
             self.codes[code_hash] = CodeEntry.of(code)
             content = code.content.encode() if isinstance(code.content, str) else code.content
             self._write(code_file(code_hash, code.form), content)

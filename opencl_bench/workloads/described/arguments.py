@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -18,7 +19,6 @@ from coarsen.opencl_bench.workloads.described.element_types import (
     element_type,
     opaque_type,
 )
-from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.file_values import parse_values
 from coarsen.opencl_bench.workloads.described.image_arguments import read_image, read_sampler
 from coarsen.opencl_bench.workloads.described.table import Table, is_number

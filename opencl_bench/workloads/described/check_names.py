@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import whole_numbers
@@ -14,7 +15,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.expressions import Expression
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
 
 

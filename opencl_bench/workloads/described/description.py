@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.dispatch.conditions import Condition
+from coarsen.dispatch.expressions import Expression
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.described.conditions import Condition
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.expressions import Expression
 from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
 

@@ -10,11 +10,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from coarsen.dispatch.expressions import Expression, checked_expression, parsed
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
-from coarsen.opencl_bench.workloads.described.expressions import Expression, checked_expression, parsed
 from coarsen.opencl_bench.workloads.driver_tools import unwritten
 
 Number = int | float

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from coarsen.dispatch.expressions import parsed
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.expressions import parsed
 
 # NumPy's letters for truth values, signed and unsigned integers and floating-point numbers.
 _NUMBERS = "biuf"

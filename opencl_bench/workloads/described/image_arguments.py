@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.file_values import Values, parse_values
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.opencl_bench.workloads.image_format import (

@@ -8,20 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from coarsen.dispatch.conditions import Condition, parse_condition
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
 from coarsen.limits import LONGEST_NAME
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Preset
 from coarsen.opencl_bench.workloads.described.arguments import read_argument
 from coarsen.opencl_bench.workloads.described.check_names import check_names
-from coarsen.opencl_bench.workloads.described.conditions import Condition, parse_condition
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_launches, make_workload

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
@@ -31,7 +32,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.expressions import Expression
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
 
 

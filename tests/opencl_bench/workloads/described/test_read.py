@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from coarsen.dispatch.conditions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits, points
 from coarsen.opencl_bench.workloads.benchmark import LocalArgument, ScalarArgument
-from coarsen.opencl_bench.workloads.described.conditions import parse_condition
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.opencl_bench.workloads.described.conftest import BLEND_FILE, Write

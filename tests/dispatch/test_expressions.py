@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coarsen.dispatch.expressions import parse_expression, parse_formula
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.expressions import parse_expression
 
 VALUES = {"n": 10, "local_size_0": 4}
 
@@ -22,6 +22,7 @@ VALUES = {"n": 10, "local_size_0": 4}
         ("n % local_size_0", 2),
         ("-n + 11", 1),
         (" n ", 10),
+        ("max(n, 2 * local_size_0, 3) - min(n, local_size_0)", 6),
     ],
 )
 def test_value(text: str | int, value: int) -> None:
@@ -37,7 +38,8 @@ def test_names() -> None:
     [
         *("", "n +", "n n", "n ** 2", "n / 2", "1.5", "True", "'n'", "n if n else 1", "n < 2", "[n]", "n, m"),
         *("abs(n)", "n.real", "n[0]", "lambda: n", "(n := 2)", "~n", "n @ n", "n << 9", "__import__('os')", "\0"),
-        *("n\nn", "f'{n}'", "*n", "1j", "...", "None", "not n", "+n"),
+        *("n\nn", "f'{n}'", "*n", "1j", "...", "None", "not n", "+n", "log2(n)", "min(n)", "max()"),
+        *("min(n, m, key=n)", "min(*n)", "n.min(n, n)", "min" * 40 + "(n, n)"),
     ],
 )
 def test_anything_else_is_refused(text: str) -> None:
@@ -76,3 +78,16 @@ def test_no_text_gives_another_error(text: str) -> None:
     except InvalidInputError:
         return
     assert all(name.isidentifier() for name in names)
+
+
+@pytest.mark.parametrize("text", ["log2(height / width)", "0.5 * n", "max(n / m, 1e-3)", "n // m % 7", "-log2(n)"])
+def test_a_formula_has_real_numbers_too(text: str) -> None:
+    assert parse_formula(text).names <= {"height", "width", "n", "m"}
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999", "True", "n ** 2", "sqrt(n)", "log2(n, 2)", "__import__('os')", "0.5j", "n < 2"]
+)
+def test_what_no_formula_may_have(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="may only have numbers"):
+        parse_formula(text)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.expressions import Expression, parse_expression
 
 _Comparison = Callable[[int, int], bool]
 _COMPARISONS: Mapping[str, _Comparison] = MappingProxyType(

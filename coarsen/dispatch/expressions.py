@@ -1,0 +1,158 @@
+"""Numbers computed from the names of sizes, local sizes, macros and arguments: `(n + 1) // 2 * local_size_0`.
+
+The text is parsed by Python's own parser and then read against a list of what is allowed. Nothing is ever run.
+An expression has whole numbers alone; a formula, of which features are computed, has decimals, `/` and `log2` too.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from coarsen.errors import InvalidInputError
+
+LONGEST_TEXT = 200
+
+_Operator = Callable[[int, int], int]
+_OPERATORS: Mapping[type[ast.operator], _Operator] = MappingProxyType(
+    {
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.FloorDiv: operator.floordiv,
+        ast.Mod: operator.mod,
+    }
+)
+_EXTREMES: Mapping[str, Callable[..., int]] = MappingProxyType({"min": min, "max": max})
+# Logarithms to the base 2, the one function of formulas besides the extremes.
+LOGARITHM = "log2"
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    """What may stand in a text: operators, functions with the number of arguments at least, types of constants."""
+
+    operators: frozenset[type[ast.operator]]
+    functions: Mapping[str, range]
+    constants: tuple[type, ...]
+    words: str
+
+
+_MANY = range(2, 9)
+_WHOLE = _Grammar(
+    frozenset(_OPERATORS),
+    MappingProxyType(dict.fromkeys(_EXTREMES, _MANY)),
+    (int,),
+    "whole numbers, names, + - * // %, min, max and parentheses",
+)
+_REAL = _Grammar(
+    frozenset((*_OPERATORS, ast.Div)),
+    MappingProxyType({**dict.fromkeys(_EXTREMES, _MANY), LOGARITHM: range(1, 2)}),
+    (int, float),
+    "numbers, names, + - * / // %, min, max, log2 and parentheses",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula that was checked; `names` are those that it needs."""
+
+    text: str
+    names: frozenset[str]
+    tree: ast.expr
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that was checked; `names` are those that it needs."""
+
+    text: str
+    names: frozenset[str]
+    tree: ast.expr
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """Its value.
+
+        Raises:
+            InvalidInputError: a division by zero, a name without a value.
+        """
+        try:
+            return _value(self.tree, values)
+        except ZeroDivisionError:
+            raise InvalidInputError(f"'{self.text}' divides by zero") from None
+        except KeyError as error:
+            raise InvalidInputError(f"'{self.text}' needs a whole number for {error}") from None
+
+
+def parse_expression(text: str | int) -> Expression:
+    """Read an expression: whole numbers, names, + - * // %, min, max and parentheses.
+
+    Raises:
+        InvalidInputError: anything else stands in it.
+    """
+    written = str(text)
+    return checked_expression(parsed(written), written)
+
+
+def parse_formula(text: str) -> Formula:
+    """Read a formula: as an expression, with decimals, / and log2 too.
+
+    Raises:
+        InvalidInputError: anything else stands in it.
+    """
+    tree = parsed(text)
+    return Formula(text, frozenset(_names(tree, text, _REAL)), tree)
+
+
+def parsed(text: str) -> ast.expr:
+    """The syntax tree of a text in the form of a Python expression. Raises InvalidInputError where it is none."""
+    if len(text) > LONGEST_TEXT:
+        raise InvalidInputError(f"'{text[:20]}…' is longer than {LONGEST_TEXT} characters")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InvalidInputError(f"'{text}' is no expression") from None
+
+
+def checked_expression(tree: ast.expr, text: str) -> Expression:
+    """An expression from its tree. Raises InvalidInputError for what no expression may have."""
+    return Expression(text, frozenset(_names(tree, text, _WHOLE)), tree)
+
+
+def function_of(call: ast.Call) -> str:
+    """Return the name of the function that is called; empty where it is called in another way than by its name."""
+    return call.func.id if isinstance(call.func, ast.Name) and not call.keywords else ""
+
+
+def _names(tree: ast.expr, text: str, grammar: _Grammar) -> set[str]:
+    if isinstance(tree, ast.BinOp) and type(tree.op) in grammar.operators:
+        return _names(tree.left, text, grammar) | _names(tree.right, text, grammar)
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+        return _names(tree.operand, text, grammar)
+    if isinstance(tree, ast.Name) and tree.id.isascii():
+        return {tree.id}
+    if isinstance(tree, ast.Constant) and type(tree.value) in grammar.constants and _is_finite(tree.value):
+        return set()
+    if isinstance(tree, ast.Call) and len(tree.args) in grammar.functions.get(function_of(tree), ()):
+        return {name for argument in tree.args for name in _names(argument, text, grammar)}
+    raise InvalidInputError(f"'{text}' may only have {grammar.words}")
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _value(tree: ast.expr, values: Mapping[str, int]) -> int:
+    if isinstance(tree, ast.BinOp):
+        return _OPERATORS[type(tree.op)](_value(tree.left, values), _value(tree.right, values))
+    if isinstance(tree, ast.UnaryOp):
+        return -_value(tree.operand, values)
+    if isinstance(tree, ast.Name):
+        return values[tree.id]
+    if isinstance(tree, ast.Call):
+        return _EXTREMES[function_of(tree)](_value(argument, values) for argument in tree.args)
+    return int(ast.literal_eval(tree))

@@ -1,0 +1,221 @@
+"""A version of a kernel in a tuned file: its configuration, and how it is launched.
+
+A version without launches runs with the sizes that the caller passes. One with launches says its sizes itself, by
+expressions over what the caller passes: whole arguments by their names, `bytes_NAME` of buffers, the version's own
+macros, and `local_size_0` to `local_size_2` of its configuration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
+from coarsen.dispatch.steps import Kind
+from coarsen.errors import InvalidInputError
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_from_json, variant_to_json
+
+MOST_LAUNCHES = 16
+MOST_SCRATCH = 16
+MOST_ARGUMENTS = 1024
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+# What a launch of several passes besides arguments and scratch: `uint: (n + 255) // 256`.
+_NUMBER_ARGUMENT = re.compile(r"(int|uint|long|ulong):(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class TunedLaunch:
+    """One launch of a version.
+
+    Args:
+        kernel: the kernel's name.
+        global_size: of the launch before anything is merged, in work-items, one to three expressions.
+        local_size: as many expressions; empty for the configuration's, which may leave it to the driver.
+        local_memory: the bytes of arguments that are local memory, by name; the caller's for others.
+        arguments: of a launch among several, in their order: an argument's name, a scratch buffer's, or a number
+            with its type such as `uint: (n + 255) // 256`. Empty for the arguments that the caller passes.
+    """
+
+    kernel: str
+    global_size: tuple[str, ...]
+    local_size: tuple[str, ...] = ()
+    local_memory: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Equal launches must be equal as values.
+        object.__setattr__(self, "local_memory", tuple(sorted(self.local_memory)))
+
+
+@dataclass(frozen=True, slots=True)
+class TunedVersion:
+    """A version of a kernel.
+
+    Args:
+        variant: its configuration.
+        launches: what is launched, in this order; empty for one launch with the caller's sizes.
+        scratch: buffers that only the launches share, by name, with their sizes in bytes.
+    """
+
+    variant: Variant
+    launches: tuple[TunedLaunch, ...] = ()
+    scratch: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scratch", tuple(sorted(self.scratch)))
+
+    @property
+    def is_sequence(self) -> bool:
+        """Return True if it takes more than one launch of the caller's arguments."""
+        return len(self.launches) > 1 or bool(self.scratch) or any(launch.arguments for launch in self.launches)
+
+    def macros(self) -> dict[str, int]:
+        """Return its macros that are whole numbers."""
+        return {
+            name: int(value) for name, value in self.variant.definitions if _WHOLE_NUMBER.fullmatch(value.strip())
+        }
+
+    def expressions(self) -> Iterator[Expression]:
+        """Yield every expression of its launches, read; raises InvalidInputError for what is none."""
+        for launch in self.launches:
+            for text in (*launch.global_size, *launch.local_size, *(size for _, size in launch.local_memory)):
+                yield parse_expression(text)
+            for argument in launch.arguments:
+                number = number_argument(argument)
+                if number is not None:
+                    yield parse_expression(number[1])
+        for _, size in self.scratch:
+            yield parse_expression(size)
+
+
+def number_argument(argument: str) -> tuple[str, str] | None:
+    """Return the type and the expression of a number that a launch passes; None for the name of an argument."""
+    found = _NUMBER_ARGUMENT.fullmatch(argument)
+    return None if found is None else (found[1], found[2].strip())
+
+
+def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) -> None:
+    """Raise InvalidInputError unless a version's launches can be made of what the caller passes."""
+    if len(version.launches) > MOST_LAUNCHES or len(version.scratch) > MOST_SCRATCH:
+        raise InvalidInputError(f"a version has more than {MOST_LAUNCHES} launches or scratch buffers")
+    if version.scratch and not version.launches:
+        raise InvalidInputError("a version has scratch buffers, and no launches that use them")
+    if version.is_sequence and version.variant.is_coarsened:
+        raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
+    names = {argument.name for argument in arguments}
+    for name, _ in (*version.scratch, *version.variant.definitions):
+        check_name("a macro or a scratch buffer", name)
+        if name in names or name in SIZE_NAMES:
+            raise InvalidInputError(f"the macro or scratch buffer {name} has the name of an argument or a size")
+    for launch in version.launches:
+        _check_launch(launch, version, arguments)
+    known = {name for name, kind in input_kinds(arguments).items() if kind is Kind.WHOLE}
+    known = (known - set(SIZE_NAMES)) | set(version.macros())
+    known |= {f"local_size_{dimension}" for dimension in range(len(version.variant.local_size))}
+    for expression in version.expressions():
+        unknown = sorted(expression.names - known)
+        if unknown:
+            raise InvalidInputError(
+                f"'{expression.text}' needs '{unknown[0]}', which is no whole argument, size of a buffer, "
+                "macro of the version or local size of it"
+            )
+
+
+def _check_launch(launch: TunedLaunch, version: TunedVersion, arguments: tuple[KernelArgument, ...]) -> None:
+    check_name("a kernel", launch.kernel)
+    dimensions = len(launch.global_size)
+    if not 1 <= dimensions <= 3:
+        raise InvalidInputError(f"a launch of {launch.kernel} has {dimensions} global sizes, not one to three")
+    local = launch.local_size or version.variant.local_size
+    if local and len(local) != dimensions:
+        raise InvalidInputError(
+            f"a launch of {launch.kernel} has {len(local)} local and {dimensions} global sizes"
+        )
+    if launch.local_size and version.variant.local_size and not version.is_sequence:
+        raise InvalidInputError("a version has a local size in its configuration and another in its launch")
+    kinds = {argument.name: argument.kind for argument in arguments}
+    for name, _ in launch.local_memory:
+        if kinds.get(name) is not ArgumentKind.LOCAL:
+            raise InvalidInputError(f"{name!a} is no argument that is local memory")
+    if len(launch.arguments) > MOST_ARGUMENTS:
+        raise InvalidInputError(f"a launch has more than {MOST_ARGUMENTS} arguments")
+    known = {*kinds, *(name for name, _ in version.scratch)}
+    for argument in launch.arguments:
+        if number_argument(argument) is None and argument not in known:
+            raise InvalidInputError(f"a launch passes {argument!a}, which is no argument or scratch buffer")
+
+
+def version_to_json(version: TunedVersion) -> dict[str, Any]:
+    """Write a version as JSON takes it; what it has not is left out."""
+    value: dict[str, Any] = {"variant": variant_to_json(version.variant)}
+    if version.launches:
+        value["launches"] = [_launch_to_json(launch) for launch in version.launches]
+    if version.scratch:
+        value["scratch"] = dict(version.scratch)
+    return value
+
+
+def version_from_json(value: object) -> TunedVersion:
+    """Read the version that `version_to_json` wrote; `check_version` says whether it makes sense.
+
+    Raises:
+        InvalidInputError: it isn't in that form.
+    """
+    fields = _object(value, "a version", {"variant"}, {"launches", "scratch"})
+    launches = fields.get("launches", [])
+    if not isinstance(launches, list):
+        raise InvalidInputError("a version's launches must be a list")
+    return TunedVersion(
+        variant_from_json(fields["variant"]),
+        tuple(_launch_from_json(launch) for launch in launches),
+        _pairs(fields.get("scratch", {}), "scratch"),
+    )
+
+
+def _launch_to_json(launch: TunedLaunch) -> dict[str, Any]:
+    value: dict[str, Any] = {"kernel": launch.kernel, "global_size": list(launch.global_size)}
+    if launch.local_size:
+        value["local_size"] = list(launch.local_size)
+    if launch.local_memory:
+        value["local_memory"] = dict(launch.local_memory)
+    if launch.arguments:
+        value["arguments"] = list(launch.arguments)
+    return value
+
+
+def _launch_from_json(value: object) -> TunedLaunch:
+    fields = _object(value, "a launch", {"kernel", "global_size"}, {"local_size", "local_memory", "arguments"})
+    if not isinstance(fields["kernel"], str):
+        raise InvalidInputError("a launch must have a kernel's name")
+    return TunedLaunch(
+        fields["kernel"],
+        _texts(fields["global_size"], "global_size"),
+        _texts(fields.get("local_size", []), "local_size"),
+        _pairs(fields.get("local_memory", {}), "local_memory"),
+        _texts(fields.get("arguments", []), "arguments"),
+    )
+
+
+def _object(value: object, what: str, needed: set[str], possible: set[str]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{what} of a tuned file must be an object")
+    wrong = sorted(map(str, (needed - set(value)) | (set(value) - needed - possible)))
+    if wrong:
+        raise InvalidInputError(f"{what} of a tuned file has a missing or unknown field {wrong[0]!a}")
+    return value
+
+
+def _texts(value: object, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise InvalidInputError(f"{what} must be a list of texts")
+    return tuple(value)
+
+
+def _pairs(value: object, what: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping) or not all(isinstance(entry, str) for entry in value.values()):
+        raise InvalidInputError(f"{what} must be an object of texts")
+    return tuple(sorted(value.items()))

@@ -1,0 +1,48 @@
+"""A tuned file to test with: two features, one of them supplied, and three versions."""
+
+from __future__ import annotations
+
+from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
+from coarsen.dispatch.tree import Leaf, Split
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+
+ARGUMENTS = (
+    KernelArgument("a", ArgumentKind.BUFFER),
+    KernelArgument("width", ArgumentKind.WHOLE),
+    KernelArgument("height", ArgumentKind.WHOLE),
+    KernelArgument("scale", ArgumentKind.REAL),
+    KernelArgument("tile", ArgumentKind.LOCAL),
+)
+ASPECT = Split("aspect", 3.5, Leaf(0), Leaf(1))
+FILE = TunedFile(
+    kernel="mv",
+    arguments=ARGUMENTS,
+    source_hash="0" * 64,
+    device="a device",
+    driver="1.0",
+    build_options=("-DT=float",),
+    coarsen_version="0.2.0",
+    features=(Feature("aspect", "log2(height / width)"), Feature("spread", None)),
+    versions=(
+        TunedVersion(Variant((64,)), (TunedLaunch("mv", ("height",)),)),
+        TunedVersion(
+            Variant((128,), (Coarsening(2, 0),), (("ROWS", "4"),)),
+            (TunedLaunch("mv", ("(height + ROWS - 1) // ROWS",), (), (("tile", "4 * local_size_0"),)),),
+        ),
+        TunedVersion(
+            Variant((), (), (("IMPL", "2"),)),
+            (
+                TunedLaunch("part", ("width",), ("64",), arguments=("a", "sums", "uint: width")),
+                TunedLaunch("finish", ("64",), ("64",), arguments=("sums", "a")),
+            ),
+            (("sums", "bytes_a // 64"),),
+        ),
+    ),
+    default=0,
+    tree=Split("spread", 0.1, ASPECT, Leaf(2)),
+    tree_without_supplied=ASPECT,
+    evidence={"inputs": 24, "regret": {"mean": 0.01}},
+)

@@ -1,0 +1,174 @@
+"""Pragmas become parameters, and the source becomes one in which `-D` chooses their values."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotations import Declaration, read_annotations, source_without_pragmas
+from coarsen.frontend.lower import assembly_of, lower
+from coarsen.frontend.parameters import Kind, Parameter, parse_parameter
+
+SOURCE = """\
+/* #pragma erange 1,2,2 is a comment */
+#pragma erange 64,512,2  // as the paper has it
+#define BLKSZ 256
+#pragma coarsen range 1,4,1
+
+#define ROWS 1 /* of an item */
+#pragma coarsen select IMPL rows,lanes,even
+#pragma coarsen where BLKSZ % ROWS == 0
+#pragma coarsen input aspect = log2(height / width)
+#pragma coarsen input row_cv
+kernel void f(global float *x, int height, int width)
+{
+    local float part[BLKSZ];
+    float sum = ROWS;
+#pragma coarsen unroll LU 1,8,2
+    for (int i = 0; i < width; i++)
+        sum += x[i * height];
+#if IMPL == lanes // lanes
+    sum *= 2;
+#elif IMPL == even
+    sum *= 3;
+#endif
+    part[get_local_id(0)] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    x[get_global_id(0)] = part[0];
+}
+"""
+
+
+def test_declares_parameters_with_the_value_of_the_define_first() -> None:
+    found = read_annotations(SOURCE, "f.cl")
+    assert found.parameters == (
+        Parameter("BLKSZ", Kind.MACRO, ("256", "64", "128", "512"), "f.cl:2"),
+        Parameter("ROWS", Kind.MACRO, ("1", "2", "3", "4"), "f.cl:4"),
+        Parameter("IMPL", Kind.SELECT, ("0", "1", "2"), "f.cl:7", ("rows", "lanes", "even")),
+        Parameter("LU", Kind.UNROLL, ("1", "2", "4", "8"), "f.cl:15"),
+    )
+
+
+def test_declares_conditions_and_features() -> None:
+    found = read_annotations(SOURCE, "f.cl")
+    assert found.conditions == (Declaration("BLKSZ % ROWS == 0", "f.cl:8"),)
+    assert found.features == (
+        Declaration("log2(height / width)", "f.cl:9", "aspect"),
+        Declaration("", "f.cl:10", "row_cv"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("erange 64,512,2", ("64", "128", "256", "512")),
+        ("erange 1,100,3", ("1", "3", "9", "27", "81")),
+        ("range 1,8,3", ("1", "4", "7")),
+        ("range -1, 1, 1", ("-1", "0", "1")),
+        ("values 3,1,float4,1", ("3", "1", "float4")),
+        ("unroll 2,8,2", ("1", "2", "4", "8")),
+        ("select a,b", ("0", "1")),
+    ],
+)
+def test_values_of_each_word(text: str, values: tuple[str, ...]) -> None:
+    assert parse_parameter("P", text, "here").values == values
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("erange 64,512", "here: 'erange' takes the first value, the last and the step: erange 64,512,2"),
+        ("erange 0,512,2", "must begin at 1 or above"),
+        ("erange 64,512,1", "a step of at least 2"),
+        ("range 8,1,1", "from a first value to a last not below it"),
+        ("range 1,8,0", "a step of at least 1"),
+        ("range 1,5000,1", "5000 values"),
+        ("values 1,,2", "commas between"),
+        ("select a", "two names or more"),
+        ("select a,b,a", "each once"),
+        ("select a,2b", "'2b' is no name"),
+        ("erang 64,512,2", "here: 'erang' is no word (did you mean erange or range?)"),
+    ],
+)
+def test_a_mistake_in_values_is_one_line(text: str, message: str) -> None:
+    with pytest.raises(InvalidInputError) as failure:
+        parse_parameter("P", text, "here")
+    assert message in str(failure.value) and "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("#pragma erange 64,512,2\nint x;", "f.cl:1: a line must follow that defines the macro"),
+        ("\n#pragma erange 64,512,2\n#define N 100", "f.cl:2: N is 100 in the source, which is none of 64, 128"),
+        ("#pragma coarsen ranges 1,2,1", "f.cl:1: no such pragma 'ranges' (did you mean range or erange?)"),
+        ("#pragma coarsen where", "f.cl:1: 'where' lacks what it declares"),
+        ("#pragma coarsen where a == \\\n b", "f.cl:1: a pragma of coarsen stands in one line"),
+        ("#pragma coarsen unroll LU 1,8,2\nint x;", "f.cl:1: a loop must follow"),
+        (
+            "#pragma coarsen input a = n\n#pragma coarsen input a",
+            "f.cl:2: there is a feature a already, at f.cl:1",
+        ),
+        ("#pragma coarsen input a =", "f.cl:1: 'a =' lacks the feature's expression"),
+        (
+            "#pragma coarsen select I a,b\n#pragma coarsen select I a,c",
+            "f.cl:2: I is a parameter already, at f.cl:1",
+        ),
+        ("#pragma coarsen select I a,b\n#define I c", "f.cl:1: I is c in the source, which is none of a, b"),
+    ],
+)
+def test_a_mistake_in_a_pragma_names_its_line(source: str, message: str) -> None:
+    with pytest.raises(InvalidInputError) as failure:
+        read_annotations(source, "f.cl")
+    assert str(failure.value).startswith(message) and "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("#pragma erange 1,4,2\n#define N 1\n#define N 2", "f.cl:3: N is a parameter with a #define in line 2"),
+        ("#pragma erange 1,4,2\n#define N 1\n#undef N", "f.cl:3: N is a parameter with a #define in line 2"),
+        (
+            "#pragma coarsen select I a,b\n#if I == c\n#endif",
+            "f.cl:2: I is compared with c, which is none of a, b",
+        ),
+    ],
+)
+def test_a_source_that_would_choose_values_itself_is_refused(source: str, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        source_without_pragmas(source, "f.cl")
+
+
+def test_definitions_choose_the_values_and_the_default_is_the_source_as_it_was() -> None:
+    prepared = source_without_pragmas(SOURCE, "f.cl")
+    plain = "\n".join(line for line in SOURCE.splitlines() if not line.startswith("#pragma"))
+    written = plain.replace("#define BLKSZ", "enum { rows, lanes, even };\n#define IMPL 0\n#define BLKSZ")
+    written = written.replace("IMPL == lanes", "IMPL == 1").replace("IMPL == even", "IMPL == 2")
+    assert _code(prepared) == _code(written)
+    choices = [[], ["-DBLKSZ=64"], ["-DROWS=2"], ["-DIMPL=1"], ["-DIMPL=2"], ["-DLU=4"]]
+    assert len({_code(prepared, *options) for options in choices}) == len(choices)
+
+
+def _code(source: str, *options: str) -> str:
+    """What clang makes of a source, without what tells the lines."""
+    assembly = assembly_of(source, ["-cl-std=CL1.2", *options])
+    kept = [line.partition(", !dbg")[0] for line in assembly.splitlines() if "#dbg" not in line]
+    metadata = [line.split(" = ")[1] for line in kept if "llvm.loop.unroll" in line]
+    return "\n".join([line.partition(", !llvm")[0] for line in kept if not line.startswith("!")] + metadata)
+
+
+def test_lines_keep_their_numbers() -> None:
+    lines = [i.position.line for i in lower(source_without_pragmas(SOURCE)).instructions() if i.position]
+    assert max(lines) == len(SOURCE.splitlines())  # the kernel's end
+
+
+def test_a_source_without_pragmas_stays_as_it_is() -> None:
+    source = "#pragma unroll\r\n// #pragma erange 1,2,2\nkernel void f() {}\n"
+    assert source_without_pragmas(source) == source
+
+
+def test_macros_that_no_pragma_declares_give_way_too() -> None:
+    source = "#define N 3\n#define M 4\nkernel void f(global int *x) { *x = N * M; }\n"
+    prepared = source_without_pragmas(source, macros=("N", "ABSENT"))
+    assert _code(prepared) == _code(source)
+    assert _code(prepared, "-DN=2") == _code(source.replace("N 3", "N 2"))

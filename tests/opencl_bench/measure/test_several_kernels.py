@@ -1,0 +1,132 @@
+"""Launches that name several kernels: one of these can be coarsened, the others run as they are written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.measure.machine import BuildError, UndividedError
+from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
+from coarsen.opencl_bench.measure.session import Session, Slot
+from coarsen.opencl_bench.measure.variant_launch import variant_launches
+from coarsen.opencl_bench.records.code import FORMS, Code, Form, code_from_json
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.sweep.compile_service import CompileService
+from coarsen.opencl_bench.sweep.points import DeviceLimits, LaunchConstraint
+from coarsen.opencl_bench.workloads.benchmark import Definitions
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_to_json
+from tests.opencl_bench.steps import AT_ONCE, IN_TWO, NAME, STEPS, definitions
+
+COARSENED = Variant((32,), (Coarsening(2),), definitions(IN_TWO))
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> CompileService:
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.find_benchmark", lambda _name: STEPS)
+    return CompileService()
+
+
+def code_of(service: CompileService, variant: Variant, form: Form = "opencl_c") -> Code:
+    asked = {"benchmark": NAME, "form": form, "machine": None, "ir_hash": None}
+    answer = service.compile({**asked, "candidate": variant_to_json(variant)})
+    return code_from_json(answer["code"])
+
+
+def hash_of(service: CompileService, values: Definitions) -> Any:  # noqa: ANN401 (an answer has no type)
+    return service.describe({"benchmark": NAME, "definitions": dict(values)})["ir_hash"]
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize(
+    "variant",
+    [Variant((32,), (), definitions(AT_ONCE)), Variant((64,), (), definitions(IN_TWO)), COARSENED],
+    ids=["at once", "in two", "coarsened"],
+)
+def test_each_launch_runs_its_kernel(service: CompileService, variant: Variant, device: DeviceDescription) -> None:
+    session = Session(OpenClMachine(device), STEPS, "test", 0, shared_local_size=STEPS.shared_local_size)
+    code = code_of(service, variant)
+    session.load(Slot.CANDIDATE, variant, code)
+    session.expect(Slot.CANDIDATE, code)
+    assert session.try_out(Slot.CANDIDATE).wrong == ()
+
+
+@pytest.mark.compiled_devices
+def test_launches_are_timed_as_one_job(service: CompileService, device: DeviceDescription) -> None:
+    session = Session(OpenClMachine(device), STEPS, "test", 0, shared_local_size=STEPS.shared_local_size)
+    for slot, values in ((Slot.BASELINE, definitions(AT_ONCE)), (Slot.CANDIDATE, definitions(IN_TWO))):
+        variant = Variant((32,), (), values)
+        session.load(slot, variant, code_of(service, variant))
+    timed = session.time(Method(repetitions=3, minimum_repetitions=3))
+    for spans, beside in (
+        (timed.baseline, timed.baseline_beside),
+        (timed.candidate, timed.candidate_beside),
+    ):
+        assert len(spans) == len(beside.sums) == len(beside.host) == 3
+        assert all(0 < total <= span for total, span in zip(beside.sums, spans, strict=True))
+
+
+def test_forms_of_one_kernel_bring_the_others_along(service: CompileService) -> None:
+    for form in FORMS:
+        code = code_of(service, COARSENED, form)
+        assert [code.kernel_of(name)[0] is code for name in ("twice", "add")] == [True, False]
+        assert code_from_json(code.to_json()) == code
+    # In OpenCL C these are one program more, which is the one that runs uncoarsened.
+    original = code_of(service, COARSENED.uncoarsened())
+    assert code_of(service, COARSENED).others == (original,)
+    assert not original.others and original.kernel_of("add") == (original, "add")
+
+
+def test_only_launches_of_the_coarsened_kernel_are_divided(service: CompileService) -> None:
+    launches = STEPS.launches("test", (32,), COARSENED.definitions)
+    made = variant_launches(launches, COARSENED, code_of(service, COARSENED))
+    assert [(each.kernel, each.global_size, each.local_size) for each in made] == [
+        ("twice", (128,), (16,)),
+        ("add", (256,), (32,)),
+    ]
+
+
+def test_what_does_not_launch_the_kernel_can_not_be_coarsened(service: CompileService) -> None:
+    idle = replace(COARSENED, definitions=definitions(AT_ONCE))
+    reason = "no launch is of the kernel twice, which alone can be coarsened"
+    limits = DeviceLimits(1024, (1024, 1024, 1024), 1 << 15)
+    constraint = LaunchConstraint(STEPS, "test", limits)
+    assert constraint(idle) == reason
+    assert constraint(COARSENED) is None and constraint(idle.uncoarsened()) is None
+    with pytest.raises(UndividedError, match=reason):
+        variant_launches(STEPS.launches("test", (32,), idle.definitions), idle, code_of(service, idle))
+
+
+def test_another_kernel_that_changes_makes_other_rows(
+    service: CompileService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = hash_of(service, definitions(IN_TWO))
+    changed = replace(STEPS, source_text=STEPS.source_text.replace("doubled[i] + PLUS", "PLUS + 2 * doubled[i]"))
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.find_benchmark", lambda _name: changed)
+    assert hash_of(CompileService(), definitions(IN_TWO)) != before
+
+
+def test_the_hash_of_code_tells_its_other_programs() -> None:
+    code = Code("opencl_c", "one", "text")
+    # That of code which was stored before there were several kernels.
+    assert code.hash == "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1"
+    assert replace(code, others=(code,)).hash != code.hash
+
+
+def test_a_kernel_that_no_program_has(service: CompileService) -> None:
+    original = code_of(service, COARSENED.uncoarsened())
+    with pytest.raises(InvalidInputError, match="a launch names the kernel 'scale', which none of the programs"):
+        original.kernel_of("scale")
+
+
+def test_a_device_refuses_such_a_launch(service: CompileService, device: DeviceDescription) -> None:
+    (first, second) = STEPS.launches("test", (32,), COARSENED.definitions)
+    executor = OpenClMachine(device).place(STEPS.workload("test", 0, None, COARSENED.definitions))
+    code = code_of(service, COARSENED)
+    with pytest.raises(BuildError, match="names the kernel 'scale'"):
+        executor.load(code, COARSENED, launches=(first, replace(second, kernel="scale")))
