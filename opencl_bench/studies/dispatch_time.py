@@ -2,8 +2,8 @@
 
 A kernel with a tuned file takes turns with PyOpenCL's own launch of the very kernel object that it chooses, in
 this one process: known shapes, shapes that are new at each launch, shapes that alternate, two threads at once,
-and by the program's attribute. PyOpenCL's is timed twice: as its kernels are called, and as its fastest setters and
-its enqueue alone would be, the least that any launch takes. The device's own time is left out.
+and by the program's attribute. PyOpenCL's is timed twice: as its kernels are called, and as its fastest setters
+and its enqueue alone would be, the least that any launch takes. The device's own time is left out.
 """
 
 from __future__ import annotations
