@@ -130,7 +130,7 @@ def _all_bytes(values: Arguments) -> tuple[int, ...]:
     sizes = []
     for value in values:
         if isinstance(value, pyopencl.MemoryObjectHolder):
-            whole = value.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+            whole: Any = value.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
             sizes.append(value.size if whole is None else max(value.size, whole.size))
         elif isinstance(value, pyopencl.SVMPointer):
             sizes.append(-1)

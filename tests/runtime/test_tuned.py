@@ -279,8 +279,9 @@ def test_a_supplied_feature_that_is_missing(
     assert "launched without the feature skew" in caplog.text
     with pytest.raises(InvalidInputError, match=r"no supplied feature 'skwe' \(did you mean skew"):
         program.mv.launch(queue, *product.arguments, features={"skwe": 1.0})
+    text: Any = {"skew": "1"}
     with pytest.raises(InvalidInputError, match="must be a number"):
-        program.mv.launch(queue, *product.arguments, features={"skew": "1"})  # type: ignore[dict-item]
+        program.mv.launch(queue, *product.arguments, features=text)
 
 
 def test_the_older_route_runs_as_it_is_written(context: cl.Context, queue: cl.CommandQueue) -> None:
