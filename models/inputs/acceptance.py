@@ -24,6 +24,8 @@ from coarsen.models.inputs.scores import (
 # What contents must add to the share of the best version for a kernel to count: accepted, and aimed at.
 _CONTENTS_ADD, _CONTENTS_ADD_MUCH = 0.03, 0.10
 _WORTH_TELLING = 1.5
+# What the fastest version is called: of the full grid, and where a search left only some of it.
+BEST_OF_ALL, BEST_OF_TRIED = "best version", "best of what was tried"
 _OTHERS = (Entrant.FIXED, Entrant.MAJORITY, Entrant.NEAREST, Entrant.PAPER)
 
 
@@ -38,6 +40,7 @@ class KernelResult:
         is_adaptive: whether the input decides, of all inputs.
         has_contents: whether the caller supplies features of contents.
         is_control: whether the input must not matter.
+        reference: what the fastest version may be called.
     """
 
     outcome: Outcome
@@ -46,6 +49,7 @@ class KernelResult:
     is_adaptive: bool
     has_contents: bool = False
     is_control: bool = False
+    reference: str = BEST_OF_ALL
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ def _kernel(result: KernelResult) -> dict[str, JSON]:
         "inputs": len(outcome.inputs),
         "groups": len({point.group for point in outcome.inputs}),
         "is_control": result.is_control,
+        "reference": result.reference,
         "sensitivity": _score(sensitivity([outcome])),
         "is_sensitive": is_sensitive(outcome),
         "is_adaptive": result.is_adaptive,
