@@ -1,1 +1,1 @@
-"""Versions of a kernel over many inputs: measured, and as a matrix of times."""
+"""Inputs that versions are tuned for: drawn, listed, what they cover; versions measured on them, as a matrix."""
