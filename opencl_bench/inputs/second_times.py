@@ -13,7 +13,7 @@ from coarsen.opencl_bench.inputs.matrix import Cell
 
 
 def cells_to_confirm(plan: Plan) -> tuple[Cell, ...]:
-    """Return the inputs, by name, and versions that must be timed again; the default version is timed with each."""
+    """Return the inputs, by name, and versions to be timed again; the default version is timed with each."""
     times = plan.study.times
     pairs = ((row, column) for row, column in plan.pairs if column != times.default)
     return tuple((times.inputs[row].name, times.versions[column]) for row, column in pairs)
