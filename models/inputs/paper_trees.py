@@ -135,7 +135,8 @@ def _tree(rows: Array, values: Array, least_inputs: int) -> LinearTree:
     if not rows.shape[1] or len(set(values.tolist())) == 1:
         return _linear(rows, values)
     features = ranked(rows)
-    classes = np.unique(values, return_inverse=True)[1]
+    # As names: of numbers that are nearly all different scikit-learn warns that they might be no classes.
+    classes = values.astype(str)
     classifier = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=least_inputs, random_state=_SEED)
     with config_context(skip_parameter_validation=True):
         fitted = classifier.fit(features.ranks, classes, check_input=False)
