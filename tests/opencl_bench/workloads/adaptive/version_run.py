@@ -43,32 +43,38 @@ from coarsen.variant.variant import Variant
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A version's program on a device; `added` are the arguments that a coarsened kernel takes besides."""
+    """A version's programs on a device.
 
-    kernels: KernelChoice
-    added: Sequence[AddedArgument]
+    `coarsened` has the kernel that is coarsened, and takes the arguments `added` besides; None where none is.
+    """
+
+    original: KernelChoice
+    coarsened: KernelChoice | None = None
+    added: Sequence[AddedArgument] = ()
 
 
 def build(context: cl.Context, kernel: AdaptiveKernel, version: Variant) -> Built:
     """Build a version for a context, coarsened where it is."""
     benchmark = kernel.benchmark
     options = [*benchmark.build_options, *(f"-D{name}={value}" for name, value in version.definitions)]
+    original = kernels_of(build_uncached(context, benchmark.source, options))
     if not version.is_coarsened:
-        return Built(kernels_of(build_uncached(context, benchmark.source, options)), ())
+        return Built(original)
     lowered = lower(benchmark.code, benchmark.kernel, tuple(options))
     made = CoarsenedKernel(coarsen_kernel(lowered, version.coarsenings), version.coarsenings, ())
     program = build_uncached(context, made.opencl_c, [made.opencl_c_standard])
-    return Built(kernels_of(program), made.added_arguments)
+    return Built(original, kernels_of(program), made.added_arguments)
 
 
-def run(queue: cl.CommandQueue, built: Built, version: Variant, workload: Workload) -> RunResult:
-    """Run a workload once with a version."""
+def run(queue: cl.CommandQueue, built: Built, version: Variant, workload: Workload, kernel: str) -> RunResult:
+    """Run a workload once with a version, of which the launches of one kernel are coarsened."""
 
     def choose(launch: Launch) -> LaunchableKernel:
+        if built.coarsened is None or launch.kernel != kernel:
+            return built.original(launch)
         own = variant_launch(launch, version, built.added)
         added = [getattr(argument, "value", None) for argument in own.arguments[len(launch.arguments) :]]
-        kernel = built.kernels(launch)
-        return cast("LaunchableKernel", partial(_launched, kernel, own, added))
+        return cast("LaunchableKernel", partial(_launched, built.coarsened(launch), own, added))
 
     return run_workload(queue, workload, choose)
 
@@ -94,7 +100,7 @@ def mistakes(
     found: list[str] = []
     for preset in presets:
         workload = kernel.benchmark.workload(preset, 1, version.local_size, version.definitions)
-        result = run(queue, built, version, workload)
+        result = run(queue, built, version, workload, kernel.kernel)
         wrong = compare(result.outputs, workload.expected(), workload)
         found += [f"{preset}: {sentence}" for sentence in wrong]
         found += [f"{preset}: wrote outside of {name}" for name in result.violated]
@@ -150,7 +156,7 @@ def _check(queue: cl.CommandQueue, kernel: AdaptiveKernel, every: int, end: floa
         for _, preset in group:
             try:
                 workload = kernel.benchmark.workload(preset, 1, version.local_size, version.definitions)
-                result = run(queue, built, version, workload)
+                result = run(queue, built, version, workload, kernel.kernel)
             except (cl.Error, InvalidInputError) as error:
                 print(f"{kernel.name} {preset} {version}: {error}")
                 wrong += 1
