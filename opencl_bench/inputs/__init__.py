@@ -1,1 +1,1 @@
-"""The inputs that kernels are tuned for: drawn from a space of sizes and contents, listed, and what they cover."""
+"""Inputs that versions are tuned for: drawn, listed, what they cover; versions measured on them, as a matrix."""
