@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
+from coarsen.features.kernel_facts import kernel_facts
 from coarsen.features.planned_work.launches import launched_sizes
 from coarsen.features.planned_work.planned_kernel import PlannedKernel
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
@@ -27,11 +29,13 @@ class PlannedLaunch:
         work: of one work-item of the coarsened kernel.
         sizes: that the coarsened kernel is launched with.
         costs: of the plan by which it is coarsened, by name, each for one work-item of the coarsened kernel.
+        facts: of the original kernel's text, by name (`features/kernel_facts.py`); those that are not there are 0.
     """
 
     work: WorkCounts
     sizes: LaunchSizes
     costs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    facts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class WorkPlanner(Protocol):
@@ -52,7 +56,7 @@ class WorkPlanner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelPlanner:
     """Tells the work of a kernel's variants from the plan of the transforms."""
 
@@ -62,4 +66,8 @@ class KernelPlanner:
         """Return the work of a variant, as `WorkPlanner` has it."""
         work = self.kernel.work(variant, original, arguments)
         costs = asdict(self.kernel.plan_costs(variant, original, arguments)) if variant.is_coarsened else {}
-        return PlannedLaunch(work, launched_sizes(variant, original), costs)
+        return PlannedLaunch(work, launched_sizes(variant, original), costs, self._facts)
+
+    @cached_property
+    def _facts(self) -> Mapping[str, float]:
+        return kernel_facts(self.kernel.kernel)
