@@ -36,8 +36,8 @@ class Matched:
         if not self.error:
             return ()
         middle = self.predicted.middle
-        ends = (middle, self.measured.low) if middle < self.measured.low else (self.measured.high, middle)
-        return tuple(sorted({round(size) for size in np.geomspace(*ends, _POINTS).tolist()}))
+        nearest = self.measured.low if middle < self.measured.low else self.measured.high
+        return tuple(sorted({round(size) for size in np.geomspace(middle, float(nearest), _POINTS).tolist()}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from coarsen.models.inputs.chooser import Chooser
 from coarsen.models.inputs.fixed import FixedVersion, fixed_best
 from coarsen.models.inputs.majority import majority
 from coarsen.models.inputs.nearest import NearestInput, nearest_input
@@ -75,7 +76,7 @@ class Fitted:
 
     def chosen(self, features: Mapping[str, float]) -> dict[Entrant, int]:
         """Return the version, among all, that each entrant chooses for an input."""
-        choosers = {
+        choosers: dict[Entrant, Chooser] = {
             Entrant.FIXED: self.fixed,
             Entrant.MAJORITY: self.majority,
             Entrant.NEAREST: self.nearest,

@@ -15,10 +15,15 @@ from coarsen.models.inputs.portfolio import CPU_MARGIN
 from coarsen.models.inputs.ranks import between
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.times import InputPoint, VersionTimes
-from tests.models.inputs.made_up import sizes, times_of, version
+from tests.models.inputs.made_up import Law, sizes, times_of, version
 
 # A launch costs the second version more, and each element less: it is faster above 90.
 CROSSING = times_of([lambda n: 10 + n, lambda n: 100 + n / 100], sizes(20, first=0))
+
+
+def best_near(number: int) -> Law:
+    """A version that is the best near 16 to the power of its number."""
+    return lambda n: 1 + abs(math.log2(n) - 4 * number)
 
 
 def content_times(weight: float) -> VersionTimes:
@@ -71,7 +76,9 @@ def test_a_leaf_never_answers_what_failed_on_its_inputs_where_something_ran() ->
 
 
 def test_trees_are_at_most_six_questions_deep() -> None:
-    times = times_of([lambda n, k=k: 1.0 + (int(math.log2(n)) % 2 == k) for k in range(2)], sizes(200, first=0))
+    # Odd and even exponents by turns, more than six questions can tell apart.
+    laws: list[Law] = [lambda n: 1.0 + math.log2(n) % 2, lambda n: 2.0 - math.log2(n) % 2]
+    times = times_of(laws, sizes(200, first=0))
     tree = grown(regret_table(times, (0, 1), ["n"]), TreeSettings(1, 0.0))
 
     def depth(part: Leaf | Split) -> int:
@@ -81,7 +88,7 @@ def test_trees_are_at_most_six_questions_deep() -> None:
 
 
 def test_more_pruning_never_makes_more_leaves() -> None:
-    times = times_of([lambda n, k=k: 1 + abs(math.log2(n) - 4 * k) for k in range(5)], sizes(20, 0), noise=0.05)
+    times = times_of([best_near(k) for k in range(5)], sizes(20, 0), noise=0.05)
     table = regret_table(times, range(5), ["n"])
     leaves = [len(list(leaves_of(grown(table, TreeSettings(1, p))))) for p in prunings(table, 1)]
     assert leaves == sorted(leaves, reverse=True)
@@ -106,7 +113,7 @@ def test_features_that_are_not_supplied_need_no_second_tree() -> None:
 
 
 def test_the_same_times_make_the_same_tree() -> None:
-    times = times_of([lambda n, k=k: 1 + abs(math.log2(n) - 4 * k) for k in range(5)], sizes(20, 0), noise=0.1)
+    times = times_of([best_near(k) for k in range(5)], sizes(20, 0), noise=0.1)
     assert regret_tree(times, CPU_MARGIN) == regret_tree(times, CPU_MARGIN)
 
 

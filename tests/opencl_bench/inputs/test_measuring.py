@@ -139,7 +139,7 @@ def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Sto
 def test_a_search_on_a_few_inputs_says_what_to_measure_on_all_and_keeps_its_rows(store: Store) -> None:
     plan = plan_of("intel")
     inputs = (InputPoint("test", "test", {"n": 256.0}), InputPoint("input-1", "input-1", {"n": 1024.0}))
-    space = Space(factors=(1,), local_sizes=((32,), (64,)), definitions={"PLUS": ("1",)})
+    space = Space(factors=(1,), local_sizes=((32,), (64,)), definitions=(("PLUS", ("1",)),))
     settings = StageOneSettings(StaircaseSearcher(), inputs=1, is_warm=False)
     found = search_versions(plan, inputs, space, store, settings)
     # Two parameters of two values each: all are tried, and the winner has two neighbours.
@@ -153,7 +153,7 @@ def test_a_search_on_a_few_inputs_says_what_to_measure_on_all_and_keeps_its_rows
 
 def test_where_the_default_version_fails_nothing_is_searched(store: Store) -> None:
     inputs = (InputPoint("test", "test", {}),)
-    space = Space(factors=(1,), local_sizes=((32,),), definitions={"PLUS": ("1",)})
+    space = Space(factors=(1,), local_sizes=((32,),), definitions=(("PLUS", ("1",)),))
     found = search_versions(replace(plan_of("intel"), default=WRONG), inputs, space, store)
     assert (found.versions, found.measured) == ((WRONG,), 1)
     with pytest.raises(InvalidInputError, match="no inputs"):

@@ -37,7 +37,7 @@ def test_one_parameter_is_tried_at_every_value_in_ascending_order() -> None:
     assert found.ending == REACHED
 
 
-VALLEY = {
+VALLEY: dict[Choice, float] = {
     (0, 0): 5.0,
     (0, 1): 8.0,
     (0, 2): 9.0,
@@ -144,5 +144,6 @@ def test_a_stride_where_nothing_is_merged_is_the_version_without_it() -> None:
     space = VariantSearchSpace(VariantSpace(dimensions))
     assert Parameters(space).choice((0, 1)) == (0, 0)
     # The stride is raised first, which is free, and then the factor with it.
-    found = climbed(space, lambda choice: {(0, 0): 1.0, (1, 0): 2.0}.get(choice, 3.0))
+    times: dict[Choice, float] = {(0, 0): 1.0, (1, 0): 2.0}
+    found = climbed(space, lambda choice: times.get(choice, 3.0))
     assert steps(found) == [(0, 0), (1, 0), (1, 1), (2, 1)]
