@@ -24,8 +24,8 @@ Models = Annotated[
         "-m",
         "--model",
         metavar="NAME",
-        help="never, unique, published, cascade, default, analytic, hong-kim, oracle; or of the cascade, to "
-        "compare: cascade-seven, cascade-per-factor, cascade-first. May be repeated.  "
+        help="never, unique, published, cascade, default, gaussian-process, analytic, hong-kim, oracle; or of the "
+        "cascade, to compare: cascade-seven, cascade-per-factor, cascade-first. May be repeated.  "
         "[default: never, unique, cascade, default, oracle]",
     ),
 ]

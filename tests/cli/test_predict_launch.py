@@ -112,13 +112,16 @@ def test_sizes_that_are_none(run: Run, models: Path, kernel: Path, words: tuple[
     assert message in run(*asked, *words).error
 
 
-def test_predicting_loads_no_package_of_training(models: Path, kernel: Path) -> None:
-    words = ["coarsen", "predict", str(kernel), "-d", "intel", "--models", str(models), "--no-measure"]
+@pytest.mark.parametrize("further", [["--no-measure"], []])
+def test_predicting_loads_no_package_of_training(models: Path, kernel: Path, further: list[str]) -> None:
+    # Without inputs nothing is measured, even where that isn't said.
+    words = ["coarsen", "predict", str(kernel), "-d", "intel", "--models", str(models), *further]
     code = (
         "import sys\nfrom coarsen.cli.main import main\n"
         f"sys.argv = {words!r}\n"
         "try:\n    main()\nexcept SystemExit as exit:\n    assert not exit.code, exit.code\n"
-        "print([name for name in ('sklearn', 'scipy', 'pandas', 'sqlalchemy', 'pyopencl') if name in sys.modules])"
+        "absent = ('sklearn', 'scipy', 'pandas', 'sqlalchemy', 'pyopencl', 'networkx')\n"
+        "print([name for name in absent if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
