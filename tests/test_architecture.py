@@ -65,8 +65,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (
-    *("workloads", "records", "measure", "results", "search", "sweep", "tuning", "calibration", "reporting"),
-    "studies",
+    *("workloads", "records", "measure", "results", "search", "sweep", "inputs", "tuning", "calibration"),
+    *("reporting", "studies"),
 )
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
@@ -90,7 +90,7 @@ FOLDERS = {
 PREDICTIONS = {
     f"coarsen.analysis.{name}" for name in ("size_forms", "means", "loop_counts", "executions", "footprints")
 }
-HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")
+HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy", "networkx", "sqlalchemy")
 
 
 def module_files() -> dict[str, Path]:

@@ -6,89 +6,27 @@ its code along and writes a file. Needs nothing but Python, NumPy and the device
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol
 
 from coarsen.errors import InternalError
+from coarsen.opencl_bench.measure.session import DEFAULT_VERSION, UNCOARSENED
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import (
-    Environment,
+    CheckedAgainst,
     Invalidity,
     Measurement,
-    Method,
     Role,
     Subject,
     content_key,
 )
 from coarsen.opencl_bench.sweep.compiler import Compiled
-from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
-from coarsen.opencl_bench.workloads.clock import Clock
-from coarsen.variant.variant import Definitions, Variant
-
-
-class Subjects(Protocol):
-    """Knows what is measured."""
-
-    def of(self, definitions: Definitions) -> Subject:
-        """The subject with these macro values. Raises InvalidInputError where the kernel doesn't compile."""
-        ...
-
-
-class Codes(Protocol):
-    """Gives candidates' code."""
-
-    def ahead(self, candidate: Variant) -> Future[Compiled]:
-        """Begin to make a candidate's code."""
-        ...
-
-    def compiled(self, candidate: Variant) -> Compiled:
-        """A candidate's code, or why there is none; waits for it."""
-        ...
-
-
-class Rows(Protocol):
-    """Where rows are stored."""
-
-    def find(self, key: str) -> Measurement | None:
-        """The row of this key, if there is one."""
-        ...
-
-    def add(self, measurement: Measurement) -> bool:
-        """Store a row; False where one with its key was there."""
-        ...
-
-    def replace(self, measurement: Measurement) -> None:
-        """Store a row in place of the one with its key."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SweepContext:
-    """All that measuring works with.
-
-    `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
-    compiling would disturb measuring; `confirms` that the best ones are confirmed in new processes. `clock` is the
-    benchmark's.
-    """
-
-    device: str
-    environment: Environment
-    method: Method
-    subjects: Subjects
-    codes: Codes
-    process: MeasuringProcess
-    rows: Rows
-    lock: Callable[[], AbstractContextManager[None]]
-    observer: SweepObserver = field(default_factory=SweepObserver)
-    again: Remeasure = Remeasure.NOTHING
-    compile_first: bool = False
-    confirms: bool = True
-    clock: Clock = Clock.SUM
+from coarsen.opencl_bench.sweep.measuring_process import Limits, Outcome, Ready
+from coarsen.opencl_bench.sweep.observer import Remeasure
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +151,8 @@ class RowMeasurer:
         clock = self._context.clock
         if outcome.invalidity is Invalidity.CORRECT and outcome.clock is not clock:
             raise InternalError(f"timed by the {outcome.clock}, where the {clock} was expected")
+        if outcome.oracle is CheckedAgainst.UNCOARSENED and self._context.default is not None:
+            raise InternalError("not compared with the default version")
         return Measurement(
             subject=subject,
             environment=self._context.environment,
@@ -247,9 +187,11 @@ class RowMeasurer:
     def _ready(self, candidate: Variant, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
             return Outcome(compiled.invalidity, compiled.failure)
-        original = self._context.codes.compiled(replace(candidate, coarsenings=()))
+        default = self._context.default
+        original = self._context.codes.compiled(default or replace(candidate, coarsenings=()))
         if original.code is None:
-            return Outcome(original.invalidity, f"the uncoarsened kernel: {original.failure}")
+            name = UNCOARSENED if default is None else DEFAULT_VERSION
+            return Outcome(original.invalidity, f"{name}: {original.failure}")
         return Ready(candidate, compiled.code, compiled.binary, original.code)
 
     def _cached(

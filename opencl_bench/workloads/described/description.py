@@ -131,6 +131,17 @@ class Description:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
+    def workload_names(self) -> frozenset[str]:
+        """The names that buffers, images and the number of roundings depend on."""
+        names = set(self.roundings.names if self.roundings is not None else ())
+        for argument in self.arguments:
+            if isinstance(argument, BufferDescription):
+                names |= argument.elements.names | argument.values.names
+            elif isinstance(argument, ImageDescription):
+                names |= argument.names | argument.values.names
+        return frozenset(names)
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files that buffers and images are filled from."""
         filled = BufferDescription | ImageDescription

@@ -61,6 +61,10 @@ def read_benchmark(path: Path) -> Benchmark:
         source_file=description.kernel_file,
         inputs_hash=description.inputs_hash,
         input_files=description.files,
+        input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
+        buffers_fit_any_local_size=not any(
+            name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
+        ),
     )
 
 

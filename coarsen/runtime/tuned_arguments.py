@@ -1,0 +1,149 @@
+"""The arguments of a launch, taken apart by functions made for one kernel: what a choice depends on, what to set.
+
+Everything that a call does with its arguments before they are set is one function of each kind, written from their
+places alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyopencl
+
+from coarsen.dispatch.features import BYTES, ArgumentKind, KernelArgument
+from coarsen.runtime.arguments import Argument, SetArguments, sorted_by_kind
+
+Arguments: TypeAlias = tuple[Argument, ...]
+# Index, value, index, value and so on.
+Pairs: TypeAlias = tuple[Any, ...]
+_NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.REAL)
+_WHOLE = (np.integer, int, np.bool_)
+_REAL = (np.floating, float, *_WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Sets the arguments of one launch: what lies on the device, and numbers, as PyOpenCL's setters take them."""
+
+    references: Callable[[Arguments], Pairs]
+    numbers: Callable[[Arguments], Pairs]
+
+
+def key_function(
+    arguments: Sequence[KernelArgument], asked: frozenset[str], all_bytes: bool
+) -> Callable[[Arguments], tuple[object, ...]]:
+    """Return a function of arguments that returns what their launch depends on, in a tuple.
+
+    These are the numbers and the sizes of buffers that are asked for, and the sizes of local memory.
+
+    Args:
+        arguments: the kernel's.
+        asked: names of numbers, and of buffers with `bytes_` before them.
+        all_bytes: whether the sizes of all memory objects count.
+    """
+    parts = []
+    for index, argument in enumerate(arguments):
+        if argument.kind in _NUMBERS and argument.name in asked:
+            parts.append(f"a[{index}]")
+        elif argument.kind is ArgumentKind.LOCAL:
+            parts.append(f"a[{index}].size")
+        elif argument.kind is ArgumentKind.BUFFER and BYTES + argument.name in asked:
+            parts.append(f"size(a[{index}])")
+    if all_bytes:
+        parts.append("sizes(a)")
+    return _function(parts, {"size": bytes_of, "sizes": _all_bytes})
+
+
+def setting(arguments: Sequence[KernelArgument]) -> Setting:
+    """Return what sets the arguments of a kernel's launches."""
+    if any(argument.kind is ArgumentKind.OTHER for argument in arguments):
+        return Setting(lambda values: _sorted(values)[0], lambda values: _sorted(values)[1])
+    references: list[str] = []
+    numbers: list[str] = []
+    for index, argument in enumerate(arguments):
+        parts = numbers if argument.kind in _NUMBERS else references
+        parts += (str(index), f"a[{index}]")
+    return Setting(_function(references, {}), _function(numbers, {}))
+
+
+def numbers_function(
+    arguments: Sequence[KernelArgument], names: Sequence[str]
+) -> Callable[[Arguments], tuple[int | float | None, ...]]:
+    """Return a function of arguments that returns numbers by name; None for what is no number of its kind.
+
+    Args:
+        arguments: the kernel's.
+        names: of arguments, and of buffers with `bytes_` before them.
+    """
+    parts: dict[str, str] = {}
+    for index, argument in enumerate(arguments):
+        if argument.kind is ArgumentKind.BUFFER:
+            parts[BYTES + argument.name] = f"size(a[{index}])"
+        elif argument.kind in _NUMBERS:
+            parts[argument.name] = f"{argument.kind.value}(a[{index}])"
+    functions = {"size": bytes_of, "whole": _whole, "real": _real}
+    return _function([parts.get(name, "None") for name in names], functions)
+
+
+def bytes_of(value: Argument) -> int | None:
+    """Return the size of a memory object; 0 for NULL, None where it isn't known."""
+    if value is None:
+        return 0
+    size = getattr(value, "size", None)
+    return size if isinstance(size, int) else None
+
+
+def local_bytes(places: Sequence[int], values: Arguments, changed: Mapping[int, Argument]) -> int:
+    """Return the bytes of local memory that a launch's arguments give a work-group.
+
+    Args:
+        places: those of arguments that are local memory.
+        values: the arguments.
+        changed: what is passed in place of them, by index.
+    """
+    return sum(changed.get(index, values[index]).size for index in places) if places else 0
+
+
+def are_below(values: Arguments, limit: int) -> bool:
+    """Return True if every memory object that is passed is surely smaller than so many bytes."""
+    noted = SetArguments(len(values))
+    try:
+        noted.note_all(values)
+    except (BufferError, TypeError, ValueError):
+        return False
+    return noted.are_below(limit)
+
+
+def _whole(value: Argument) -> int | None:
+    return int(value) if isinstance(value, _WHOLE) else None
+
+
+def _real(value: Argument) -> float | None:
+    return float(value) if isinstance(value, _REAL) else None
+
+
+def _all_bytes(values: Arguments) -> tuple[int, ...]:
+    """The sizes of memory objects and of what they are parts of: a kernel may reach that through them."""
+    sizes = []
+    for value in values:
+        if isinstance(value, pyopencl.MemoryObjectHolder):
+            whole = value.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+            sizes.append(value.size if whole is None else max(value.size, whole.size))
+        elif isinstance(value, pyopencl.SVMPointer):
+            sizes.append(-1)
+    return tuple(sizes)
+
+
+def _sorted(values: Arguments) -> tuple[Pairs, Pairs]:
+    """Arguments whose kinds show only when they are passed."""
+    return sorted_by_kind(range(len(values)), values)
+
+
+def _function(parts: Sequence[str], names: Mapping[str, object]) -> Callable[[Arguments], tuple[Any, ...]]:
+    # The text has places of arguments and names made here, nothing that anybody wrote.
+    text = f"lambda a: ({''.join(f'{part}, ' for part in parts)})"
+    function: Callable[[Arguments], tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
+    return function
