@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class LaunchInputs:
     place: Array
     analytic: Array
 
-    @property
+    @cached_property
     def is_coarsened(self) -> NDArray[np.bool_]:
         """True for the launches that are coarsened, (n,)."""
         return np.array([variant.is_coarsened for variant in self.variants], dtype=np.bool_)
