@@ -56,6 +56,12 @@ def test_log_times_are_relative_and_what_was_given_up_is_slow() -> None:
     assert math.isnan(found[Variant((8, 8))])
 
 
+def test_what_was_not_compiled_in_time_is_not_slow() -> None:
+    late = row(GROUPS, 0, invalidity=Invalidity.TIMEOUT, code_hash="")
+    (case,) = measured_launches([[row(BASELINE, 1.0), row(OWN, 0.5), late]])
+    assert math.isnan(times(case)[GROUPS])
+
+
 def test_other_roles_other_baselines_and_guarded_launches_do_not_count() -> None:
     guarded = Variant((16, 16), (Coarsening(2),), any_size=True)
     (case,) = measured_launches(
