@@ -52,8 +52,8 @@ class VariantSpace:
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
         constraints: tried in this order.
-        local_size_of: gives the local size of some macro values, where these decide about it; there is no dimension
-            `local_size` then.
+        local_size_of: gives the local size of some macro values, where these decide about it; `local_size` is then
+            no dimension.
     """
 
     dimensions: tuple[Dimension, ...]
