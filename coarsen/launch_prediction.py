@@ -200,24 +200,37 @@ def planned_grid(planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, ask
         RefusalError: the own launch's work can't be told.
         InvalidInputError: the sizes give no finite number of work.
     """
-    sizes = [asked.global_size] if asked.global_size else list(usual_global_sizes(own.local_size))
+    planned = planned_launches(planner, own, device, asked)
     candidates = {candidate.variant: candidate for candidate in launch_grid(own, device)}
+    unknown = dict.fromkeys(text for found in planned[0].values() for text in found.work.unknown)
+    inputs = tuple(launch_inputs(found, device) for found in planned)
+    return PlannedGrid(tuple(candidates[variant] for variant in planned[0]), inputs, tuple(unknown))
+
+
+def planned_launches(
+    planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, asked: AskedLaunch
+) -> tuple[Mapping[Variant, PlannedLaunch], ...]:
+    """Return the work of the same launches, those of the grid that are not refused, at each of the sizes.
+
+    Raises:
+        RefusalError: the own launch's work can't be told.
+        InvalidInputError: the sizes give no finite number of work.
+    """
+    sizes = [asked.global_size] if asked.global_size else list(usual_global_sizes(own.local_size))
+    variants = dict.fromkeys(candidate.variant for candidate in launch_grid(own, device))
     planned: list[dict[Variant, PlannedLaunch]] = []
     for size in sizes:
         found: dict[Variant, PlannedLaunch] = {}
-        for variant in tuple(candidates):
+        for variant in tuple(variants):
             original = LaunchSizes(padded(size), padded(variant.local_size))
             try:
                 found[variant] = planner.planned(variant, original, asked.arguments)
             except RefusalError:
                 if not variant.is_coarsened:
                     raise
-                del candidates[variant]
+                del variants[variant]
         planned.append(found)
-    kept = [{variant: found[variant] for variant in candidates} for found in planned]
-    unknown = dict.fromkeys(text for found in kept[0].values() for text in found.work.unknown)
-    inputs = tuple(launch_inputs(found, device) for found in kept)
-    return PlannedGrid(tuple(candidates.values()), inputs, tuple(unknown))
+    return tuple({variant: found[variant] for variant in variants} for found in planned)
 
 
 def _device_note(model: LaunchModel, device: DeviceDescriptor) -> str:

@@ -171,7 +171,7 @@ def bench(
     """
     _check_packages(scheduler)
     checked_export(output)
-    from coarsen.cli.bench_design import method_for, parts_of
+    from coarsen.cli.bench_design import Parts, method_for
     from coarsen.cli.bench_inputs import (
         PlannedDevice,
         benchmarks_of,
@@ -183,7 +183,7 @@ def bench(
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import planned_rows
 
-    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler)
+    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler, design)
     method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
     wanted = SpaceOptions.parsed(
@@ -200,12 +200,13 @@ def bench(
         sample_seed,
         all_single,
     )
+    parts = Parts(preset, wanted, design)
     refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     places = places_of(device, form.value, scheduler is not None)
 
     def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> Iterator[SweepPlan]:
-        for size, space in parts_of(benchmark, preset, wanted, design, place.kind):
+        for size, space in parts.of(benchmark, place.kind, place.limits):
             yield SweepPlan(name, place.name, size, seed, space, method, form.value, not no_confirmation)
 
     rows_of = planned_rows if searching is None else searching.rows_of

@@ -38,9 +38,10 @@ class SuiteName(enum.StrEnum):
 
 
 class DesignName(enum.StrEnum):
-    """A seeded choice of the rows that are measured."""
+    """A choice of the rows that are measured."""
 
     SPARSE = "sparse"
+    GRID = "grid"
 
 
 Kernels = Annotated[
@@ -113,8 +114,8 @@ DesignOption = Annotated[
     DesignName | None,
     typer.Option(
         "--design",
-        help="For kernels of free launch: measure the rows that a design draws, at the sizes that it draws, "
-        "instead of a space.",
+        help="Measure the rows of a design instead of a space: sparse draws rows and sizes of kernels of free "
+        "launch; grid has every launch that predict --model launch considers, at --preset.",
     ),
 ]
 NoConfirmation = Annotated[

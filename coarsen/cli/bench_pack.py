@@ -128,7 +128,7 @@ def pack(
 
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
-    from coarsen.cli.bench_design import method_for, parts_of
+    from coarsen.cli.bench_design import Parts, method_for
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
@@ -148,18 +148,18 @@ def pack(
         all_single,
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
+    parts = Parts(preset, wanted, design)
+    limits = replace(USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE)
     request = PackRequest(
         parts=tuple(
             PackPart(name, size, space)
             for benchmark, name in benchmarks
-            for size, space in parts_of(benchmark, preset, wanted, design, device_kind)
+            for size, space in parts.of(benchmark, device_kind, limits)
         ),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
         method=method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design),
-        limits=replace(
-            USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE
-        ),
+        limits=limits,
         device_kind=device_kind,
     )
     _say(write_pack(request, output, lambda line: note(f"compiling {line}")), output)

@@ -70,13 +70,16 @@ class SearchOptions:
     seed: int | None
     prior: PriorChoice | None
 
-    def checked(self, inputs_seed: int, sample: int | None, scheduler: str | None) -> BenchSearch | None:
+    def checked(
+        self, inputs_seed: int, sample: int | None, scheduler: str | None, design: str | None = None
+    ) -> BenchSearch | None:
         """Return the search that they ask for; None where the whole space is measured.
 
         Args:
             inputs_seed: of `--seed`.
             sample: of `--sample`.
             scheduler: of `--scheduler`.
+            design: of `--design`.
 
         Raises:
             InvalidInputError: an unknown searcher, a budget that is none, options that do not go together.
@@ -88,6 +91,8 @@ class SearchOptions:
             raise InvalidInputError(
                 "--sample does not go with --search, which draws by itself: give it a --budget"
             )
+        if design is not None:
+            raise InvalidInputError("--design does not go with --search, which chooses by itself: leave it out")
         if scheduler is not None:
             raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
         return self._search(inputs_seed if self.seed is None else self.seed)

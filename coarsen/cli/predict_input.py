@@ -126,11 +126,9 @@ def _described(wanted: KernelRequest, benchmark: Benchmark, name: str | Path) ->
             f"{wanted.word}: its description says which kernel it is and how it is built; leave out -k, -D, -I, "
             "--cl-std and --build-option"
         )
-    defaults = [f"-D{macro}={value}" for macro, value in benchmark.own_definitions]
-    options = [*benchmark.build_options, *defaults]
     # None where the description leaves it open.
     local_size = benchmark.preset(wanted.preset).local_size or None
     path = benchmark.code if isinstance(benchmark.code, Path) else Path(wanted.word)
     with naming_file(path):
-        kernel = lower(benchmark.code, benchmark.kernel, options)
+        kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
     return DescribedInput(KernelInput(kernel, path, local_size), benchmark, name)

@@ -33,7 +33,7 @@ _COMMON: Mapping[str, str] = MappingProxyType(
         "role": "`selection`, `comparison` or `confirmation`",
         "invalidity": "how it ended: `correct`, or why there is no time",
         "reason": "why it is not correct, in one line; empty where it is",
-        "oracle": "what the outputs were compared with: `reference`, `uncoarsened` or `nothing`",
+        "oracle": "what the outputs were compared with: `reference`, `uncoarsened`, `default` version or `nothing`",
         "compile_seconds": "seconds of wall-clock time spent on compiling",
         "measure_seconds": "seconds of wall-clock time spent on verifying and timing",
         "timed_seconds": "seconds thereof in which the device ran the timed kernels",
@@ -97,6 +97,11 @@ _FILE: Mapping[str, str] = MappingProxyType(
         "nanoseconds": "duration of each timed run of the whole job, in nanoseconds; empty where it failed",
         "baseline_nanoseconds": "duration of the baseline's run just before each of these",
         "code_hash": "SHA-256 of what the device was given",
+        "clock": "what the durations are: the `sum` of the launches, or their `span` from first start to last end",
+        "sum_nanoseconds": "beside a span, the sum of each run's launches; empty where the device doesn't tell",
+        "host_nanoseconds": "beside a span, the time that passed on the host in each run",
+        "baseline_sum_nanoseconds": "as `sum_nanoseconds`, of the baseline",
+        "baseline_host_nanoseconds": "as `host_nanoseconds`, of the baseline",
     }
 )
 

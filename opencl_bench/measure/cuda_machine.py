@@ -9,6 +9,7 @@ here, 15 µs there, on an H200).
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -20,10 +21,11 @@ from cuda.bindings import driver
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
 from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
 GUARD_BYTES = 4096
@@ -239,6 +241,7 @@ class RecordedJob:
         self._stream = stream
         self._functions = functions
         self._events = (_event(), _event())
+        self._is_single = len(calls) == 1
         for function, _ in calls:
             _allow_shared(function, [launch for called, launch in calls if called is function])
         graph = self._recorded(calls)
@@ -249,15 +252,20 @@ class RecordedJob:
         weakref.finalize(self, driver.cuGraphExecDestroy, self._graph)
         call(driver.cuGraphUpload, self._graph, stream)
 
-    def run(self) -> int:
-        """Run all launches and wait; the time from the first one's start to the last one's end, in nanoseconds."""
+    def run(self, clock: Clock) -> Durations:
+        """Run all launches and wait; by any clock, the time from the first one's start to the last one's end."""
+        start = time.perf_counter_ns()
         try:
             call(driver.cuGraphLaunch, self._graph, self._stream)
             call(driver.cuStreamSynchronize, self._stream)
+            host = time.perf_counter_ns() - start
             milliseconds = call(driver.cuEventElapsedTime, *self._events)
         except CudaError as error:
             raise LaunchError(str(error)) from error
-        return round(float(milliseconds) * NANOSECONDS_PER_MILLISECOND)
+        span = round(float(milliseconds) * NANOSECONDS_PER_MILLISECOND)
+        if clock is Clock.SUM:
+            return Durations(span)
+        return Durations(span, span if self._is_single else None, host)
 
     def _recorded(self, calls: list[Call]) -> Any:  # noqa: ANN401 (no types)
         begin, end = self._events

@@ -6,14 +6,32 @@ OpenCL devices (`opencl_machine.py`) and NVIDIA's driver without OpenCL (`cuda_m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
-# Runs all launches of the workload once, in order, and waits; returns the device's nanoseconds.
-Job = Callable[[], int]
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """The durations of one run of all launches, in nanoseconds.
+
+    `nanoseconds`: by the clock that was asked for. Beside a span, `sum`: of the launches, added up, None where the
+    device tells only how long the whole took; and `host`: on the host's clock, from before the first launch is
+    enqueued until all have finished.
+    """
+
+    nanoseconds: int
+    sum: int | None = None
+    host: int | None = None
+
+
+# Runs all launches of the workload once, in order, and waits. A device that tells the span alone tells it by any
+# clock.
+Job = Callable[[Clock], Durations]
 
 
 class BuildError(Exception):

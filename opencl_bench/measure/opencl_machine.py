@@ -13,11 +13,12 @@ from coarsen.devices.building import PlainProgram, build_uncached
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
 # Devices report one level of cache, not always the last: several times its size clears all levels.
@@ -133,9 +134,14 @@ class OpenClExecutor:
         divided = variant_launches(originals, variant, code)
         kernels = self._machine.kernels(code, binary, {launch.kernel for launch in divided})
 
-        def job() -> int:
+        def choose(launch: Launch) -> LaunchableKernel:
+            return kernels[launch.kernel]
+
+        def job(clock: Clock) -> Durations:
             try:
-                return self._buffers.execute(lambda launch: kernels[launch.kernel], divided)
+                if clock is Clock.SPAN:
+                    return self._buffers.execute_as_one(choose, divided)
+                return Durations(self._buffers.execute(choose, divided))
             except (cl.Error, MemoryError) as error:
                 raise LaunchError(in_one_line(error)) from error
 

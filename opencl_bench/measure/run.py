@@ -8,9 +8,10 @@ Images have no such zones (`device_image.py`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyopencl as cl
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.measure.device_image import PlacedImage, opencl_sampler
+from coarsen.opencl_bench.measure.machine import Durations
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
     Array,
@@ -55,6 +57,7 @@ class LaunchableKernel(Protocol):
 
 
 KernelChoice = Callable[[Launch], LaunchableKernel]
+Enqueue = Callable[[], cl.Event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +156,31 @@ class DeviceWorkload:
             get_kernel: gives the kernel to use for a launch.
             launches: in place of the workload's own, on the same buffers.
         """
-        wanted = self._workload.launches if launches is None else launches
-        events = [self._enqueue(launch, get_kernel(launch)) for launch in wanted]
+        return sum(end - start for start, end in self._profiles(self._prepared(get_kernel, launches)))
+
+    def execute_as_one(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> Durations:
+        """Run all launches in order and wait; return their span, with the sum and the host's time beside it.
+
+        The arguments are those of `execute`.
+        """
+        prepared = self._prepared(get_kernel, launches)
+        # Neither what was enqueued before nor finding the arguments is part of the host's time.
         self._queue.finish()
-        return sum(event.profile.end - event.profile.start for event in events)
+        start = time.perf_counter_ns()
+        profiles = self._profiles(prepared)
+        host = time.perf_counter_ns() - start
+        span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
+        return Durations(span, sum(end - start for start, end in profiles), host)
+
+    def _prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None) -> list[Enqueue]:
+        wanted = self._workload.launches if launches is None else launches
+        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
+
+    def _profiles(self, prepared: Sequence[Enqueue]) -> list[tuple[int, int]]:
+        """Run launches and wait; the start and the end of each, in nanoseconds."""
+        events = [enqueue() for enqueue in prepared]
+        self._queue.finish()
+        return [(event.profile.start, event.profile.end) for event in events]
 
     def outputs(self) -> dict[str, Array]:
         """The output buffers as they are now."""
@@ -166,17 +190,21 @@ class DeviceWorkload:
         """The names of the buffers whose guard zones were written to."""
         return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
-    def _enqueue(self, launch: Launch, kernel: LaunchableKernel) -> cl.Event:
-        return enqueue_launch(self._queue, kernel, launch, self._views)
-
 
 def enqueue_launch(
     queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
 ) -> cl.Event:
     """Enqueue a launch with a workload's buffers and images, by their names."""
+    return prepared_launch(queue, kernel, launch, buffers)()
+
+
+def prepared_launch(
+    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
+) -> Enqueue:
+    """Return what enqueues a launch, with its arguments found beforehand."""
     arguments = [_value(queue, argument, buffers) for argument in launch.arguments]
     offset = launch.global_offset or None
-    return kernel(queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)
+    return partial(kernel, queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)
 
 
 def _value(queue: cl.CommandQueue, argument: Argument, buffers: Mapping[str, cl.MemoryObject]) -> KernelArgument:

@@ -16,10 +16,11 @@ import numpy as np
 from coarsen.errors import InternalError
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError, Machine
-from coarsen.opencl_bench.measure.timing import Timed, interleaved, timed_run
+from coarsen.opencl_bench.measure.timing import Timed, TimedRun, interleaved
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Definitions, Variant
 
 # The message about a changed guard zone.
@@ -93,7 +94,7 @@ class _Placement:
         except BuildError as error:
             raise LaunchError(f"the uncoarsened kernel, which the results are compared with: {error}") from error
         self.executor.reset()
-        job()
+        job(Clock.SUM)
         return self.executor.outputs()
 
     def outputs_of_oracle(self, original: Code) -> Mapping[str, Array]:
@@ -140,6 +141,11 @@ class Session:
         self._placements: dict[tuple[LocalSize, Definitions], _Placement] = {}
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
+
+    @property
+    def clock(self) -> Clock:
+        """Return the clock by which the benchmark's launches are timed."""
+        return self._benchmark.clock
 
     def place(self, slot: Slot, candidate: Variant) -> bool:
         """Put a candidate's workload on the machine; whether there is a reference of its outputs.
@@ -192,7 +198,7 @@ class Session:
         expected = placement.expected
         # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
         executor.reset()
-        nanoseconds = loaded.job()
+        nanoseconds = loaded.job(self.clock).nanoseconds
         wrong = compare(executor.outputs(), expected, placement.workload)
         wrong += [f"{WROTE_OUTSIDE} {name}" for name in executor.violated()]
         return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
@@ -200,11 +206,9 @@ class Session:
     def time(self, method: Method) -> Timed:
         """Time the candidate against the baseline. Raises LaunchError."""
         baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
-        return interleaved(
-            timed_run(baseline.placement.executor, baseline.job, method),
-            timed_run(candidate.placement.executor, candidate.job, method),
-            method,
-        )
+        runs = [TimedRun(each.placement.executor, each.job, method, self.clock) for each in (baseline, candidate)]
+        timed = interleaved(*runs, method)
+        return replace(timed, baseline_beside=runs[0].beside, candidate_beside=runs[1].beside)
 
     def _check(self, original: Code, definitions: Definitions) -> None:
         """Raise LaunchError where the uncoarsened kernel isn't right at the preset `test`."""

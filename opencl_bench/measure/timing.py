@@ -12,12 +12,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.machine import Executor, Job
+from coarsen.opencl_bench.measure.machine import Durations, Executor, Job
 from coarsen.opencl_bench.measure.speedup import bootstrap_interval, median
 from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.workloads.clock import Clock
 
 # A bootstrap takes milliseconds: not after every repetition.
 REPETITIONS_BETWEEN_LOOKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What else is known of timed runs, in nanoseconds: the sums of their launches, and the host's times.
+
+    Both are empty unless they were timed by their span; `sums` also where the device doesn't tell them.
+    """
+
+    sums: tuple[int, ...] = ()
+    host: tuple[int, ...] = ()
+
+
+NOTHING_BESIDE = Beside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,8 @@ class Timed:
 
     baseline: tuple[int, ...]
     candidate: tuple[int, ...]
+    baseline_beside: Beside = NOTHING_BESIDE
+    candidate_beside: Beside = NOTHING_BESIDE
 
 
 def interleaved(baseline: Callable[[], int], candidate: Callable[[], int], method: Method) -> Timed:
@@ -82,16 +99,43 @@ def in_turns(
     return samples
 
 
-def timed_run(executor: Executor, job: Job, method: Method) -> Callable[[], int]:
-    """A run of a job as it is timed: outputs put back and, if asked for, caches flushed before."""
+class TimedRun:
+    """A run of a job as it is timed: outputs put back and, if asked for, caches flushed before.
 
-    def run() -> int:
-        executor.restore()
-        if method.cold_cache:
-            executor.flush_caches()
-        return job()
+    Args:
+        executor: has the job's buffers.
+        job: what is timed.
+        method: says whether caches are flushed.
+        clock: by which one.
+    """
 
-    return run
+    def __init__(self, executor: Executor, job: Job, method: Method, clock: Clock = Clock.SUM) -> None:
+        self._executor = executor
+        self._job = job
+        self._method = method
+        self._clock = clock
+        self._durations: list[Durations] = []
+
+    def __call__(self) -> int:
+        """Run it once; return its duration in nanoseconds."""
+        self._executor.restore()
+        if self._method.cold_cache:
+            self._executor.flush_caches()
+        durations = self._job(self._clock)
+        self._durations.append(durations)
+        return durations.nanoseconds
+
+    @property
+    def beside(self) -> Beside:
+        """What else is known of the runs after the warm-up."""
+        timed = self._durations[self._method.warm_up :]
+        return Beside(_all_of([each.sum for each in timed]), _all_of([each.host for each in timed]))
+
+
+def _all_of(times: Sequence[int | None]) -> tuple[int, ...]:
+    """The times; none where one isn't known."""
+    known = [time for time in times if time is not None]
+    return tuple(known) if len(known) == len(times) else ()
 
 
 def _is_known(repetition: int, baseline: list[int], candidate: list[int], method: Method) -> bool:

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from coarsen.opencl_bench.records.code import Form
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
@@ -144,6 +145,10 @@ class Measurement:
     kernels. `started_at` is UTC in ISO 8601. `code_hash` is the SHA-256 of what the device was given, empty where
     nothing was. `invocation` counts the fresh processes that a configuration is confirmed in, from 0; it is 0 for
     the other roles (the term is that of Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, 2013).
+
+    `clock` says what the durations of several launches are. Beside a span stand the `sum_nanoseconds` of the
+    launches, where the device tells them, and the `host_nanoseconds` that passed on the host, one of each per
+    repetition; the same of the baseline.
     """
 
     subject: Subject
@@ -163,6 +168,11 @@ class Measurement:
     timed_seconds: float = 0.0
     code_hash: str = ""
     invocation: int = 0
+    clock: Clock = Clock.SUM
+    sum_nanoseconds: tuple[int, ...] = ()
+    host_nanoseconds: tuple[int, ...] = ()
+    baseline_sum_nanoseconds: tuple[int, ...] = ()
+    baseline_host_nanoseconds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", one_line(self.reason))
@@ -178,6 +188,7 @@ class Measurement:
             self.candidate,
             self.baseline,
             self.invocation,
+            self.clock,
         )
 
 
@@ -189,11 +200,12 @@ def content_key(
     candidate: Variant,
     baseline: Variant | None,
     invocation: int = 0,
+    clock: Clock = Clock.SUM,
 ) -> str:
     """Return the key that a measurement of this will have.
 
-    Transforms that the environment's versions imply are left out, and so is the first invocation: rows that were
-    stored before there were either keep their keys.
+    Transforms that the environment's versions imply are left out, and so are the first invocation and the clock
+    that adds up: rows that were stored before there were these keep their keys.
     """
     implied = implied_transforms(environment)
     content: Mapping[str, Any] = {
@@ -204,6 +216,7 @@ def content_key(
         "candidate": variant_to_json(candidate, implied),
         "baseline": variant_to_json(baseline, implied) if baseline else None,
         **({"invocation": invocation} if invocation else {}),
+        **({"clock": clock.value} if clock is not Clock.SUM else {}),
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from coarsen.codec import decoded, encoded
@@ -24,9 +25,15 @@ from coarsen.opencl_bench.records.measurement import (
     Subject,
     implied_transforms,
 )
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
+# The fields that rows of old do not have, and what these rows are.
+BESIDE = ("sum_nanoseconds", "host_nanoseconds", "baseline_sum_nanoseconds", "baseline_host_nanoseconds")
+ADDED_LATER: Mapping[str, Any] = MappingProxyType(
+    {"invocation": 0, "clock": Clock.SUM.value, **dict.fromkeys(BESIDE, ())}
+)
 _WHERE = "the measurement"
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -46,7 +53,8 @@ def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
 def measurement_from_json(value: object) -> Measurement:
     """Return the measurement that `measurement_to_json` wrote.
 
-    What was written before there were several confirmations has no `invocation`: it is of the first.
+    What was written before there were several confirmations, or clocks, does not have these fields, or null in
+    their place: it is of the first, by the sum.
 
     Raises:
         InvalidInputError: a field is missing, unknown or malformed; the times contradict the rest; the key is not
@@ -57,7 +65,8 @@ def measurement_from_json(value: object) -> Measurement:
     for name in ("key", "environment"):
         if name not in value:
             raise InvalidInputError(f"{_WHERE} has no field {name!r}")
-    content = {"invocation": 0, **{name: entry for name, entry in value.items() if name != "key"}}
+    given = {name: entry for name, entry in value.items() if entry is not None or name not in ADDED_LATER}
+    content = {**ADDED_LATER, **{name: entry for name, entry in given.items() if name != "key"}}
     # Read first, and once: what a variant leaves out, the environment implies.
     environment = decoded(Environment, value["environment"], f"{_WHERE}'s environment")
     implied = implied_transforms(environment)
@@ -79,9 +88,9 @@ def _check_names(subject: Subject) -> None:
 
 
 def _check_launches(measurement: Measurement) -> None:
-    """Raise InvalidInputError for a measured variant whose launch could decide its local size."""
+    """Raise InvalidInputError for a coarsened variant of which nobody knows what local size is divided."""
     for variant in (measurement.candidate, measurement.baseline):
-        if variant is not None and not variant.local_size:
+        if variant is not None and variant.is_coarsened and not variant.local_size:
             raise InvalidInputError("not the local size of a work-group: []")
 
 
@@ -99,12 +108,22 @@ def _check(measurement: Measurement, key: str) -> None:
         raise InvalidInputError(f"{name} has different numbers of baseline and candidate timings")
     if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
         raise InvalidInputError(f"{name} has a negative time")
+    _check_beside(measurement, name)
     if measurement.invocation and (measurement.invocation < 0 or measurement.role is not Role.CONFIRMATION):
         raise InvalidInputError(f"{name} is a {measurement.role} of invocation {measurement.invocation}")
     if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):
         raise InvalidInputError(f"{name} has a code hash that isn't 64 hexadecimal digits")
     if not _is_utc(measurement.started_at):
         raise InvalidInputError(f"{name} was started at {measurement.started_at!r}, which is no time in UTC")
+
+
+def _check_beside(measurement: Measurement, name: str) -> None:
+    for field in BESIDE:
+        times = getattr(measurement, field)
+        if times and (measurement.clock is Clock.SUM or len(times) != len(measurement.nanoseconds)):
+            raise InvalidInputError(f"{name} has {len(times)} {field} beside {len(measurement.nanoseconds)} times")
+        if min(times, default=0) < 0:
+            raise InvalidInputError(f"{name} has a negative time")
 
 
 def _is_utc(text: str) -> bool:

@@ -106,16 +106,11 @@ def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
     name = wanted.measured[0].kernel
     benchmark = find_measured(name, wanted.folder)
     try:
-        kernel = lower(benchmark.code, benchmark.kernel, _options(benchmark))
+        kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
         planner = KernelPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
     return [_case(benchmark, kernel, planner, wanted, measured) for measured in wanted.measured]
-
-
-def _options(benchmark: Benchmark) -> list[str]:
-    defaults = [f"-D{macro}={value}" for macro, value in benchmark.own_definitions]
-    return [*benchmark.build_options, *defaults]
 
 
 def _case(

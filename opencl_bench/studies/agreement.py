@@ -18,11 +18,12 @@ from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.machine import Executor, Machine
 from coarsen.opencl_bench.measure.speedup import Speedup, median, speedup
-from coarsen.opencl_bench.measure.timing import in_turns, timed_run
+from coarsen.opencl_bench.measure.timing import TimedRun, in_turns
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, LocalSize, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
@@ -158,19 +159,19 @@ class _Bench:
             return self._workload.reference()
         run = self._executor.load(self._original, Variant())
         self._executor.reset()
-        run()
+        run(Clock.SUM)
         return self._executor.outputs()
 
     def _verified(self, name: str, code: Code, coarsenings: tuple[Coarsening, ...]) -> Callable[[], int]:
         """A timed run of some code, which has given the right results once."""
         job = self._executor.load(code, Variant(coarsenings=coarsenings))
         self._executor.reset()
-        job()
+        job(Clock.SUM)
         wrong = compare(self._executor.outputs(), self._expected, self._workload)
         wrong += [f"wrote outside of the buffer {buffer}" for buffer in self._executor.violated()]
         if wrong:
             raise VerificationError(f"{self._benchmark.name}, {name}: {'; '.join(wrong)}")
-        return timed_run(self._executor, job, Method())
+        return TimedRun(self._executor, job, Method())
 
 
 def coarsened_by(lowered: Kernel, coarsening: Coarsening, transforms: Transforms) -> CoarsenedKernel:

@@ -112,6 +112,7 @@ def opened_context(
             again=again,
             compile_first="cpu" in device.device_types,
             confirms=plan.confirms,
+            clock=benchmark.clock,
         )
 
 

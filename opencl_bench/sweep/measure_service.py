@@ -109,7 +109,7 @@ class MeasureService:
             timed = self._session.time(Method(**request["method"]))
         except (LaunchError, MemoryError) as error:
             return _failed(error)
-        return {"ok": True, **dataclasses.asdict(timed)}
+        return {"ok": True, "clock": self._session.clock, **dataclasses.asdict(timed)}
 
     def _opened_machine(self, description: Message) -> Machine:
         """The machine of the session before, where it is the same."""

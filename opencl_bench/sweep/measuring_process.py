@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
+from coarsen.opencl_bench.measure.timing import NOTHING_BESIDE, Beside
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import LocalSize, Variant
 from coarsen.variant.variant_json import variant_to_json
 
@@ -62,7 +64,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of measuring a candidate; the fields are those of a `Measurement`."""
+    """The result of measuring a candidate; the fields are those of a `Measurement`, and what is kept beside."""
 
     invalidity: Invalidity
     reason: str = ""
@@ -70,6 +72,9 @@ class Outcome:
     nanoseconds: tuple[int, ...] = ()
     baseline_nanoseconds: tuple[int, ...] = ()
     measure_seconds: float = 0.0
+    clock: Clock = Clock.SUM
+    beside: Beside = NOTHING_BESIDE
+    baseline_beside: Beside = NOTHING_BESIDE
 
 
 class _FailedError(Exception):
@@ -145,15 +150,7 @@ class MeasuringProcess:
             outcome = self._measured(ready, baseline, limits)
         except _FailedError as failed:
             outcome = Outcome(failed.invalidity, failed.reason)
-        seconds = time.perf_counter() - start
-        return Outcome(
-            outcome.invalidity,
-            outcome.reason,
-            outcome.oracle,
-            outcome.nanoseconds,
-            outcome.baseline_nanoseconds,
-            seconds,
-        )
+        return replace(outcome, measure_seconds=time.perf_counter() - start)
 
     def use(self, method: Method) -> None:
         """Time what comes next in another way."""
@@ -221,6 +218,9 @@ class MeasuringProcess:
             CheckedAgainst(tried["oracle"]),
             tuple(timed["candidate"]),
             tuple(timed["baseline"]),
+            clock=Clock(timed["clock"]),
+            beside=_beside(timed["candidate_beside"]),
+            baseline_beside=_beside(timed["baseline_beside"]),
         )
 
     def _load(self, slot: Slot, ready: Ready) -> bool:
@@ -320,6 +320,10 @@ class MeasuringProcess:
             # After a failed launch a context may be of no use any more.
             self._child.close()
         raise _FailedError(Invalidity.COMPILE if refused else Invalidity.RUNTIME, answer["failed"])
+
+
+def _beside(answer: Mapping[str, Any]) -> Beside:
+    return Beside(tuple(answer["sums"]), tuple(answer["host"]))
 
 
 def _is_slow(nanoseconds: int, longest: float | None) -> bool:

@@ -10,6 +10,7 @@ from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.variant.coarsening import MOST_MERGED, Level
 from coarsen.variant.space import TransformChoices
+from coarsen.variant.variant import Variant
 
 DEFAULT_FACTORS = (1, 2, 4, 8, 16, 32)
 DEFAULT_STRIDES = (1, 8, 32)
@@ -35,6 +36,7 @@ class Space:
             each transform at its first value.
         stratified: whether the sample meets every axis evenly (see `stratified`), instead of every variant with
             the same probability.
+        variants: exactly these, the uncoarsened ones first; nothing above has a say then. None for combinations.
     """
 
     factors: tuple[int, ...] = DEFAULT_FACTORS
@@ -50,6 +52,7 @@ class Space:
     sample_seed: int = 0
     all_single: bool = False
     stratified: bool = False
+    variants: tuple[Variant, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

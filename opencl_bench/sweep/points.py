@@ -64,7 +64,7 @@ def points(
     limits: DeviceLimits,
     device_kind: DeviceKind = DeviceKind.ANY,
 ) -> list[Point]:
-    """Return every point of a space, or the sample that it asks for, each once.
+    """Return every point of a space, or the sample that it asks for, or the variants that it lists, each once.
 
     The uncoarsened ones come first, whether or not 1 is among the space's factors, since every speed-up is over
     the best of them; of these the preset's own local size, where the space has it, is the very first. The others
@@ -82,6 +82,8 @@ def points(
             points than can be tried.
     """
     variants = variant_space(benchmark, preset, space, limits, device_kind)
+    if space.variants is not None:
+        return [Point(variant, variants.violation(variant)) for variant in space.variants]
     uncoarsened = uncoarsened_variants(benchmark, variants)
     if space.sample is not None and space.stratified:
         coarsened = stratified_sample(variants, space, space.sample, partial(_divides, benchmark, preset))

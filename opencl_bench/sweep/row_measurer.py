@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+from coarsen.errors import InternalError
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import (
     Environment,
@@ -26,6 +27,7 @@ from coarsen.opencl_bench.records.measurement import (
 from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Definitions, Variant
 
 
@@ -70,7 +72,8 @@ class SweepContext:
     """All that measuring works with.
 
     `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
-    compiling would disturb measuring; `confirms` that the best ones are confirmed in new processes.
+    compiling would disturb measuring; `confirms` that the best ones are confirmed in new processes. `clock` is the
+    benchmark's.
     """
 
     device: str
@@ -85,6 +88,7 @@ class SweepContext:
     again: Remeasure = Remeasure.NOTHING
     compile_first: bool = False
     confirms: bool = True
+    clock: Clock = Clock.SUM
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,7 @@ class RowMeasurer:
             invalidity=Invalidity.CONSTRAINTS,
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             reason=violation,
+            clock=self._context.clock,
         )
         return self._store_new(row)
 
@@ -205,6 +210,9 @@ class RowMeasurer:
 
     def _measured(self, subject: Subject, role: Role, pair: _Pair, started_at: str) -> Measurement:
         outcome = self._outcome(pair)
+        clock = self._context.clock
+        if outcome.invalidity is Invalidity.CORRECT and outcome.clock is not clock:
+            raise InternalError(f"timed by the {outcome.clock}, where the {clock} was expected")
         return Measurement(
             subject=subject,
             environment=self._context.environment,
@@ -222,6 +230,11 @@ class RowMeasurer:
             measure_seconds=outcome.measure_seconds,
             timed_seconds=sum((*outcome.nanoseconds, *outcome.baseline_nanoseconds)) / 1e9,
             code_hash=pair.compiled.code.hash if pair.compiled.code else "",
+            clock=clock,
+            sum_nanoseconds=outcome.beside.sums,
+            host_nanoseconds=outcome.beside.host,
+            baseline_sum_nanoseconds=outcome.baseline_beside.sums,
+            baseline_host_nanoseconds=outcome.baseline_beside.host,
         )
 
     def _outcome(self, pair: _Pair) -> Outcome:
@@ -247,7 +260,8 @@ class RowMeasurer:
             return None
         subject = self._context.subjects.of(candidate.definitions)
         environment, method = self._context.environment, self._context.method
-        key = content_key(subject, environment, method, role, candidate, baseline, invocation)
+        clock = self._context.clock
+        key = content_key(subject, environment, method, role, candidate, baseline, invocation, clock)
         kept = self._context.rows.find(key)
         fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
         if kept is not None and self._context.again is Remeasure.FAILED and kept.invalidity not in fine:

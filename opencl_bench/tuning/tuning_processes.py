@@ -80,6 +80,7 @@ class TuningProcesses:
             rows=rows,
             lock=nullcontext,
             compile_first="cpu" in launch.device.device_types,
+            clock=benchmark.clock,
         )
 
     def process(self, method: Method) -> MeasuringProcess:

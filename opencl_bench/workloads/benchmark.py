@@ -207,6 +207,11 @@ class Benchmark:
         own = {name: value for name, value in definitions if name in self.input_macros}
         return tuple(sorted({**dict(self.own_definitions), **own}.items()))
 
+    @property
+    def own_options(self) -> tuple[str, ...]:
+        """The build options with the default values of the macros that can be tuned."""
+        return (*self.build_options, *(f"-D{name}={value}" for name, value in self.own_definitions))
+
     def content_hash(self, preset: str) -> str:
         """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
         size = sorted(self.preset(preset).size.items())

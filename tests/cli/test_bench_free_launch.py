@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from coarsen.devices.selection import find_device
+from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.run_pack import main as run_pack
+from coarsen.opencl_bench.sweep.grid_design import GridDesign
+from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant_json import variant_to_json
 from tests.cli.conftest import Run
 
 DESIGN = ("--free-launch", "14-14", "--design", "sparse", "--quick", "--no-confirmation")
@@ -56,6 +63,32 @@ def test_a_pack_for_cpus_has_theirs(tmp_path: Path, run: Run) -> None:
     assert {each["transforms"]["device_kind"] for each in coarsened} == {"cpu"}
 
 
+def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -> None:
+    design = ("launch-0-13", "--preset", "test", "--design", "grid", "--quick", "--no-confirmation")
+    words = ("bench", "-d", "intel", *design, "-f", "json", "-q", "--store", tmp_path / "store")
+    done = run(*words, "-o", tmp_path / "rows.parquet")
+    assert (done.code, done.err) == (0, "")
+    rows = read_table(tmp_path / "rows.parquet")
+    compared = [row.candidate for row in rows if row.role.value == "comparison"]
+    benchmark, place = free_launch_benchmark("launch-0-13"), find_device("intel")
+    space = GridDesign().space(benchmark, "test", DeviceKind.CPU, limits_of(place))
+    assert compared == list(space.variants or ())
+    assert {row.invalidity.value for row in rows} == {"correct"}
+    assert [sweep["measured"] for sweep in json.loads(run(*words).out)["sweeps"]] == [0]
+
+
+def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
+    design = ("launch-0-13", "--preset", "test", "--design", "grid", "--quick", "--device-kind", "cpu")
+    assert run("bench", "pack", *design, "-o", tmp_path / "pack", "-q").code == 0
+    (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
+    assert [each["candidate"] for each in sweep["candidates"]] == sweep["space"]["variants"]
+    words = (str(tmp_path / "pack"), "-o", str(tmp_path / "rows.jsonl"), "--device", "intel", "--no-confirmation")
+    assert run_pack([*words]) == 0
+    rows = read_lines(tmp_path / "rows.jsonl")
+    compared = [variant_to_json(row.candidate) for row in rows if row.role.value == "comparison"]
+    assert compared == sweep["space"]["variants"]
+
+
 @pytest.mark.parametrize("command", [("bench", "-d", "intel"), ("bench", "pack")])
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -65,6 +98,7 @@ def test_a_pack_for_cpus_has_theirs(tmp_path: Path, run: Run) -> None:
         (("mt", "--design", "sparse"), "mt: the sparse design is for kernels called launch-SEED-NUMBER"),
         ((*DESIGN[:4], "--factors", "2"), "--design sparse says what is measured: leave out --preset and"),
         ((*DESIGN[:4], "--preset", "few"), "--design sparse says what is measured: leave out --preset and"),
+        ((*DESIGN[:3], "grid", "--factors", "2"), "--design grid says what is measured: leave out the options of"),
         (("launch-1",), "no benchmark 'launch-1'; a kernel of free launch is called launch-SEED-NUMBER"),
         (
             ("launch-0-1", "--preset", "paper"),
@@ -79,4 +113,12 @@ def test_refusals(
     done = run(*command, *words, *where)
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) -> None:
+    done = run("bench", "pack", "launch-0-13", "--preset", "few", "--design", "grid", "-o", tmp_path / "pack")
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith("the grid is that of a CPU or a GPU")
+    assert done.error.endswith("--device-kind tells a pack")
     assert list(tmp_path.iterdir()) == []

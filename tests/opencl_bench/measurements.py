@@ -18,6 +18,8 @@ from coarsen.opencl_bench.records.measurement import (
     Role,
     Subject,
 )
+from coarsen.opencl_bench.records.measurement_json import BESIDE
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening, Level, configuration
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -131,7 +133,8 @@ def candidates() -> st.SearchStrategy[Variant]:
     )
     definitions = named(TEXTS).map(lambda pairs: tuple(sorted(pairs)))
     sizes = st.lists(extents, min_size=1, max_size=3).map(tuple)
-    return st.builds(Variant, sizes, coarsenings.map(configuration), definitions, transforms, st.booleans())
+    coarsened = st.builds(Variant, sizes, coarsenings.map(configuration), definitions, transforms, st.booleans())
+    return coarsened | st.builds(Variant, st.just(()), definitions=definitions)
 
 
 @st.composite
@@ -140,6 +143,11 @@ def measurements(draw: st.DrawFn) -> Measurement:
     invalidity = draw(st.sampled_from(Invalidity))
     correct = invalidity is Invalidity.CORRECT
     pairs = draw(st.lists(st.tuples(DURATIONS, DURATIONS), min_size=1, max_size=5)) if correct else []
+    clock = draw(st.sampled_from(Clock))
+    beside = [
+        draw(st.just(()) | st.lists(DURATIONS, min_size=len(pairs), max_size=len(pairs)).map(tuple))
+        for _ in range(4 if clock is Clock.SPAN else 0)
+    ]
     return Measurement(
         subject=draw(subjects()),
         environment=draw(environments()),
@@ -157,4 +165,6 @@ def measurements(draw: st.DrawFn) -> Measurement:
         measure_seconds=draw(SECONDS),
         timed_seconds=draw(SECONDS),
         code_hash=draw(st.just("") | st.from_regex("[0-9a-f]{64}", fullmatch=True)),
+        clock=clock,
+        **dict(zip(BESIDE, beside, strict=False)),
     )

@@ -27,6 +27,7 @@ import pyarrow.parquet
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.opencl_bench.records.measurement_json import ADDED_LATER as FIELDS_ADDED_LATER
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.opencl_bench.results.exchange.variant_cells import variant_cells, variant_value
 
@@ -37,7 +38,7 @@ Row = dict[str, Any]
 TEXT, WHOLE = pa.string(), pa.int64()
 # The fields' types, as they are annotated.
 TYPES = {
-    **dict.fromkeys(("str", "Form", "Role", "Invalidity", "CheckedAgainst"), TEXT),
+    **dict.fromkeys(("str", "Form", "Role", "Invalidity", "CheckedAgainst", "Clock"), TEXT),
     "int": WHOLE,
     "float": pa.float64(),
     "bool": pa.bool_(),
@@ -57,7 +58,7 @@ CANDIDATE_TYPES = {
 # The maps that are JSON objects; the others are lists of pairs, whose order counts.
 MAPS = ("definitions", "transforms")
 # What tables of old do not have, and null stands for there: rows from before these were part of a measurement.
-ADDED_LATER = ("levels", "transforms", "any_size", "invocation")
+ADDED_LATER = ("levels", "transforms", "any_size", *FIELDS_ADDED_LATER)
 # The fields that have fields of their own, and what those columns' names begin with.
 PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
     {"subject": (Subject, ""), "environment": (Environment, ""), "method": (Method, "method_")}
@@ -274,9 +275,11 @@ def _cells_of_any_length() -> Iterator[None]:
 
 
 def _value(cell: str, column: Column, number: int, counted: bool) -> Any:  # noqa: ANN401
+    if not cell and column.source in ADDED_LATER:
+        return None
     if column.type == TEXT:
         return cell.removeprefix(APOSTROPHE) if counted else cell
-    if not cell and (column.part in NULLABLE or column.source in ADDED_LATER):
+    if not cell and column.part in NULLABLE:
         return None
     try:
         return json.loads(cell)

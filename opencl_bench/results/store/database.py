@@ -23,6 +23,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
 from coarsen.opencl_bench.results.store.filters import EVERYTHING, Filter, condition
+from coarsen.opencl_bench.results.store.inputs import InputTable
 from coarsen.opencl_bench.results.store.insertion import insert_new, insert_or_replace
 from coarsen.opencl_bench.results.store.location import shown, store_url
 from coarsen.opencl_bench.results.store.migration import migrate
@@ -126,6 +127,11 @@ class Store:
     def remembered(self) -> RememberedTable:
         """Return the table of remembered choices."""
         return RememberedTable(self._engine, self._guard)
+
+    @property
+    def inputs(self) -> InputTable:
+        """Return the table of described inputs."""
+        return InputTable(self._engine, self._guard)
 
     def close(self) -> None:
         """Close all connections."""

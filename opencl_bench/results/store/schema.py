@@ -6,8 +6,10 @@
 
     store: one row, the database's identity
     remembered: choices that tuning made, each by itself
+    input: presets of benchmarks that are inputs to tune over, described; no measurement refers to them by key
 
-Columns are named like the fields of the data classes in `measurement.py` and `remembered/choice.py`. What many
+Columns are named like the fields of the data classes in `measurement.py`, `remembered/choice.py` and
+`described_input.py`. What many
 measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays;
 so are the pairs of sizes and versions, whose order counts. How a database gets these tables is in `migrations`.
 """
@@ -110,9 +112,26 @@ measurement = Table(
     Column("timed_seconds", Double, nullable=False),
     Column("code_hash", String, nullable=False),
     Column("invocation", BigInteger, nullable=False, server_default="0"),
+    Column("clock", String, nullable=False, server_default="sum"),
+    Column("sum_nanoseconds", JSON(none_as_null=True)),
+    Column("host_nanoseconds", JSON(none_as_null=True)),
+    Column("baseline_sum_nanoseconds", JSON(none_as_null=True)),
+    Column("baseline_host_nanoseconds", JSON(none_as_null=True)),
     Index("measurement_order", "started_at", "key"),
     Index("measurement_subject", "subject_key"),
     Index("measurement_environment", "environment_key"),
+)
+
+input_table = Table(
+    "input",
+    metadata,
+    Column("key", ORDERED, primary_key=True),
+    Column("benchmark", String, nullable=False),
+    Column("preset", String, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("parameters", JSON, nullable=False),
+    Column("features", JSON, nullable=False),
+    Index("input_benchmark", "benchmark"),
 )
 
 remembered = Table(

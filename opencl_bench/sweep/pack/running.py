@@ -186,6 +186,7 @@ def _run_sweep(
             lock=target.lock,
             observer=reporter,
             confirms=request.confirms,
+            clock=found.clock,
         )
         exit_code = 0
         try:

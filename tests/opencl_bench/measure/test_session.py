@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.session import Session, Slot, Trial
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -50,11 +51,11 @@ class PretendedExecutor:
         if "does not build" in text:
             raise BuildError("no")
 
-        def job() -> int:
+        def job(_clock: Clock) -> Durations:
             right = {name: np.arange(4) for name in self._workload.outputs}
             wrong = "wrong" in text and (self._workload.reference is not None or "everywhere" in text)
             self._results = {name: array + int(wrong) for name, array in right.items()}
-            return 7
+            return Durations(7)
 
         return job
 
@@ -143,12 +144,12 @@ class RememberingExecutor(PretendedExecutor):
         binary: bytes | None = None,
         launches: Sequence[Launch] | None = None,
     ) -> Job:
-        def job() -> int:
+        def job(_clock: Clock) -> Durations:
             if "lazy" not in str(code.content):
                 self._now["between"] = np.arange(4)
             if "idle" not in str(code.content):
                 self._now["result"] = self._now["between"]
-            return 7
+            return Durations(7)
 
         return job
 
@@ -207,9 +208,9 @@ class LaunchingExecutor(PretendedExecutor):
         (launch,) = self._workload.launches if launches is None else launches
         result = launch.local_size[0] if "groups matter" in str(code.content) else 1
 
-        def job() -> int:
+        def job(_clock: Clock) -> Durations:
             self._results = {"result": np.full(4, result)}
-            return 7
+            return Durations(7)
 
         return job
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.machine import Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
@@ -27,7 +27,7 @@ class CountingExecutor:
         _binary: bytes | None = None,
         _launches: Sequence[Launch] | None = None,
     ) -> Job:
-        return lambda: 1
+        return lambda _clock: Durations(1)
 
     def restore(self) -> None:
         raise NotImplementedError

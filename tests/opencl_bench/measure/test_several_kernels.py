@@ -14,6 +14,7 @@ from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import FORMS, Code, Form, code_from_json
+from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.points import DeviceLimits, LaunchConstraint
 from coarsen.opencl_bench.workloads.benchmark import Definitions
@@ -53,6 +54,21 @@ def test_each_launch_runs_its_kernel(service: CompileService, variant: Variant, 
     session.load(Slot.CANDIDATE, variant, code)
     session.expect(Slot.CANDIDATE, code)
     assert session.try_out(Slot.CANDIDATE).wrong == ()
+
+
+@pytest.mark.compiled_devices
+def test_launches_are_timed_as_one_job(service: CompileService, device: DeviceDescription) -> None:
+    session = Session(OpenClMachine(device), STEPS, "test", 0, shared_local_size=STEPS.shared_local_size)
+    for slot, values in ((Slot.BASELINE, definitions(AT_ONCE)), (Slot.CANDIDATE, definitions(IN_TWO))):
+        variant = Variant((32,), (), values)
+        session.load(slot, variant, code_of(service, variant))
+    timed = session.time(Method(repetitions=3, minimum_repetitions=3))
+    for spans, beside in (
+        (timed.baseline, timed.baseline_beside),
+        (timed.candidate, timed.candidate_beside),
+    ):
+        assert len(spans) == len(beside.sums) == len(beside.host) == 3
+        assert all(0 < total <= span for total, span in zip(beside.sums, spans, strict=True))
 
 
 def test_forms_of_one_kernel_bring_the_others_along(service: CompileService) -> None:

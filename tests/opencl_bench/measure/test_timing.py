@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.machine import Job
-from coarsen.opencl_bench.measure.timing import in_turns, interleaved, timed_run
+from coarsen.opencl_bench.measure.machine import Durations, Job
+from coarsen.opencl_bench.measure.timing import Beside, TimedRun, in_turns, interleaved
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
 METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)
@@ -117,14 +118,29 @@ class Recorder:
     def flush_caches(self) -> None:
         self.calls.append("flush")
 
-    def job(self) -> int:
+    def job(self, clock: Clock) -> Durations:
         self.calls.append("run")
-        return 1
+        return Durations(2) if clock is Clock.SUM else Durations(5, 2, 9 + len(self.calls))
 
 
 def test_outputs_are_put_back_before_each_run_and_caches_flushed_where_asked() -> None:
     warm, cold = Recorder(), Recorder()
-    timed_run(warm, warm.job, METHOD)()
-    timed_run(cold, cold.job, replace(METHOD, cold_cache=True))()
+    assert TimedRun(warm, warm.job, METHOD)() == 2
+    TimedRun(cold, cold.job, replace(METHOD, cold_cache=True))()
     assert warm.calls == ["restore", "run"]
     assert cold.calls == ["restore", "flush", "run"]
+
+
+def test_sums_and_times_of_the_host_stand_beside_a_span() -> None:
+    recorder = Recorder()
+    run = TimedRun(recorder, recorder.job, replace(METHOD, warm_up=1), Clock.SPAN)
+    assert [run() for _ in range(3)] == [5, 5, 5]
+    # The first one warmed up.
+    assert run.beside == Beside((2, 2), (13, 15))
+
+
+def test_a_sum_that_one_run_lacks_is_of_no_use() -> None:
+    times = iter([Durations(5, 2, 9), Durations(5, None, 9)])
+    run = TimedRun(Recorder(), lambda _clock: next(times), replace(METHOD, warm_up=0), Clock.SPAN)
+    assert [run(), run()] == [5, 5]
+    assert run.beside == Beside((), (9, 9))

@@ -14,6 +14,8 @@ from hypothesis import given
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 
@@ -74,6 +76,8 @@ MALFORMED = {
     "failed with times": (changed("invalidity", "timeout"), "is timeout and has 5 times"),
     "fewer of the baseline": (changed("baseline_nanoseconds", [1]), "different numbers of baseline and"),
     "negative time": (changed("nanoseconds", [-1, 1, 1, 1, 1]), "negative time"),
+    "unknown clock": (changed("clock", "wall"), "'clock' of the measurement must be one of sum, span"),
+    "host's times beside a sum": (changed("host_nanoseconds", [1] * 5), "has 5 host_nanoseconds beside 5 times"),
     "field missing": (lambda document: document.pop("reason"), "has no field 'reason'"),
 }
 
@@ -97,6 +101,20 @@ def test_what_is_no_object(value: object) -> None:
 def test_what_could_not_be_read_back_is_not_written() -> None:
     with pytest.raises(InvalidInputError, match="different numbers of baseline and"):
         measurement_to_json(some_measurement(nanoseconds=(1, 2)))
+
+
+def test_an_uncoarsened_launch_may_leave_its_local_size_open() -> None:
+    opened = some_measurement(candidate=Variant(), baseline=Variant((), (), (("TILE", "8"),)))
+    assert measurement_from_json(measurement_to_json(opened)) == opened
+
+
+def test_times_beside_a_span_are_as_many() -> None:
+    span = some_measurement(clock=Clock.SPAN, host_nanoseconds=(1, 2, 3, 4, 5))
+    assert measurement_from_json(measurement_to_json(span)) == span
+    with pytest.raises(InvalidInputError, match="has 1 sum_nanoseconds beside 5 times"):
+        measurement_to_json(some_measurement(clock=Clock.SPAN, sum_nanoseconds=(1,)))
+    with pytest.raises(InvalidInputError, match="negative time"):
+        measurement_to_json(some_measurement(clock=Clock.SPAN, sum_nanoseconds=(1, 2, 3, 4, -5)))
 
 
 def test_reasons_are_one_line() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from coarsen.opencl_bench.records.measurement import TRANSFORM
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.transforms import REPLICATION_ALONE, DeviceKind, Transforms
 from tests.opencl_bench.measurements import MEASUREMENT
 
@@ -51,6 +53,28 @@ def test_a_row_keeps_its_key(row: tuple[Json, Json, list[list[str]], str]) -> No
     written = measurement_to_json(read)
     assert written["key"] == row[3] and "transforms" in written["candidate"]
     assert measurement_from_json(written) == read
+
+
+# What a row of that time does not say.
+ADDED_LATER = (
+    *("invocation", "clock", "sum_nanoseconds", "host_nanoseconds"),
+    *("baseline_sum_nanoseconds", "baseline_host_nanoseconds"),
+)
+
+
+@pytest.mark.parametrize("row", STORED.values(), ids=STORED)
+def test_a_row_that_says_nothing_of_its_clock_is_a_sum(row: tuple[Json, Json, list[list[str]], str]) -> None:
+    document = {name: value for name, value in stored(*row).items() if name not in ADDED_LATER}
+    read = measurement_from_json(document)
+    assert (read.key, read.clock, read.host_nanoseconds) == (row[3], Clock.SUM, ())
+    assert measurement_from_json({**document, **dict.fromkeys(ADDED_LATER)}) == read
+
+
+def test_keys_of_rows_by_their_span_are_others_and_stay() -> None:
+    read = measurement_from_json(stored(*STORED["one dimension"]))
+    assert replace(read, clock=Clock.SPAN).key == (
+        "c96a245e4ab9093e6b14730bdec11d4bb3ca5288dbb0403174e4cc8b10e66fef"
+    )
 
 
 def test_what_such_rows_stand_for() -> None:

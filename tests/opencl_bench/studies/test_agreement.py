@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.opencl_bench.measure.machine import Executor, Job
+from coarsen.opencl_bench.measure.machine import Durations, Executor, Job
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.code import Code
@@ -20,6 +20,7 @@ from coarsen.opencl_bench.studies.agreement import Asked, TransformComparison, m
 from coarsen.opencl_bench.studies.agreement_targets import best_rows, targets
 from coarsen.opencl_bench.studies.static_effects import StaticEffect, mean_shares, static_effects
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
@@ -66,9 +67,9 @@ class WrongMachine:
         binary: bytes | None = None,
         launches: Sequence[Launch] | None = None,
     ) -> Job:
-        def job() -> int:
+        def job(_clock: Clock) -> Durations:
             self.coarsened = variant.is_coarsened
-            return 1
+            return Durations(1)
 
         return job
 

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.opencl_bench.measure.timing import Beside
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError
 from coarsen.opencl_bench.sweep.measuring_process import ORACLE_SECONDS, Limits, MeasuringProcess, Outcome, Ready
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
@@ -27,7 +29,13 @@ RIGHT: dict[str, dict[str, Any]] = {
     "load": {},
     "expect": {},
     "try": {"nanoseconds": 5, "wrong": [], "oracle": "reference"},
-    "time": {"candidate": [5, 6], "baseline": [7, 8]},
+    "time": {
+        "candidate": [5, 6],
+        "baseline": [7, 8],
+        "clock": "span",
+        "candidate_beside": {"sums": [3, 4], "host": [9, 9]},
+        "baseline_beside": {"sums": [], "host": [10, 11]},
+    },
 }
 
 
@@ -68,6 +76,11 @@ def always(do: str, reply: dict[str, Any]) -> Answer:
 def test_all_is_well() -> None:
     outcome, child = measured(lambda *_: None)
     assert (outcome.invalidity, outcome.nanoseconds, outcome.baseline_nanoseconds) == ("correct", (5, 6), (7, 8))
+    assert (outcome.clock, outcome.beside, outcome.baseline_beside) == (
+        Clock.SPAN,
+        Beside((3, 4), (9, 9)),
+        Beside((), (10, 11)),
+    )
     assert child.asked == ["open", "place", "load", "expect", "try", "place", "load", "time"]
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Table, inspect, select, text
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
-from coarsen.opencl_bench.records.measurement_json import measurement_from_json
+from coarsen.opencl_bench.records.measurement_json import ADDED_LATER, measurement_from_json
 from coarsen.opencl_bench.results.store import schema
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.results.store.engine import engine_of
@@ -164,5 +164,5 @@ def _as_of_old(row: Measurement) -> Rows:
     """The rows that the program of that time made of a measurement."""
     rows = rows_of(row)
     candidate = {name: value for name, value in rows.own["candidate"].items() if name != "transforms"}
-    own = {name: value for name, value in rows.own.items() if name != "invocation"}
+    own = {name: value for name, value in rows.own.items() if name not in ADDED_LATER}
     return dataclasses.replace(rows, own={**own, "candidate": candidate})

@@ -1,0 +1,163 @@
+"""Times of the versions of a kernel on inputs: the matrix that everything here learns from and is judged by.
+
+        version 0   version 1   …
+input 0    1.0 ms      0.4 ms
+input 1    0.1 ms        —          — failed, or breaks a constraint
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.trees.arrays import Array
+from coarsen.variant.variant import Variant
+
+# A version that takes four times as long as the best is as bad as one can be: more is not told apart.
+MOST_REGRET = float(np.log(4.0))
+
+
+@dataclass(frozen=True, slots=True)
+class InputPoint:
+    """An input that a kernel's versions were measured on.
+
+    Attributes:
+        name: the input's own.
+        group: inputs of one group are held out together: the same sizes with other contents.
+        features: what the choice of a version may ask about it, by name.
+    """
+
+    name: str
+    group: str
+    features: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionTimes:
+    """Times of n inputs with m versions.
+
+    Attributes:
+        inputs: of different names, all with the same features, (n,).
+        versions: all different, (m,).
+        seconds: (n, m), above 0; NaN where a version failed or breaks a constraint. Kept as a copy that can't be
+            written to.
+        default: which version stands in where another one can't run; it has a time on every input.
+
+    Raises:
+        InvalidInputError: there are no inputs or versions, names or versions are there twice, features differ or
+            aren't finite, the shape is another, a time isn't above 0, or the default has none.
+    """
+
+    inputs: tuple[InputPoint, ...]
+    versions: tuple[Variant, ...]
+    seconds: NDArray[np.float64]
+    default: int
+
+    def __post_init__(self) -> None:
+        seconds = np.array(self.seconds, dtype=np.float64)
+        seconds.setflags(write=False)
+        object.__setattr__(self, "seconds", seconds)
+        _check_inputs(self.inputs)
+        _check_versions(self.versions, self.default)
+        _check_seconds(self)
+
+    @property
+    def regret(self) -> Array:
+        """Return min(ln(t / t of the best), ln 4) of each input and version, (n, m); ln 4 of one that failed."""
+        best = np.nanmin(self.seconds, axis=1, keepdims=True)
+        regret = np.minimum(np.log(self.seconds / best), MOST_REGRET)
+        return np.where(np.isnan(regret), MOST_REGRET, regret)
+
+    @property
+    def played(self) -> Array:
+        """Return the seconds of a launch that asks for a version, (n, m): the default's where it can't run."""
+        standing_in = self.seconds[:, self.default, None]
+        return np.where(np.isnan(self.seconds), standing_in, self.seconds)
+
+    @property
+    def best(self) -> Array:
+        """Return the seconds of the fastest version of each input, (n,)."""
+        return np.asarray(np.nanmin(self.seconds, axis=1))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Return the inputs' groups, each once, in the order of the inputs."""
+        return tuple(dict.fromkeys(point.group for point in self.inputs))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the features, in alphabetical order."""
+        return tuple(sorted(self.inputs[0].features))
+
+    def features(self, names: Sequence[str]) -> Array:
+        """Return the values of some features, (n, names)."""
+        values = [[point.features[name] for name in names] for point in self.inputs]
+        return np.array(values, dtype=np.float64).reshape(len(self.inputs), len(names))
+
+    def of_inputs(self, chosen: Sequence[int]) -> VersionTimes:
+        """Return the times of some inputs, in this order."""
+        return replace(self, inputs=tuple(self.inputs[row] for row in chosen), seconds=self.seconds[list(chosen)])
+
+    def of_versions(self, chosen: Sequence[int]) -> VersionTimes:
+        """Return the times of some versions, in this order.
+
+        Raises:
+            InvalidInputError: the default is not among them.
+        """
+        if self.default not in chosen:
+            raise InvalidInputError("some versions alone must have the default one among them")
+        return replace(
+            self,
+            versions=tuple(self.versions[column] for column in chosen),
+            seconds=self.seconds[:, list(chosen)],
+            default=list(chosen).index(self.default),
+        )
+
+    def in_groups(self, groups: Sequence[str]) -> tuple[int, ...]:
+        """Return the places of the inputs of some groups, in ascending order."""
+        return tuple(row for row, point in enumerate(self.inputs) if point.group in groups)
+
+    def outside(self, groups: Sequence[str]) -> tuple[int, ...]:
+        """Return the places of the inputs of all other groups, in ascending order."""
+        return tuple(row for row, point in enumerate(self.inputs) if point.group not in groups)
+
+
+def _check_inputs(inputs: tuple[InputPoint, ...]) -> None:
+    if not inputs:
+        raise InvalidInputError("there are no inputs: measure the versions on some first")
+    seen: set[str] = set()
+    for point in inputs:
+        if point.name in seen:
+            raise InvalidInputError(f"the input '{point.name}' is there twice: give each a name of its own")
+        seen.add(point.name)
+        if point.features.keys() != inputs[0].features.keys():
+            raise InvalidInputError(f"the inputs '{inputs[0].name}' and '{point.name}' have different features")
+        for name, value in point.features.items():
+            if not np.isfinite(value):
+                raise InvalidInputError(f"the feature '{name}' of the input '{point.name}' is {value}: not finite")
+
+
+def _check_versions(versions: tuple[Variant, ...], default: int) -> None:
+    if not versions:
+        raise InvalidInputError("there are no versions: measure at least the default one")
+    if len(set(versions)) < len(versions):
+        twice = next(version for place, version in enumerate(versions) if version in versions[:place])
+        raise InvalidInputError(f"a version is there twice: {twice}")
+    if not 0 <= default < len(versions):
+        raise InvalidInputError(f"the default is version {default}, and there are {len(versions)}")
+
+
+def _check_seconds(times: VersionTimes) -> None:
+    shape = len(times.inputs), len(times.versions)
+    if times.seconds.shape != shape:
+        raise InvalidInputError(f"times of {shape[0]} inputs and {shape[1]} versions have another shape")
+    known = times.seconds[~np.isnan(times.seconds)]
+    if not (np.isfinite(known) & (known > 0)).all():
+        raise InvalidInputError("a time is above 0 and finite; one that failed is NaN")
+    if lacking := np.flatnonzero(np.isnan(times.seconds[:, times.default])).tolist():
+        name = times.inputs[lacking[0]].name
+        raise InvalidInputError(f"the default version has no time on the input '{name}': leave that input out")

@@ -1,0 +1,90 @@
+"""The grid design: the launches of a benchmark that the launch model considers, to be measured one and all.
+
+kernel, lowered ─▶ grid of launches at the preset's sizes ─▶ those that the plan of the transforms allows ─▶ Space
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.features.planned_work.planned_kernel import PlannedKernel
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
+from coarsen.launch_prediction import AskedLaunch, own_launch, planned_launches
+from coarsen.models.launch.device import LaunchDevice
+from coarsen.models.launch.grid import launch_grid
+from coarsen.models.launch.planning import KernelPlanner
+from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.points import DeviceLimits
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A kernel as it was lowered, and its launch at a preset."""
+
+    kernel: Kernel
+    launch: AskedLaunch
+
+
+class GridDesign:
+    """The grids of benchmarks, each of which is lowered, and its inputs made, once for all devices."""
+
+    def __init__(self) -> None:
+        self._asked: dict[tuple[str, str, str], _Asked] = {}
+
+    def space(self, benchmark: Benchmark, preset: str, kind: DeviceKind, limits: DeviceLimits) -> Space:
+        """Return a space of the launches that a prediction for a benchmark considers, the own one first.
+
+        What the driver or the device can't launch is among them: it becomes a row that says so.
+
+        Args:
+            benchmark: what is measured.
+            preset: its sizes.
+            kind: of the device; decides the transforms.
+            limits: those of the device.
+
+        Raises:
+            InvalidInputError: no such preset, a local size that is left open, a kind that isn't known.
+            RefusalError: the kernel can't be read.
+        """
+        if kind not in (DeviceKind.CPU, DeviceKind.GPU):
+            raise InvalidInputError(
+                "the grid is that of a CPU or a GPU, and which of them the device is isn't known here; "
+                "--device-kind tells a pack"
+            )
+        key = (benchmark.name, benchmark.source, preset)
+        if key not in self._asked:
+            self._asked[key] = _asked(benchmark, preset)
+        variants = _variants(self._asked[key], _device(kind, limits))
+        return Space(variants=tuple(replace(each, definitions=benchmark.own_definitions) for each in variants))
+
+
+def _asked(benchmark: Benchmark, preset: str) -> _Asked:
+    local_size = benchmark.preset(preset).local_size
+    if not local_size:
+        raise InvalidInputError(f"{benchmark.name}: its local size is left open, so there is no grid around it")
+    kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
+    sizes, arguments = sizes_of_launch(benchmark, kernel, preset, local_size)
+    return _Asked(kernel, AskedLaunch(local_size, sizes.global_size[: len(local_size)], arguments))
+
+
+def _variants(asked: _Asked, device: LaunchDevice) -> list[Variant]:
+    """The launches that are planned; of a kernel that can't be coarsened the uncoarsened ones."""
+    own = own_launch(asked.kernel, asked.launch)
+    try:
+        (planned,) = planned_launches(KernelPlanner(PlannedKernel(asked.kernel)), own, device, asked.launch)
+    except RefusalError:
+        launches = (candidate.variant for candidate in launch_grid(own, device))
+        return [variant for variant in launches if not variant.is_coarsened]
+    return list(planned)
+
+
+def _device(kind: DeviceKind, limits: DeviceLimits) -> LaunchDevice:
+    """A device as the grid sees it: by its kind, and by the work-groups that it allows."""
+    device = LaunchDevice(kind.value, kind is DeviceKind.GPU, vectorises=False, simd_width=1, compute_units=1)
+    return device.limited(limits.max_work_group_size, limits.max_work_item_sizes)

@@ -1,0 +1,135 @@
+"""The regret tree on made-up times with known answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from coarsen.models.inputs.choice_tree import Leaf, Split, leaves_of, renumbered, shortened, version_of
+from coarsen.models.inputs.growing import MOST_DEPTH, TreeSettings, between, grown, prunings, regret_table
+from coarsen.models.inputs.portfolio import CPU_MARGIN
+from coarsen.models.inputs.regret_tree import regret_tree
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from tests.models.inputs.made_up import sizes, times_of, version
+
+# A launch costs the second version more, and each element less: it is faster above 90.
+CROSSING = times_of([lambda n: 10 + n, lambda n: 100 + n / 100], sizes(20, first=0))
+
+
+def content_times(weight: float) -> VersionTimes:
+    """Sixteen sizes with two contents each: a skew of 4 costs the first version a weight."""
+    points = [
+        InputPoint(f"{n}-{skew}", f"{n}", {"n": float(n), "skew": skew}) for n in sizes(16) for skew in (0.5, 4.0)
+    ]
+    seconds = [[1.0 + weight * (point.features["skew"] > 1), 1.0 + weight / 2] for point in points]
+    return VersionTimes(tuple(points), (version(0), version(1)), np.array(seconds), 0)
+
+
+def test_a_tree_splits_where_the_curves_cross() -> None:
+    tree = regret_tree(CROSSING, CPU_MARGIN).tree
+    assert isinstance(tree, Split)
+    assert (tree.at_most, tree.above) == (Leaf(0), Leaf(1))
+    assert 64 <= tree.threshold < 128
+
+
+def test_one_leaf_is_the_fixed_best_where_the_input_does_not_matter() -> None:
+    for seed in range(4):
+        times = times_of([lambda n: 1.1 * n, lambda n: n, lambda n: 1.02 * n], sizes(20), noise=0.02, seed=seed)
+        tree = regret_tree(times, CPU_MARGIN)
+        assert not tree.is_adaptive
+        assert tree.version({"n": 1.0}) in (1, 2)
+        assert len(tree.versions) == 1
+
+
+def test_an_input_measured_wrong_does_not_hide_the_crossing() -> None:
+    outliers = CROSSING.seconds.copy()
+    outliers[3] = outliers[3, ::-1]
+    tree = regret_tree(replace(CROSSING, seconds=outliers), CPU_MARGIN).tree
+    assert [version_of(tree, {"n": 2.0**k}) for k in (0, 1, 2, 8, 10, 19)] == [0, 0, 0, 1, 1, 1]
+
+
+def test_sizes_beyond_single_precision_are_told_apart() -> None:
+    near = [2.0**40 + k for k in range(8)]
+    times = times_of([lambda n: 1.0, lambda n: 3.0 if n < near[4] else 0.3], near)
+    tree = regret_tree(times, CPU_MARGIN).tree
+    assert isinstance(tree, Split)
+    assert [version_of(tree, {"n": n}) for n in near] == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_leaf_never_answers_what_failed_on_its_inputs_where_something_ran() -> None:
+    seconds = CROSSING.seconds.copy()
+    seconds[10:14, 1] = np.nan
+    times = replace(CROSSING, seconds=seconds)
+    table = regret_table(times, (0, 1), ["n"])
+    tree = grown(table, TreeSettings(1, 0.0))
+    assert [version_of(tree, {"n": float(n)}) for n in (2**9, 2**11, 2**12, 2**18)] == [1, 0, 0, 1]
+
+
+def test_trees_are_at_most_six_questions_deep() -> None:
+    times = times_of([lambda n, k=k: 1.0 + (int(math.log2(n)) % 2 == k) for k in range(2)], sizes(200, first=0))
+    tree = grown(regret_table(times, (0, 1), ["n"]), TreeSettings(1, 0.0))
+
+    def depth(part: Leaf | Split) -> int:
+        return 0 if isinstance(part, Leaf) else 1 + max(depth(part.at_most), depth(part.above))
+
+    assert depth(tree) <= MOST_DEPTH
+
+
+def test_more_pruning_never_makes_more_leaves() -> None:
+    times = times_of([lambda n, k=k: 1 + abs(math.log2(n) - 4 * k) for k in range(5)], sizes(20, 0), noise=0.05)
+    table = regret_table(times, range(5), ["n"])
+    leaves = [len(list(leaves_of(grown(table, TreeSettings(1, p))))) for p in prunings(table, 1)]
+    assert leaves == sorted(leaves, reverse=True)
+    assert leaves[0] >= 5
+
+
+@pytest.mark.parametrize(("weight", "is_asked"), [(2.0, True), (0.1, True), (0.005, False)])
+def test_supplied_features_are_asked_only_where_they_are_worth_it(weight: float, is_asked: bool) -> None:
+    found = regret_tree(content_times(weight), CPU_MARGIN if weight > 0.1 else 0.001, supplied={"skew"})
+    assert (found.without_supplied is not None) == is_asked
+    # A caller who supplies nothing gets an answer all the same.
+    assert found.version({"n": 64.0}) in found.versions
+    if is_asked:
+        assert found.version({"n": 64.0, "skew": 0.5}) == 0
+        assert found.version({"n": 64.0, "skew": 4.0}) == 1
+
+
+def test_features_that_are_not_supplied_need_no_second_tree() -> None:
+    found = regret_tree(content_times(2.0), CPU_MARGIN)
+    assert found.without_supplied is None
+    assert found.is_adaptive
+
+
+def test_the_same_times_make_the_same_tree() -> None:
+    times = times_of([lambda n, k=k: 1 + abs(math.log2(n) - 4 * k) for k in range(5)], sizes(20, 0), noise=0.1)
+    assert regret_tree(times, CPU_MARGIN) == regret_tree(times, CPU_MARGIN)
+
+
+def test_one_input_or_no_features_make_one_leaf() -> None:
+    assert regret_tree(CROSSING.of_inputs([3]), CPU_MARGIN).tree == Leaf(0)
+    bare = replace(CROSSING, inputs=tuple(replace(point, features={}) for point in CROSSING.inputs))
+    assert isinstance(regret_tree(bare, CPU_MARGIN).tree, Leaf)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (16.0, 64.0, 32.0),
+        (0.0, 3.0, 1.5),
+        (-2.0, 2.0, 0.0),
+        (1.0, math.nextafter(1.0, 2.0), 1.0),
+        (1e200, 1e300, 1e250),
+    ],
+)
+def test_a_threshold_lies_between_two_values(low: float, high: float, expected: float) -> None:
+    assert between(low, high) == pytest.approx(expected)
+    assert low <= between(low, high) < high
+
+
+def test_questions_that_change_nothing_are_dropped_and_versions_renumbered() -> None:
+    tree = Split("n", 4.0, Split("n", 2.0, Leaf(5), Leaf(5)), Split("n", 8.0, Leaf(5), Leaf(7)))
+    assert shortened(tree) == Split("n", 4.0, Leaf(5), Split("n", 8.0, Leaf(5), Leaf(7)))
+    assert renumbered(Split("n", 1.0, Leaf(5), Leaf(7)), {5: 0, 7: 1}) == Split("n", 1.0, Leaf(0), Leaf(1))
