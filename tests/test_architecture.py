@@ -65,8 +65,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (
-    *("workloads", "records", "measure", "results", "search", "sweep", "tuning", "calibration", "reporting"),
-    "studies",
+    *("workloads", "inputs", "records", "measure", "results", "search", "sweep", "tuning", "calibration"),
+    *("reporting", "studies"),
 )
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}

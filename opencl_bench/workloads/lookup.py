@@ -1,4 +1,5 @@
-"""Benchmarks by name or path: the suite (drivers in the folder `suite`), synthetic, judging and described ones."""
+"""Benchmarks by name or path: the suite (drivers in the folder `suite`), those that adapt, synthetic, judging and
+described ones."""
 
 from __future__ import annotations
 
@@ -8,12 +9,16 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import TypeVar
 
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.judge import is_judge
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
+from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX, AdaptiveKernel
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+
+_Kernel = TypeVar("_Kernel", Benchmark, AdaptiveKernel)
 
 
 def _drivers(package: ModuleType) -> Iterator[Benchmark]:
@@ -37,6 +42,30 @@ def judge() -> Mapping[str, Benchmark]:
     return MappingProxyType({driver.name: driver for driver in _drivers(drivers)})
 
 
+@cache
+def adaptive() -> Mapping[str, AdaptiveKernel]:
+    """The kernels of which the best version depends on the input, by the names of their benchmarks."""
+    # Imported late: hardly anyone needs them.
+    from coarsen.opencl_bench.workloads import adaptive as drivers
+
+    found: dict[str, AdaptiveKernel] = {}
+    for module in pkgutil.iter_modules(drivers.__path__):
+        kernels = getattr(importlib.import_module(f"{drivers.__name__}.{module.name}"), "KERNELS", None)
+        if not isinstance(kernels, tuple):
+            raise InternalError(f"the driver {module.name} defines no KERNELS")
+        found |= {kernel.name: kernel for kernel in kernels}
+    return MappingProxyType(found)
+
+
+def adaptive_kernel(name: str) -> AdaptiveKernel:
+    """Return the kernel that adapts of this name, `adaptive-<kernel>`.
+
+    Raises:
+        InvalidInputError: there is none; the message lists the names.
+    """
+    return _named(name, adaptive())
+
+
 def benchmark(name: str) -> Benchmark:
     """The benchmark of this name.
 
@@ -46,7 +75,7 @@ def benchmark(name: str) -> Benchmark:
     return _named(name, SUITE)
 
 
-def _named(name: str, known: Mapping[str, Benchmark]) -> Benchmark:
+def _named(name: str, known: Mapping[str, _Kernel]) -> _Kernel:
     if name not in known:
         raise InvalidInputError(
             f"no benchmark {name!r}{did_you_mean(name, known)}; there are {', '.join(sorted(known))}"
@@ -55,11 +84,11 @@ def _named(name: str, known: Mapping[str, Benchmark]) -> Benchmark:
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """The suite's benchmark of this name, a synthetic one, one of the judge's, or one that a TOML file describes.
+    """The benchmark of this name: the suite's, synthetic, adaptive, the judge's; or the one of a TOML file.
 
     Args:
-        name_or_path: a name of the suite, `synthetic-<seed>-<index>`, `launch-<seed>-<index>` or
-            `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
+        name_or_path: a name of the suite, `synthetic-<seed>-<index>`, `launch-<seed>-<index>`,
+            `adaptive-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
@@ -73,6 +102,8 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
             from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
 
             return free_launch_benchmark(name_or_path)
+        if name_or_path.startswith(ADAPTIVE_PREFIX):
+            return adaptive_kernel(name_or_path).benchmark
         if is_judge(name_or_path):
             return _named(name_or_path, judge())
         return benchmark(name_or_path)

@@ -1,0 +1,108 @@
+"""Inputs of a space: corners first, then points of Sobol's sequence over the logarithms of the sizes.
+
+    tiny           all sizes at their least
+    thin, wide     one size as large as the limits allow, the others at their least
+    odd            all at the power of two next to the middle of their ranges, at one less and at one more
+    the others     Sobol, without scrambling, so that no release of a package changes the points
+
+Each of these sizes has several contents, where the space has such.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from scipy.stats import qmc
+
+from coarsen.dispatch.conditions import parse_condition
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Size
+from coarsen.opencl_bench.workloads.input_space import InputSpace
+
+# Of the points that are drawn, those beyond the limits are left out; a space that hardly has others is refused.
+_MOST_DRAWN = 1 << 14
+
+
+def draw_inputs(space: InputSpace) -> tuple[dict[str, int], ...]:
+    """Return the inputs of a space, those of the same sizes together; the same ones at every call.
+
+    Raises:
+        InvalidInputError: a range is none, a limit can't be read, or hardly any sizes are within the limits.
+    """
+    groups = _different_sizes(space)
+    return tuple(
+        {**size, **space.contents[(number * space.contents_each + turn) % len(space.contents)]}
+        for number, size in enumerate(groups)
+        for turn in range(space.contents_each)
+    )
+
+
+def _different_sizes(space: InputSpace) -> list[dict[str, int]]:
+    for name, (low, high) in space.ranges.items():
+        if not 0 < low <= high:
+            raise InvalidInputError(
+                f"{name} can't be from {low} to {high}: give two numbers above 0, the least first"
+            )
+    found: dict[tuple[int, ...], dict[str, int]] = {}
+    for size in itertools.chain(_corners(space), _sobol(space)):
+        whole = {**_rounded(space, size), **space.fixed}
+        if is_within(space, whole):
+            found.setdefault(tuple(whole.values()), whole)
+        if len(found) == space.groups:
+            return list(found.values())
+    raise InvalidInputError(f"only {len(found)} of {space.groups} sizes are within {' and '.join(space.limits)}")
+
+
+def is_within(space: InputSpace, size: Size) -> bool:
+    """Return True if some sizes fulfil the limits of a space. Raises InvalidInputError where one can't be read."""
+    for limit in map(parse_condition, space.limits):
+        try:
+            limit.check(size)
+        except InvalidInputError:
+            return False
+    return True
+
+
+def _corners(space: InputSpace) -> Iterator[dict[str, float]]:
+    least: dict[str, float] = {name: low for name, (low, _) in space.ranges.items()}
+    yield least
+    for corner in space.corners:
+        yield {**least, **corner}
+    if len(space.ranges) > 1:
+        for name in space.ranges:
+            yield _stretched(space, least, name)
+    middle = {name: 1 << round(math.log2(low * high) / 2) for name, (low, high) in space.ranges.items()}
+    for step in (0, -1, 1):
+        yield {name: value + step for name, value in middle.items()}
+
+
+def _stretched(space: InputSpace, least: dict[str, float], name: str) -> dict[str, float]:
+    """The least sizes with one of them as large as the limits allow, up to a factor of 2."""
+    low, value = space.ranges[name]
+    while value > low and not is_within(space, {**_rounded(space, {**least, name: value}), **space.fixed}):
+        value = max(value // 2, low)
+    return {**least, name: value}
+
+
+def _sobol(space: InputSpace) -> Iterator[dict[str, float]]:
+    # The first point is the corner of all the least sizes.
+    points = qmc.Sobol(len(space.ranges), scramble=False).random(_MOST_DRAWN)[1:]
+    for point in points:
+        yield {
+            name: low * (high / low) ** float(place)
+            for (name, (low, high)), place in zip(space.ranges.items(), point, strict=True)
+        }
+
+
+def _rounded(space: InputSpace, size: dict[str, float]) -> dict[str, int]:
+    return {name: _whole(space, name, value) for name, value in size.items()}
+
+
+def _whole(space: InputSpace, name: str, value: float) -> int:
+    low, high = space.ranges[name]
+    if name in space.powers_of_two:
+        return int(1 << round(math.log2(value)))
+    multiple = space.multiples.get(name, 1)
+    return min(max(round(value / multiple) * multiple, low), high)

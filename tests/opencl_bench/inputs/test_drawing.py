@@ -1,0 +1,98 @@
+"""Inputs of a space: the same ones at every call, with corners, within the limits, each size with its contents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coarsen.errors import InternalError, InvalidInputError
+from coarsen.opencl_bench.inputs.coverage import coverage_of, table_of
+from coarsen.opencl_bench.inputs.drawing import draw_inputs
+from coarsen.opencl_bench.workloads.input_space import InputSpace, presets_of, read_inputs, write_inputs
+
+SPACE = InputSpace(
+    ranges={"width": (16, 4096), "height": (16, 4096)},
+    limits=("width * height <= 100000", "width * height >= 256"),
+    contents=({"skew": 0}, {"skew": 500}, {"skew": 900}),
+    contents_each=2,
+    groups=20,
+)
+
+
+def test_drawn_twice_they_are_the_same() -> None:
+    assert draw_inputs(SPACE) == draw_inputs(SPACE)
+
+
+def test_corners_come_first() -> None:
+    sizes = [(one["width"], one["height"]) for one in draw_inputs(SPACE)][::2]
+    assert sizes[:6] == [(16, 16), (4096, 16), (16, 4096), (256, 256), (255, 255), (257, 257)]
+    beyond = InputSpace({"width": (16, 4096), "height": (1000, 4096)}, ("width * height <= 100000",), groups=2)
+    assert [one["width"] for one in draw_inputs(beyond)] == [16, 64]
+
+
+def test_all_are_within_the_limits_and_cover_the_ranges() -> None:
+    inputs = draw_inputs(SPACE)
+    assert len(inputs) == 40
+    assert all(256 <= one["width"] * one["height"] <= 100_000 for one in inputs)
+    found = coverage_of(SPACE, inputs)
+    assert (found.inputs, found.groups) == (40, 20)
+    assert found.ranges == {"width": (16, 4096), "height": (16, 4096)}
+    assert min(found.thin, found.square, found.wide) > 0.15
+    # Evenly over the logarithm: half of the drawn widths lie below the middle of the range.
+    widths = np.log([one["width"] for one in inputs])
+    assert 0.35 < (widths < np.log(256)).mean() < 0.75
+
+
+def test_equal_sizes_have_several_contents() -> None:
+    inputs = draw_inputs(SPACE)
+    for first, second in zip(inputs[::2], inputs[1::2], strict=True):
+        assert SPACE.group_of(first) == SPACE.group_of(second)
+        assert first["skew"] != second["skew"]
+    found = coverage_of(SPACE, inputs)
+    assert found.contents == {"skew=0": 14, "skew=500": 13, "skew=900": 13}
+    assert found.skewed == pytest.approx(26 / 40)
+
+
+def test_multiples_powers_and_fixed_sizes() -> None:
+    space = InputSpace(
+        {"items": (64, 5000), "levels": (4, 64)},
+        multiples={"items": 64},
+        powers_of_two=frozenset({"levels"}),
+        fixed={"passes": 3},
+        corners=({"items": 640},),
+        groups=12,
+    )
+    inputs = draw_inputs(space)
+    assert all(one["items"] % 64 == 0 and one["levels"] in (4, 8, 16, 32, 64) for one in inputs)
+    assert {one["passes"] for one in inputs} == {3}
+    assert {"items": 640, "levels": 4, "passes": 3} in inputs
+
+
+def test_spaces_that_cannot_be_drawn_from() -> None:
+    with pytest.raises(InvalidInputError, match="give two numbers above 0, the least first"):
+        draw_inputs(InputSpace({"n": (9, 3)}))
+    with pytest.raises(InvalidInputError, match="only 3 of 24 sizes are within n <= 3"):
+        draw_inputs(InputSpace({"n": (1, 1000)}, ("n <= 3",)))
+    with pytest.raises(InvalidInputError, match="must compare two expressions"):
+        draw_inputs(InputSpace({"n": (1, 9)}, ("n",)))
+
+
+def test_lists_are_read_as_they_were_written(tmp_path: Path) -> None:
+    inputs = draw_inputs(SPACE)
+    write_inputs(tmp_path / "list.csv", SPACE, inputs)
+    assert [*dict(read_inputs(tmp_path / "list.csv")).values()] == [*inputs]
+    presets = presets_of(tmp_path / "list.csv", (8, 8))
+    assert [*presets][:2] == ["input-000", "input-001"]
+    assert presets["input-003"].size == inputs[3]
+    with pytest.raises(InternalError, match="listing writes it"):
+        presets_of(tmp_path / "missing.csv", (8, 8))
+
+
+def test_table_of_coverage() -> None:
+    line = table_of({"spmv": coverage_of(SPACE, draw_inputs(SPACE))}).splitlines()[-1]
+    assert line.startswith("| spmv | 40 | 20 | width 16–4096, height 16–4096 | ")
+    assert line.endswith(" | 65% |")
+    only = InputSpace({"n": (1, 1000)})
+    assert table_of({"scan": coverage_of(only, draw_inputs(only))}).endswith("| one size | one kind |")
