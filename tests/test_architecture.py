@@ -65,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (
-    *("workloads", "inputs", "records", "measure", "results", "search", "sweep", "tuning", "calibration"),
+    *("workloads", "records", "measure", "results", "search", "sweep", "inputs", "tuning", "calibration"),
     *("reporting", "studies"),
 )
 for number, room in enumerate(ROOMS):

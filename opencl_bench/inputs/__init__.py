@@ -1,1 +1,1 @@
-"""The inputs that kernels are tuned for: drawn from a space of sizes and contents, listed, and what they cover."""
+"""Inputs that kernels are tuned for: drawn from a space, listed, and versions measured at them as a matrix."""

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from coarsen.errors import InternalError
 from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError, Machine
+from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
+from coarsen.opencl_bench.measure.placement import Oracle, Placement
 from coarsen.opencl_bench.measure.timing import Timed, TimedRun, interleaved
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Workload
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize, Workload
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Definitions, Variant
 
 # The message about a changed guard zone.
 WROTE_OUTSIDE = "wrote outside of the buffer"
+
+# The oracles in messages.
+UNCOARSENED, DEFAULT_VERSION = "the uncoarsened kernel", "the default version"
 
 # Small enough for every reference.
 CHECKED_PRESET = "test"
@@ -50,63 +50,12 @@ class Trial:
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     candidate: Variant
-    placement: _Placement
+    placement: Placement
     job: Job
 
 
 # Bytes of workloads that are kept although neither kernel needs them just now, unless another number is asked for.
 KEPT_BYTES = 2 << 30
-
-
-class _Placement:
-    """A workload on the machine, and what its outputs should be."""
-
-    def __init__(self, workload: Workload, executor: Executor) -> None:
-        self.workload = workload
-        self.executor = executor
-        self._expected: Mapping[str, Array] | None = None
-
-    @property
-    def byte_count(self) -> int:
-        """The size of its buffers, and of the outputs once more."""
-        buffers = self.workload.buffers
-        return sum(map(_byte_count, buffers.values())) + sum(
-            _byte_count(buffers[n]) for n in self.workload.outputs
-        )
-
-    @property
-    def expected(self) -> Mapping[str, Array]:
-        """Return the expected outputs that were found. Raises InternalError if none were."""
-        if self._expected is None:
-            raise InternalError("nobody found out what the outputs should be")
-        return self._expected
-
-    def find_expected(self, original: Code) -> None:
-        """Compute the outputs by the reference; by the uncoarsened kernel where there is none."""
-        if self._expected is None:
-            reference = self.workload.reference
-            self._expected = self.outputs_of_oracle(original) if reference is None else reference()
-
-    def outputs_of(self, original: Code) -> Mapping[str, Array]:
-        """Return the outputs of the uncoarsened kernel, started from the workload's inputs. Raises LaunchError."""
-        try:
-            job = self.executor.load(original, Variant())
-        except BuildError as error:
-            raise LaunchError(f"the uncoarsened kernel, which the results are compared with: {error}") from error
-        self.executor.reset()
-        job(Clock.SUM)
-        return self.executor.outputs()
-
-    def outputs_of_oracle(self, original: Code) -> Mapping[str, Array]:
-        """Return the outputs of the uncoarsened kernel, the measure of others. Raises LaunchError."""
-        outputs = self.outputs_of(original)
-        before = self.workload.buffers
-        if all(_is_same(outputs[name], before[name]) for name in self.workload.outputs):
-            names = ", ".join(self.workload.outputs)
-            raise LaunchError(
-                f"the uncoarsened kernel leaves all outputs as they were ({names}): nothing could be verified"
-            )
-        return outputs
 
 
 class Session:
@@ -121,6 +70,8 @@ class Session:
         shared_local_size: where neither the inputs nor the results depend on the local size, the one at which the
             workload is made for all: they share its buffers, and the outputs of its launch are what all of them
             should give. None: each local size has a workload of its own.
+        default: the version whose results all others should give, where there is no reference; its launches are
+            its own. None: these are the results of the uncoarsened kernel with the same macros.
     """
 
     def __init__(
@@ -131,6 +82,7 @@ class Session:
         seed: int,
         kept_bytes: int = KEPT_BYTES,
         shared_local_size: LocalSize | None = None,
+        default: Variant | None = None,
     ) -> None:
         self._machine = machine
         self._benchmark = benchmark
@@ -138,7 +90,10 @@ class Session:
         self._seed = seed
         self._kept_bytes = kept_bytes
         self._shared_local_size = shared_local_size
-        self._placements: dict[tuple[LocalSize, Definitions], _Placement] = {}
+        if default is not None and shared_local_size is None and benchmark.buffers_fit_any_local_size:
+            self._shared_local_size = default.local_size
+        self._default = default
+        self._placements: dict[tuple[LocalSize, Definitions], Placement] = {}
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
 
@@ -171,21 +126,29 @@ class Session:
     def expect(self, slot: Slot, original: Code) -> None:
         """Find out what the outputs of the workload of a loaded candidate should be.
 
-        Where the reference would take too long at this preset, the uncoarsened kernel is the oracle, once it was
-        found right at the preset `test`.
+        Where the reference would take too long at this preset, or there is none, the default version is the
+        oracle, or else the uncoarsened kernel. It must be right at the preset `test`.
 
         Args:
             slot: which of the two.
-            original: the uncoarsened kernel with the same macros.
+            original: the oracle's code; of the uncoarsened kernel, that with the same macros.
 
         Raises:
-            LaunchError: the uncoarsened kernel could not be run, or is wrong itself.
+            LaunchError: the oracle could not be run, is wrong itself, or has other inputs.
         """
-        placement = self._loaded[slot].placement
+        placement, candidate = self._loaded[slot].placement, self._loaded[slot].candidate
+        local_size, _ = self._workload_key(candidate)
+        oracle = self._default or Variant(local_size, (), candidate.definitions)
+        name = UNCOARSENED if self._default is None else DEFAULT_VERSION
         if placement.workload.reference is None and original not in self._checked:
-            self._check(original, self._loaded[slot].candidate.definitions)
+            self._check(Oracle(name, original, oracle))
             self._checked.add(original)
-        placement.find_expected(original)
+        if placement.workload.reference is None and self._workload_key(oracle) != self._workload_key(candidate):
+            raise LaunchError(
+                f"{name} has other inputs, so nothing can be compared with its results: give the workload a "
+                "reference, or say which macros its buffers depend on"
+            )
+        placement.find_expected(Oracle(name, original, oracle, self._launches(placement, oracle)))
 
     def try_out(self, slot: Slot) -> Trial:
         """Run what was loaded once and compare the results with the expected ones.
@@ -210,26 +173,26 @@ class Session:
         timed = interleaved(*runs, method)
         return replace(timed, baseline_beside=runs[0].beside, candidate_beside=runs[1].beside)
 
-    def _check(self, original: Code, definitions: Definitions) -> None:
-        """Raise LaunchError where the uncoarsened kernel isn't right at the preset `test`."""
+    def _check(self, oracle: Oracle) -> None:
+        """Raise LaunchError where an oracle isn't right at the preset `test`."""
         if CHECKED_PRESET not in self._benchmark.presets:
             return
-        workload = self._benchmark.workload(CHECKED_PRESET, self._seed, definitions=definitions)
+        workload = self._benchmark.workload(CHECKED_PRESET, self._seed, definitions=oracle.variant.definitions)
         if workload.reference is None:
             return
-        placement = _Placement(workload, self._machine.place(workload))
-        wrong = compare(placement.outputs_of(original), workload.reference(), workload)
+        placement = Placement(workload, self._machine.place(workload))
+        wrong = compare(placement.outputs_of(oracle), workload.reference(), workload)
         if wrong:
-            raise LaunchError(f"the uncoarsened kernel is wrong at preset {CHECKED_PRESET}: {'; '.join(wrong)}")
+            raise LaunchError(f"{oracle.name} is wrong at preset {CHECKED_PRESET}: {'; '.join(wrong)}")
 
-    def _placement(self, candidate: Variant) -> _Placement:
+    def _placement(self, candidate: Variant) -> Placement:
         key = self._workload_key(candidate)
         if key in self._placements:
             self._placements[key] = self._placements.pop(key)  # the latest used is the last
         else:
             self._forget_some(self._kept_bytes)
             workload = self._benchmark.workload(self._preset, self._seed, *key)
-            self._placements[key] = _Placement(workload, self._placed(workload))
+            self._placements[key] = Placement(workload, self._placed(workload))
         return self._placements[key]
 
     def _placed(self, workload: Workload) -> Executor:
@@ -253,31 +216,30 @@ class Session:
     def _oracle(self, loaded: _Loaded) -> CheckedAgainst:
         if loaded.placement.workload.reference is not None:
             return CheckedAgainst.REFERENCE
-        is_oracle = not loaded.candidate.coarsenings and not self._is_launched_otherwise(loaded.candidate)
+        if self._default is not None:
+            is_default = loaded.candidate == self._default
+            return CheckedAgainst.NOTHING if is_default else CheckedAgainst.DEFAULT
+        is_oracle = not loaded.candidate.coarsenings and self._shared_local_size in (
+            None,
+            loaded.candidate.local_size,
+        )
         return CheckedAgainst.NOTHING if is_oracle else CheckedAgainst.UNCOARSENED
 
-    def _launches(self, placement: _Placement, candidate: Variant) -> tuple[Launch, ...] | None:
-        """The launches at a candidate's local size; None where the workload has them."""
-        if not self._is_launched_otherwise(candidate):
+    def _launches(self, placement: Placement, candidate: Variant) -> tuple[Launch, ...] | None:
+        """The launches at a candidate's local size and with its macros; None where the workload has them."""
+        local_size, definitions = self._workload_key(candidate)
+        if (local_size, definitions) == (candidate.local_size, candidate.definitions):
             return None
-        if self._benchmark.shared_local_size is not None:
-            # Local memory may have the size that the local size asks for.
-            return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions)
-        return tuple(replace(launch, local_size=candidate.local_size) for launch in placement.workload.launches)
-
-    def _is_launched_otherwise(self, candidate: Variant) -> bool:
-        return self._shared_local_size not in (None, candidate.local_size)
+        is_made_alike = self._default is None and self._benchmark.shared_local_size is None
+        if is_made_alike and definitions == candidate.definitions:
+            return tuple(
+                replace(launch, local_size=candidate.local_size) for launch in placement.workload.launches
+            )
+        # Local memory may have the size that the local size asks for.
+        return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions)
 
     def _workload_key(self, candidate: Variant) -> tuple[LocalSize, Definitions]:
+        """The local size and the macros that a candidate's workload is made with."""
         shared = self._shared_local_size
-        return candidate.local_size if shared is None else shared, candidate.definitions
-
-
-def _is_same(now: Array, before: Array) -> bool:
-    if now.dtype.names is not None:  # structures, whose numbers np.array_equal does not look into
-        return np.array_equal(now.view(np.uint8), before.view(np.uint8))
-    return np.array_equal(now, before, equal_nan=np.issubdtype(now.dtype, np.floating))
-
-
-def _byte_count(array: Array) -> int:
-    return int(array.nbytes)
+        definitions = self._benchmark.definitions_of_workload(candidate.definitions)
+        return candidate.local_size if shared is None else shared, definitions

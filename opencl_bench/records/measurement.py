@@ -50,10 +50,14 @@ class Role(enum.StrEnum):
 
 
 class CheckedAgainst(enum.StrEnum):
-    """What the results were compared with."""
+    """What the results were compared with.
+
+    `default`: the results of the default version, with its own macros, local size and launches.
+    """
 
     REFERENCE = "reference"
     UNCOARSENED = "uncoarsened"
+    DEFAULT = "default"
     NOTHING = "nothing"
 
 

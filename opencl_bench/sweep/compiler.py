@@ -162,6 +162,8 @@ class Compiler:
 
     def ir_hash(self, definitions: Definitions) -> str:
         """The hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
+        if definitions in self._ir_hashes:
+            return self._ir_hashes[definitions]
         request = {
             "do": "describe",
             "benchmark": self._benchmark,

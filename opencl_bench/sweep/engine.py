@@ -13,7 +13,7 @@ import functools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
@@ -33,6 +33,7 @@ from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
+from coarsen.variant.variant import Variant
 
 
 def sweep(
@@ -96,40 +97,40 @@ def opened_context(
     """
     with (
         CompilePool() if pool is None else nullcontext(pool) as compiling,
-        _compiler(plan, device, compiling) as compiler,
-        _process(plan, device, benchmark, compiling) as process,
+        compiler_of(plan, device, compiling) as compiler,
+        context_of(plan, benchmark, device, store, Processes(compiling, compiler)) as context,
     ):
-        yield SweepContext(
-            device=str(device),
-            environment=environment_of(device, plan.form),
-            method=plan.method,
-            subjects=CompiledSubjects(benchmark, plan.preset, plan.seed, compiler.ir_hash),
-            codes=compiler,
-            process=process,
-            rows=store,
-            lock=functools.partial(device_lock, device),
-            observer=observer,
-            again=again,
-            compile_first="cpu" in device.device_types,
-            confirms=plan.confirms,
-            clock=benchmark.clock,
-        )
+        yield replace(context, observer=observer, again=again)
 
 
-def machine_to_json(device: DeviceDescription) -> dict[str, object]:
-    """A device as the child processes take it."""
-    return {"kind": "opencl", "device": asdict(device)}
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """What compiles and measures: a pool of processes, and the compiler of a benchmark that works in them."""
+
+    pool: CompilePool
+    compiler: Compiler
 
 
-def _compiler(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> Compiler:
-    machine = None if plan.form == "ptx" else machine_to_json(device)
-    return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
+@contextmanager
+def context_of(
+    plan: SweepPlan,
+    benchmark: Benchmark,
+    device: DeviceDescription,
+    store: Store,
+    processes: Processes,
+    default: Variant | None = None,
+) -> Iterator[SweepContext]:
+    """Open what one preset is measured with, in processes that other presets of the benchmark use as well.
 
-
-def _process(
-    plan: SweepPlan, device: DeviceDescription, benchmark: Benchmark, pool: CompilePool
-) -> MeasuringProcess:
-    return MeasuringProcess(
+    Args:
+        plan: what to measure, where and how.
+        benchmark: what it names.
+        device: the same.
+        store: where the rows go.
+        processes: what compiles and measures.
+        default: the version whose results others are compared with.
+    """
+    with MeasuringProcess(
         name_of(plan),
         plan.preset,
         plan.seed,
@@ -137,8 +138,34 @@ def _process(
         plan.method,
         benchmark.content_hash(plan.preset),
         shared_local_size=benchmark.shared_local_size,
-        child=pool.measuring(SERVICE, device.index),
-    )
+        default=default,
+        child=processes.pool.measuring(SERVICE, device.index),
+    ) as process:
+        yield SweepContext(
+            device=str(device),
+            environment=environment_of(device, plan.form),
+            method=plan.method,
+            subjects=CompiledSubjects(benchmark, plan.preset, plan.seed, processes.compiler.ir_hash),
+            codes=processes.compiler,
+            process=process,
+            rows=store,
+            lock=functools.partial(device_lock, device),
+            compile_first="cpu" in device.device_types,
+            confirms=plan.confirms,
+            clock=benchmark.clock,
+            default=default,
+        )
+
+
+def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> Compiler:
+    """Return the compiler of a plan's benchmark, for all presets; it is closed as a context manager."""
+    machine = None if plan.form == "ptx" else machine_to_json(device)
+    return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
+
+
+def machine_to_json(device: DeviceDescription) -> dict[str, object]:
+    """A device as the child processes take it."""
+    return {"kind": "opencl", "device": asdict(device)}
 
 
 def name_of(plan: SweepPlan) -> str:

@@ -41,7 +41,8 @@ class MeasureService:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
 
         `content_hash` is the benchmark's, or null; `changed` is the answer where it is another now.
-        `shared_local_size` is null where each local size has a workload of its own (see `Session`).
+        `shared_local_size` is null where each local size has a workload of its own, `default` where no version is
+        the one that others are compared with (see `Session`).
         """
         self._opened = None
         try:
@@ -52,7 +53,7 @@ class MeasureService:
         except CoarsenError as error:
             return {"failed": str(error)}
         kept = request["machine"].get("kept_bytes", KEPT_BYTES)
-        shared = request["shared_local_size"]
+        shared, default = request["shared_local_size"], request["default"]
         self._opened = Session(
             machine,
             benchmark,
@@ -60,6 +61,7 @@ class MeasureService:
             request["seed"],
             kept,
             None if shared is None else tuple(shared),
+            None if default is None else variant_from_json(default),
         )
         return {"ok": True}
 

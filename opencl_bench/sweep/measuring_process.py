@@ -40,7 +40,11 @@ SHORT_RUN = 1e7
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A candidate whose code is there. `original` is the uncoarsened kernel's code with the same macros."""
+    """A candidate whose code is there.
+
+    `original` is the code of what its results are compared with: of the default version where there is one, or
+    else of the uncoarsened kernel with the same macros.
+    """
 
     candidate: Variant
     code: Code
@@ -99,6 +103,7 @@ class MeasuringProcess:
         time_left: the seconds that are left for everything; None where there is no such limit.
         variables: of its environment, besides those of this process.
         shared_local_size: as `Session` takes it.
+        default: likewise.
         child: the process, which others use before and after and close; one of its own if None.
     """
 
@@ -113,6 +118,7 @@ class MeasuringProcess:
         time_left: Callable[[], float] | None = None,
         variables: Mapping[str, str] | None = None,
         shared_local_size: LocalSize | None = None,
+        default: Variant | None = None,
         child: ChildProcess | None = None,
     ) -> None:
         self._time_left = time_left
@@ -123,6 +129,7 @@ class MeasuringProcess:
             "machine": machine,
             "content_hash": content_hash,
             "shared_local_size": shared_local_size,
+            "default": None if default is None else variant_to_json(default),
         }
         self._method = method
         self._is_shared = child is not None

@@ -81,9 +81,11 @@ def points(
         InvalidInputError: no such preset, a factor, dimension or stride that is none, an empty local size; more
             points than can be tried.
     """
-    variants = variant_space(benchmark, preset, space, limits, device_kind)
     if space.variants is not None:
-        return [Point(variant, variants.violation(variant)) for variant in space.variants]
+        benchmark.preset(preset)
+        violation = LaunchConstraint(benchmark, preset, limits)
+        return [Point(variant, violation(variant)) for variant in space.variants]
+    variants = variant_space(benchmark, preset, space, limits, device_kind)
     uncoarsened = uncoarsened_variants(benchmark, variants)
     if space.sample is not None and space.stratified:
         coarsened = stratified_sample(variants, space, space.sample, partial(_divides, benchmark, preset))

@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from coarsen.errors import InternalError
+from coarsen.opencl_bench.measure.session import DEFAULT_VERSION, UNCOARSENED
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import (
+    CheckedAgainst,
     Environment,
     Invalidity,
     Measurement,
@@ -73,7 +75,8 @@ class SweepContext:
 
     `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
     compiling would disturb measuring; `confirms` that the best ones are confirmed in new processes. `clock` is the
-    benchmark's.
+    benchmark's. `default` is the version that others' results are compared with, as the process knows it; None:
+    the uncoarsened kernel with the same macros.
     """
 
     device: str
@@ -89,6 +92,7 @@ class SweepContext:
     compile_first: bool = False
     confirms: bool = True
     clock: Clock = Clock.SUM
+    default: Variant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +217,8 @@ class RowMeasurer:
         clock = self._context.clock
         if outcome.invalidity is Invalidity.CORRECT and outcome.clock is not clock:
             raise InternalError(f"timed by the {outcome.clock}, where the {clock} was expected")
+        if outcome.oracle is CheckedAgainst.UNCOARSENED and self._context.default is not None:
+            raise InternalError("not compared with the default version")
         return Measurement(
             subject=subject,
             environment=self._context.environment,
@@ -247,9 +253,11 @@ class RowMeasurer:
     def _ready(self, candidate: Variant, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
             return Outcome(compiled.invalidity, compiled.failure)
-        original = self._context.codes.compiled(replace(candidate, coarsenings=()))
+        default = self._context.default
+        original = self._context.codes.compiled(default or replace(candidate, coarsenings=()))
         if original.code is None:
-            return Outcome(original.invalidity, f"the uncoarsened kernel: {original.failure}")
+            name = UNCOARSENED if default is None else DEFAULT_VERSION
+            return Outcome(original.invalidity, f"{name}: {original.failure}")
         return Ready(candidate, compiled.code, compiled.binary, original.code)
 
     def _cached(

@@ -147,10 +147,13 @@ class Benchmark:
     workload is made for all (see `Session`); it needs `make_launches`.
 
     `other_kernels` are those of the same source, besides `kernel`, that launches may name; `kernel` alone is
-    coarsened. `clock` says how the launches are timed as one job. `input_macros` are the macros that buffers or
-    results depend on, where that is known: the workload is then made once for all values of the others, at their
-    default, so that scratch must suffice for each of them; it needs `make_launches`. `local_size_of` gives the
-    local size of some macro values, where these decide about it; `local_sizes` is empty then.
+    coarsened. `clock` says how the launches are timed as one job. `local_size_of` gives the local size of some
+    macro values, where these decide about it; `local_sizes` is empty then.
+
+    `input_macros` are the macros that buffers or the reference depend on, where that is known: the workload is
+    then made once for all values of the others, at their default, so that scratch must suffice for each of them.
+    `buffers_fit_any_local_size`: the same of the local size, where a version is the default, whose results others
+    are compared with. Both need `make_launches`.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Benchmark:
     other_kernels: tuple[str, ...] = ()
     clock: Clock = Clock.SUM
     input_macros: tuple[str, ...] | None = None
+    buffers_fit_any_local_size: bool = False
     local_size_of: Callable[[Definitions], LocalSize] | None = None
 
     @property

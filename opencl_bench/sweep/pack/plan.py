@@ -46,7 +46,8 @@ class PackedSweep:
 
     `benchmark` is a name of the suite, or the path of a TOML file within the pack. `subjects` holds the subject of
     each set of macro values. `content_hash` is the benchmark's at the preset; empty in old packs, which
-    lack it.
+    lack it. `default`: the version that all others are compared with and timed against; None where these are the
+    uncoarsened kernel and the best local size of it.
     """
 
     benchmark: str
@@ -58,6 +59,7 @@ class PackedSweep:
     subjects: tuple[tuple[Definitions, Subject], ...]
     candidates: tuple[PackedCandidate, ...]
     content_hash: str = ""
+    default: Variant | None = None
 
     @property
     def name(self) -> str:

@@ -58,6 +58,8 @@ def _check_sweep(sweep: PackedSweep, packed: Packed) -> None:
         raise InvalidInputError(f"the plan is damaged: the path {sweep.benchmark!a} leads out of the pack")
     if not sweep.subjects or not sweep.candidates:
         raise InvalidInputError(f"the plan is damaged: the sweep of {sweep.benchmark!a} has no candidates")
+    if sweep.default is not None and sweep.default not in [each.candidate for each in sweep.candidates]:
+        raise InvalidInputError(f"the plan is damaged: the sweep of {sweep.benchmark!a} has no default version")
     for candidate in sweep.candidates:
         if candidate.code is not None and candidate.code not in packed.codes:
             raise InvalidInputError(f"the plan does not say what the code {candidate.code[:12]!a} is")

@@ -24,9 +24,10 @@ from coarsen.opencl_bench.sweep.pack.builders import Builders
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
 from coarsen.opencl_bench.sweep.pack.target import Target
-from coarsen.opencl_bench.sweep.points import Point, variant_space
+from coarsen.opencl_bench.sweep.points import LaunchConstraint, Point
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.rows import RowSweep
+from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.printable import printable_in_line
 
@@ -163,8 +164,8 @@ def _run_sweep(
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
     codes = PackedCodes(pack, sweep) if builders is None else PackedCodes(pack, sweep, builders.binary)
     # What was packed, and not the space anew: a sample would be another within other limits.
-    space = variant_space(found, sweep.preset, sweep.space, target.limits())
-    packed = [Point(each.candidate, space.violation(each.candidate)) for each in sweep.candidates]
+    violation = LaunchConstraint(found, sweep.preset, target.limits())
+    packed = [Point(each.candidate, violation(each.candidate)) for each in sweep.candidates]
     with MeasuringProcess(
         benchmark,
         sweep.preset,
@@ -173,6 +174,7 @@ def _run_sweep(
         method,
         content_hash,
         shared_local_size=found.shared_local_size,
+        default=sweep.default,
         child=child,
     ) as process:
         context = SweepContext(
@@ -187,10 +189,12 @@ def _run_sweep(
             observer=reporter,
             confirms=request.confirms,
             clock=found.clock,
+            default=sweep.default,
         )
         exit_code = 0
         try:
-            problem = RowSweep(context).run([codes.with_limits_of_pack(point) for point in packed])
+            run = RowSweep(context).run if sweep.default is None else VersionRows(context).run
+            problem = run([codes.with_limits_of_pack(point) for point in packed])
             exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"
@@ -198,7 +202,7 @@ def _run_sweep(
             raise
         except Exception as error:  # a bug, too, must not end the other sweeps
             problem, exit_code = problem_of(error)
-    reporter.finish(sweep.name, problem)
+    reporter.finish(sweep.name if sweep.default is None else f"{sweep.name}, {sweep.preset}", problem)
     return FailedSweep(sweep.name, problem, exit_code) if exit_code else None
 
 

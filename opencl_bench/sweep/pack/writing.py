@@ -7,33 +7,29 @@ A candidate that can't be compiled is part of the plan, with the reason; so are 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from coarsen.codec import encoded
 from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file
 from coarsen.opencl_bench.measure.environment import installed_versions
-from coarsen.opencl_bench.records.code import Code, Form
+from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.compile_service import has_includes
 from coarsen.opencl_bench.sweep.compiler import Compiled, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.pack.plan import (
-    BENCHMARK_FOLDER,
-    PLAN_FILE,
-    CodeEntry,
     Packed,
     PackedCandidate,
     PackedSweep,
     PackPlan,
-    code_file,
 )
-from coarsen.opencl_bench.sweep.pack.plan_json import plan_to_json
-from coarsen.opencl_bench.sweep.pack.unfinished import Unfinished, key_of
+from coarsen.opencl_bench.sweep.pack.unfinished import key_of
+from coarsen.opencl_bench.sweep.pack.writer import PackWriter
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, points
+from coarsen.opencl_bench.sweep.points import DeviceLimits, LaunchConstraint, Point, points
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -45,20 +41,18 @@ from coarsen.variant.variant import Variant
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)
 PACKAGES = ("coarsen", "llvmlite")
 
-README = """\
-Measures coarsened OpenCL kernels: needs Python 3.11 or later, NumPy, PyOpenCL (or cuda-bindings) and coarsen
-(`pip install --no-deps coarsen`); no compiler. In this folder: `python -m coarsen.opencl_bench.run_pack .`
-writes results.jsonl; take that back, to `coarsen results import`. `--help` lists the options.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class PackPart:
-    """A benchmark (a name of the suite or the path of a TOML file), the preset and the space to pack."""
+    """A benchmark (a name of the suite or the path of a TOML file), the preset and the space to pack.
+
+    Where a version is the `default`, it is packed as well, and all others are measured against it.
+    """
 
     benchmark: str | Path
     preset: str
     space: Space
+    default: Variant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +94,14 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
     benchmarks = [find_benchmark(part.benchmark) for part in request.parts]
     for part, benchmark in zip(request.parts, benchmarks, strict=True):
         benchmark.preset(part.preset)
-    writer = _Writer(folder)
+    writer = PackWriter(folder)
     sweeps, left_out = [], []
-    with CompilePool() as pool:
+    with _Compilers(request) as compilers:
         for number, (part, benchmark) in enumerate(zip(request.parts, benchmarks, strict=True)):
             for form in request.forms:
                 progress(f"{benchmark.name}, {form}")
                 try:
-                    sweep = _kept_or_packed(request, part, benchmark, form, writer, pool)
+                    sweep = _kept_or_packed(request, part, benchmark, form, writer, compilers)
                 except InvalidInputError as error:
                     left_out.append(f"{benchmark.name} as {form}: {error}")
                     continue
@@ -119,15 +113,20 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
 
 
 def _kept_or_packed(
-    request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
+    request: PackRequest,
+    part: PackPart,
+    benchmark: Benchmark,
+    form: Form,
+    writer: PackWriter,
+    compilers: _Compilers,
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, request.limits, request.device_kind]
+    asked = [part.space, request.method, request.limits, request.device_kind, part.default]
     content = [str(part.benchmark), part.preset, form, request.seed, benchmark.source, benchmark.inputs_hash]
     key = key_of([*content, *map(encoded, asked), versions()])
     kept = writer.unfinished.find(key)
     if kept is None:
-        sweep = _packed_sweep(request, part, benchmark, form, writer, pool)
+        sweep = _packed_sweep(request, part, benchmark, form, writer, compilers.of(part.benchmark, form))
         own = {each.code: writer.codes[each.code] for each in sweep.candidates if each.code is not None}
         codes = {**own, **{other: writer.codes[other] for entry in own.values() for other in entry.others}}
         kept = Packed(PackPlan((), (sweep,)), codes)
@@ -137,19 +136,18 @@ def _kept_or_packed(
 
 
 def _packed_sweep(
-    request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: _Writer, pool: CompilePool
+    request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: PackWriter, compiler: Compiler
 ) -> PackedSweep:
-    space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
+    space = _points(request, part, benchmark)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
     name = str(part.benchmark)
-    with Compiler(name, form, None, request.method, pool) as compiler:
-        futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
-        subjects = _subjects(request.seed, part.preset, benchmark, space, compiler)
-        candidates = tuple(
-            _packed_candidate(point, None if point.violation else futures[_code_key(point)].result(), writer)
-            for point in space
-        )
+    futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
+    subjects = _subjects(request.seed, part.preset, benchmark, space, compiler)
+    candidates = tuple(
+        _packed_candidate(point, None if point.violation else futures[_code_key(point)].result(), writer)
+        for point in space
+    )
     return PackedSweep(
         name,
         part.preset,
@@ -160,7 +158,18 @@ def _packed_sweep(
         subjects,
         candidates,
         benchmark.content_hash(part.preset),
+        part.default,
     )
+
+
+def _points(request: PackRequest, part: PackPart, benchmark: Benchmark) -> list[Point]:
+    """The points of a part's space; where a version is the default, it is the first."""
+    found = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
+    if part.default is None:
+        return found
+    alone = Space(variants=(part.default,))
+    default = points(benchmark, part.preset, alone, request.limits)
+    return [*default, *(point for point in found if point.candidate != part.default)]
 
 
 def _code_key(point: Point) -> Variant:
@@ -177,7 +186,7 @@ def _subjects(
     return tuple((values, subjects.of(values)) for values in definitions)
 
 
-def _packed_candidate(point: Point, compiled: Compiled | None, writer: _Writer) -> PackedCandidate:
+def _packed_candidate(point: Point, compiled: Compiled | None, writer: PackWriter) -> PackedCandidate:
     if compiled is None:
         reason = point.violation or ""
         return PackedCandidate(point.candidate, invalidity=Invalidity.CONSTRAINTS, failure=reason)
@@ -186,55 +195,25 @@ def _packed_candidate(point: Point, compiled: Compiled | None, writer: _Writer) 
     return PackedCandidate(point.candidate, writer.add_code(compiled.code), compiled.seconds)
 
 
-class _Writer:
-    """Writes files into a pack's folder; the plan last, so that half a pack is none."""
+class _Compilers:
+    """The compilers of a request, one for all presets of a benchmark in a form."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.codes: dict[str, CodeEntry] = {}
-        self.byte_count = 0
-        self.unfinished = Unfinished(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not self.unfinished.is_there:
-                raise InvalidInputError(f"{folder} isn't empty")
-        except OSError as error:
-            raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
+    def __init__(self, request: PackRequest) -> None:
+        self._method = request.method
+        self._opened = ExitStack()
+        self._known: dict[tuple[str, Form], Compiler] = {}
 
-    def add_code(self, code: Code) -> str:
-        """Write some code, once; returns its hash."""
-        code_hash = code.hash
-        if code_hash not in self.codes:
-            for other in code.others:
-                self.add_code(other)
-            self.codes[code_hash] = CodeEntry.of(code)
-            content = code.content.encode() if isinstance(code.content, str) else code.content
-            self._write(code_file(code_hash, code.form), content)
-        return code_hash
+    def __enter__(self) -> Self:
+        self._pool = self._opened.enter_context(CompilePool())
+        return self
 
-    def add_benchmark(self, name: str | Path, benchmark: Benchmark, number: int) -> str:
-        """Copy a user's benchmark; returns how the plan calls it."""
-        if not str(name).endswith(".toml"):
-            return str(name)
-        description = Path(name).resolve()
-        kernel = benchmark.kernel_file.resolve()
-        if not kernel.is_relative_to(description.parent):
-            raise InvalidInputError(f"{kernel} must be in the folder of {description}, or below, to be packed")
-        folder = Path(BENCHMARK_FOLDER, str(number))
-        for file in (description, kernel, *benchmark.input_files):
-            target = folder / file.relative_to(description.parent)
-            self._write(str(target), file.read_bytes())
-        return (folder / description.name).as_posix()
+    def __exit__(self, *exception: object) -> None:
+        self._opened.close()
 
-    def finish(self, plan: PackPlan) -> None:
-        """Write the README and the plan, which describe the other files."""
-        self._write("README", README.encode())
-        text = json.dumps(plan_to_json(Packed(plan, self.codes)), indent=1, ensure_ascii=False)
-        self._write(PLAN_FILE, text.encode() + b"\n")
-        self.unfinished.remove()
-
-    def _write(self, path: str, data: bytes) -> None:
-        target = self._folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(data, target)
-        self.byte_count += len(data)
+    def of(self, benchmark: str | Path, form: Form) -> Compiler:
+        """Return the compiler of a benchmark, which no other one works beside."""
+        key = str(benchmark), form
+        if key not in self._known:
+            made = Compiler(key[0], form, None, self._method, self._pool)
+            self._known[key] = self._opened.enter_context(made)
+        return self._known[key]

@@ -194,6 +194,19 @@ class Description:
         return self.arguments if launch is None else tuple(by_name[name] for name in launch.arguments)
 
     @property
+    def workload_names(self) -> frozenset[str]:
+        """The names that buffers, images and the number of roundings depend on."""
+        names = set(self.roundings.names if self.roundings is not None else ())
+        for argument in self.arguments:
+            if isinstance(argument, BufferDescription):
+                names |= argument.elements.names | argument.values.names
+            elif isinstance(argument, ImageDescription):
+                names |= argument.names | argument.values.names
+        for contents in self.contents:
+            names |= contents.names
+        return frozenset(names)
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files that buffers and images are filled from."""
         filled = BufferDescription | ImageDescription

@@ -30,24 +30,7 @@ def check_parameter_use(description: Description) -> None:
             )
 
 
-def input_macros(description: Description) -> tuple[str, ...] | None:
-    """Return the macros that buffers or their contents depend on; None for a file that has no parameters."""
-    if not description.parameters.parameters:
-        return None
-    names = set(description.roundings.names) if description.roundings is not None else set()
-    for argument in description.arguments:
-        names |= _extent_names(argument) | _content_names(argument)
-    for contents in description.contents:
-        names |= contents.names
-    return tuple(sorted(names & description.tunables.keys()))
-
-
 def _extent_names(argument: ArgumentDescription) -> frozenset[str]:
     if isinstance(argument, BufferDescription):
         return argument.elements.names
     return argument.names if isinstance(argument, ImageDescription) else frozenset()
-
-
-def _content_names(argument: ArgumentDescription) -> frozenset[str]:
-    is_filled = isinstance(argument, BufferDescription | ImageDescription)
-    return argument.values.names if is_filled else frozenset()

@@ -30,7 +30,7 @@ from coarsen.opencl_bench.workloads.described.launch_features import read_featur
 from coarsen.opencl_bench.workloads.described.launches import local_size_of, make_launches
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
 from coarsen.opencl_bench.workloads.described.outputs import output_buffers, read_order_free, read_outputs
-from coarsen.opencl_bench.workloads.described.parameter_use import check_parameter_use, input_macros
+from coarsen.opencl_bench.workloads.described.parameter_use import check_parameter_use
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import read_parameters
 from coarsen.opencl_bench.workloads.described.sequence import read_launches
@@ -72,8 +72,11 @@ def read_benchmark(path: Path) -> Benchmark:
         input_files=description.files,
         other_kernels=description.other_kernels,
         clock=Clock.SPAN if description.launches else Clock.SUM,
-        input_macros=input_macros(description),
         local_size_of=partial(local_size_of, description.local_size_expressions) if is_tied else None,
+        input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
+        buffers_fit_any_local_size=not any(
+            name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor
 from coarsen.opencl_bench.measure.session import Session, Slot, Trial
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.variant.coarsening import Coarsening
@@ -241,3 +241,96 @@ def test_other_local_sizes_are_compared_with_the_launch_as_it_is(text: str) -> N
         (32, 32): (0, CheckedAgainst.NOTHING),
     }
     assert len(machine.placed) == 1
+
+
+class MacroExecutor(PretendedExecutor):
+    """Gives what the code says, times the global size of its launch."""
+
+    def load(
+        self,
+        code: Code,
+        variant: Variant,
+        binary: bytes | None = None,
+        launches: Sequence[Launch] | None = None,
+    ) -> Job:
+        (launch,) = self._workload.launches if launches is None else launches
+        number = int(code.content) * launch.global_size[0]
+
+        def job(_clock: Clock) -> Durations:
+            self._results = {"result": np.full(4, number)}
+            return Durations(7)
+
+        return job
+
+
+class MacroMachine(PretendedMachine):
+    def place(self, workload: Workload) -> Executor:
+        self.placed.append(workload)
+        return MacroExecutor(workload)
+
+
+STEP_1, STEP_2 = Variant((8,), (), (("STEP", "1"),)), Variant((4,), (), (("STEP", "2"),))
+
+
+def stepping(input_macros: tuple[str, ...] | None) -> Benchmark:
+    """A kernel whose launch depends on a macro, as its code does."""
+
+    def make_launches(size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+        return (Launch("mt", (64 // size["STEP"],), local_size, ()),)
+
+    def make_workload(size: Size, local_size: LocalSize, _generator: object) -> Workload:
+        return Workload({"result": np.full(4, -1)}, make_launches(size, local_size), ("result",), None)
+
+    return replace(
+        small_benchmark(feasible=False),
+        presets={"large": Preset({}, (8,))},
+        dimensions=(0,),
+        tunables={"STEP": ("1", "2")},
+        make_workload=make_workload,
+        make_launches=make_launches,
+        input_macros=input_macros,
+        buffers_fit_any_local_size=input_macros is not None,
+    )
+
+
+def test_versions_are_compared_with_the_default_one_on_the_same_buffers() -> None:
+    machine = MacroMachine()
+    session = Session(machine, stepping(()), "large", 0, default=STEP_1)
+    original = replace(ORIGINAL, content="1")
+    found = {}
+    for candidate, content in (
+        (STEP_1, "1"),
+        (STEP_2, "2"),
+        (STEP_2, "3"),
+        (replace(STEP_1, local_size=(4,)), "1"),
+    ):
+        session.load(Slot.CANDIDATE, candidate, replace(ORIGINAL, content=content))
+        session.expect(Slot.CANDIDATE, original)
+        trial = session.try_out(Slot.CANDIDATE)
+        found[candidate, content] = len(trial.wrong), trial.oracle
+    assert [*found.values()] == [
+        (0, CheckedAgainst.NOTHING),
+        (0, CheckedAgainst.DEFAULT),
+        (1, CheckedAgainst.DEFAULT),
+        (0, CheckedAgainst.DEFAULT),
+    ]
+    assert len(machine.placed) == 1
+
+
+def test_a_default_version_of_other_inputs_is_no_oracle() -> None:
+    session = Session(MacroMachine(), stepping(None), "large", 0, default=STEP_1)
+    session.load(Slot.CANDIDATE, STEP_2, replace(ORIGINAL, content="2"))
+    with pytest.raises(LaunchError, match="the default version has other inputs"):
+        session.expect(Slot.CANDIDATE, replace(ORIGINAL, content="1"))
+
+
+@pytest.mark.parametrize("input_macros", [None, (), ("STEP",)])
+def test_without_a_default_each_macro_value_vouches_for_itself(input_macros: tuple[str, ...] | None) -> None:
+    machine = MacroMachine()
+    session = Session(machine, stepping(input_macros), "large", 0)
+    for candidate, content in ((replace(STEP_1, local_size=(4,)), "1"), (STEP_2, "3")):
+        code = replace(ORIGINAL, content=content)
+        session.load(Slot.CANDIDATE, candidate, code)
+        session.expect(Slot.CANDIDATE, code)
+        assert session.try_out(Slot.CANDIDATE).wrong == ()
+    assert len(machine.placed) == (1 if input_macros == () else 2)

@@ -26,7 +26,7 @@ GOLDEN = "b743c4fc01deccfbe5f36cc834aba70eb7dd8ade2b824ca44baeeca4e9b3c5dd"
 def test_a_file_without_parameters_keeps_its_hash(write: Write) -> None:
     read = read_benchmark(write())
     assert read.inputs_hash == GOLDEN
-    assert (read.input_macros, read.clock, read.local_size_of, read.other_kernels) == (None, Clock.SUM, None, ())
+    assert (read.clock, read.local_size_of, read.other_kernels) == (Clock.SUM, None, ())
 
 
 def test_pragmas_of_the_source_are_parameters(tmp_path: Path) -> None:
