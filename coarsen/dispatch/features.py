@@ -107,6 +107,8 @@ def feature_steps(feature: Feature, kinds: Mapping[str, Kind]) -> Steps | None:
     """Return how a feature is computed, None where it is supplied; raises InvalidInputError where it can't be."""
     formula = feature.formula()
     if formula is None:
+        if feature.name in kinds:
+            raise InvalidInputError(f"the supplied feature {feature.name} has the name of what a launch passes")
         return None
     unknown = sorted(formula.names - set(kinds))
     if unknown:

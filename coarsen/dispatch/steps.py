@@ -4,19 +4,20 @@
 
 Whole numbers have 64 bits and a sign; what goes beyond has no value. `//` and `%` have values of non-negative
 numbers and a positive divisor alone. Real numbers are IEEE doubles, each operation rounded once; a division by
-zero, or the logarithm of what isn't positive, has no value, and neither has a formula that comes out infinite.
+zero, or the logarithm of what isn't positive and finite, has no value, and neither has a formula whose result
+isn't finite.
 """
 
 from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from coarsen.dispatch.expressions import LOGARITHM, Formula, function_of
+from coarsen.dispatch.expressions import LOGARITHM, Expression, Formula, function_of
 from coarsen.errors import InvalidInputError
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -47,7 +48,7 @@ class Operation(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number that stands in a formula, not negative."""
+    """A number that stands in a formula, or for a macro in it."""
 
     value: int | float
 
@@ -80,10 +81,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of a formula, in their order; `result` is a double."""
+    """The steps of a formula, in their order, and the kind of the result."""
 
     steps: tuple[Step, ...]
     result: Operand
+    kind: Kind
 
 
 _OF_EITHER: Mapping[type[ast.operator], Operation] = MappingProxyType(
@@ -96,7 +98,7 @@ _EXTREMES: Mapping[str, Operation] = MappingProxyType({"min": Operation.SMALLER,
 
 
 def steps_of(formula: Formula, kinds: Mapping[str, Kind]) -> Steps:
-    """Return the steps of a formula.
+    """Return the steps of a formula, to a double.
 
     Args:
         formula: one that was checked.
@@ -105,19 +107,38 @@ def steps_of(formula: Formula, kinds: Mapping[str, Kind]) -> Steps:
     Raises:
         InvalidInputError: a name that isn't known; `//` or `%` of what isn't whole; a whole number beyond 64 bits.
     """
-    writer = _Writer(formula.text, kinds)
+    writer = _Writer(formula.text, kinds, {})
     result = writer.real(*writer.operand(formula.tree))
-    return Steps(tuple(writer.steps), result)
+    return Steps(tuple(writer.steps), result, Kind.REAL)
+
+
+def whole_steps_of(expression: Expression, names: Collection[str], constants: Mapping[str, int]) -> Steps:
+    """Return the steps of an expression, to a whole number.
+
+    Args:
+        expression: one that was checked.
+        names: of the whole numbers that it is given.
+        constants: macros and the like, by name; they hide numbers of the same name.
+
+    Raises:
+        InvalidInputError: a name that isn't known; a whole number beyond 64 bits.
+    """
+    writer = _Writer(expression.text, dict.fromkeys(names, Kind.WHOLE), constants)
+    result, kind = writer.operand(expression.tree)
+    return Steps(tuple(writer.steps), result, kind)
 
 
 class _Writer:
-    def __init__(self, text: str, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, text: str, kinds: Mapping[str, Kind], constants: Mapping[str, int]) -> None:
         self.steps: list[Step] = []
         self._text = text
         self._kinds = kinds
+        self._constants = constants
 
     def operand(self, tree: ast.expr) -> tuple[Operand, Kind]:
         if isinstance(tree, ast.Name):
+            if tree.id in self._constants:
+                return self._constant(self._constants[tree.id])
             if tree.id not in self._kinds:
                 raise InvalidInputError(f"'{self._text}' has the unknown name '{tree.id}'")
             return Named(tree.id), self._kinds[tree.id]
@@ -139,7 +160,7 @@ class _Writer:
     def _constant(self, value: int | float) -> tuple[Operand, Kind]:
         if isinstance(value, float):
             return Constant(value), Kind.REAL
-        if value > LARGEST:
+        if not SMALLEST <= value <= LARGEST:
             raise InvalidInputError(f"'{self._text}' has a whole number beyond 64 bits")
         return Constant(value), Kind.WHOLE
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
@@ -45,4 +47,18 @@ FILE = TunedFile(
     tree=Split("spread", 0.1, ASPECT, Leaf(2)),
     tree_without_supplied=ASPECT,
     evidence={"inputs": 24, "regret": {"mean": 0.01}},
+)
+# The same without the version of several launches.
+PLAIN = replace(
+    FILE,
+    versions=FILE.versions[:2],
+    features=(
+        *FILE.features,
+        Feature("rest", "min(width, height) % 7 + 0.5 * scale"),
+        Feature("bytes", "bytes_a // 4 - width"),
+    ),
+    tree=Split("spread", 0.1, ASPECT, Split("rest", 3.0, Leaf(0), Leaf(1))),
+    tree_without_supplied=Split(
+        "aspect", -1.5, Split("bytes", 100.0, Leaf(1), Leaf(0)), Split("rest", 2.25, Leaf(0), Leaf(1))
+    ),
 )

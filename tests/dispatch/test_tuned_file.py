@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.dispatch.tree import DEEPEST, MOST_LEAVES, Leaf, Split, Tree
@@ -173,6 +173,7 @@ def test_no_version_is_there_twice() -> None:
         replace(FILE, versions=(version, version), tree=Leaf(1), tree_without_supplied=None)
 
 
+@settings(deadline=None)
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3))
 )

@@ -37,7 +37,7 @@ _HEAD = """\
 # The kernel {kernel} as a benchmark. Written from its parameters; what they can't tell is marked CHECK.
 #
 # An extent is a whole number or an expression of the sizes below, of local_size_0, local_size_1, local_size_2 and
-# of the macros below that are whole numbers: + - * // % and parentheses.
+# of the macros below that are whole numbers: + - * // %, min, max and parentheses.
 
 file = {file}
 kernel = {name}

@@ -1,0 +1,132 @@
+"""Python functions written from checked steps and trees alone: no name of a file gets into their text.
+
+def features(i0, i1):
+    if i0 > 9223372036854775807 or i0 < -9223372036854775808: return None
+    …
+    t0 = i0 * 1.0
+    t1 = i1 * 1.0
+    if t1 == 0.0: return None
+    t2 = t0 / t1
+    …
+    return (t2,)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from coarsen.dispatch.arithmetic import binary_logarithm
+from coarsen.dispatch.steps import LARGEST, SMALLEST, Constant, Kind, Named, Operand, Operation, Step, Steps
+from coarsen.dispatch.tree import Leaf, Tree
+
+_LARGEST_DOUBLE = repr(sys.float_info.max)
+_SIGNS: Mapping[Operation, str] = MappingProxyType(
+    {
+        Operation.ADD: "+",
+        Operation.SUBTRACT: "-",
+        Operation.MULTIPLY: "*",
+        Operation.QUOTIENT: "//",
+        Operation.REMAINDER: "%",
+        Operation.DIVIDE: "/",
+    }
+)
+_MAY_OVERFLOW = (Operation.ADD, Operation.SUBTRACT, Operation.MULTIPLY, Operation.NEGATE)
+
+
+def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> Callable[..., Any]:
+    """Return a function of numbers, given by position, that returns what formulas come to.
+
+    Args:
+        inputs: the names of the numbers, in their order, each with its kind.
+        formulas: over these names.
+
+    Returns:
+        A function that returns the results in a tuple; None where one has no value.
+    """
+    places = {name: f"i{index}" for index, name in enumerate(inputs)}
+    lines = [f"def made({', '.join(places.values())}):"]
+    lines += (f"    {line}" for line in _body(inputs, places, formulas))
+    return _compiled(lines)
+
+
+def tree_function(tree: Tree, features: Sequence[str]) -> Callable[..., int]:
+    """Return a function of features' values, given by position, that returns the version that a tree chooses."""
+    places = {name: f"f{index}" for index, name in enumerate(features)}
+    lines = [f"def made({', '.join(places.values())}):", *_tree_lines(tree, places, "    ")]
+    function: Callable[..., int] = _compiled(lines)
+    return function
+
+
+def _compiled(lines: Sequence[str]) -> Callable[..., Any]:
+    # The text has numbers, signs and names made here; without builtins it could do nothing else.
+    names: dict[str, Any] = {"__builtins__": {}, "logarithm": binary_logarithm}
+    exec(compile("\n".join(lines), "<tuned file>", "exec"), names)
+    made: Callable[..., Any] = names["made"]
+    return made
+
+
+def _body(inputs: Mapping[str, Kind], places: Mapping[str, str], formulas: Sequence[Steps]) -> Iterator[str]:
+    for name, kind in inputs.items():
+        if kind is Kind.WHOLE:
+            yield _unless_64_bits(places[name])
+    results, count = [], 0
+    for formula in formulas:
+        for number, step in enumerate(formula.steps, count):
+            yield from _step(step, f"t{number}", places, count)
+        result = _operand(formula.result, places, count)
+        if formula.kind is Kind.REAL:
+            yield f"if not -{_LARGEST_DOUBLE} <= {result} <= {_LARGEST_DOUBLE}: return None"
+        results.append(result)
+        count += len(formula.steps)
+    yield f"return ({''.join(f'{result}, ' for result in results)})"
+
+
+def _step(step: Step, target: str, places: Mapping[str, str], first: int) -> Iterator[str]:
+    operation = step.operation
+    operands = [_operand(operand, places, first) for operand in step.operands]
+    if operation in (Operation.QUOTIENT, Operation.REMAINDER):
+        yield f"if {operands[0]} < 0 or {operands[1]} <= 0: return None"
+    elif operation is Operation.DIVIDE:
+        yield f"if {operands[1]} == 0.0: return None"
+    elif operation is Operation.LOGARITHM:
+        yield f"if not 0.0 < {operands[0]} <= {_LARGEST_DOUBLE}: return None"
+    yield f"{target} = {_value(operation, operands)}"
+    if step.kind is Kind.WHOLE and operation in _MAY_OVERFLOW:
+        yield _unless_64_bits(target)
+
+
+def _value(operation: Operation, operands: Sequence[str]) -> str:
+    first = operands[0]
+    if operation in _SIGNS:
+        return f"{first} {_SIGNS[operation]} {operands[1]}"
+    if operation is Operation.NEGATE:
+        return f"-{first}"
+    if operation is Operation.REAL:
+        # Rounded to the nearest double, as a conversion is.
+        return f"{first} * 1.0"
+    if operation is Operation.LOGARITHM:
+        return f"logarithm({first})"
+    sign = "<=" if operation is Operation.SMALLER else ">="
+    return f"{first} if {first} {sign} {operands[1]} else {operands[1]}"
+
+
+def _operand(operand: Operand, places: Mapping[str, str], first: int) -> str:
+    if isinstance(operand, Constant):
+        return f"({operand.value!r})"
+    return places[operand.name] if isinstance(operand, Named) else f"t{first + operand.step}"
+
+
+def _unless_64_bits(place: str) -> str:
+    return f"if {place} > {LARGEST} or {place} < {SMALLEST}: return None"
+
+
+def _tree_lines(tree: Tree, places: Mapping[str, str], indent: str) -> Iterator[str]:
+    if isinstance(tree, Leaf):
+        yield f"{indent}return {tree.version}"
+        return
+    yield f"{indent}if {places[tree.feature]} <= {tree.threshold!r}:"
+    yield from _tree_lines(tree.at_most, places, f"{indent} ")
+    yield from _tree_lines(tree.above, places, indent)
