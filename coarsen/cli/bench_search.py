@@ -33,7 +33,7 @@ SearchName = Annotated[
         "--search",
         metavar="NAME",
         help="Search the space instead of measuring it all: additive, additive-paper, guided, greedy, evolution, "
-        "random, exhaustive.",
+        "staircase, random, exhaustive.",
     ),
 ]
 SearchBudget = Annotated[

@@ -157,7 +157,7 @@ class VariantSpace:
         seen = {variant}
         for place, dimension in enumerate(self.dimensions):
             for index in range(len(dimension.values)):
-                near = self.variant(self._simplified((*here[:place], index, *here[place + 1 :])))
+                near = self.variant(self.standing((*here[:place], index, *here[place + 1 :])))
                 if near is not None and near not in seen:
                     seen.add(near)
                     yield near
@@ -170,16 +170,16 @@ class VariantSpace:
             raise ValueError(f"not in the space: {variant}")
         return choice
 
+    def standing(self, choice: Choice) -> Choice:
+        """Return the choice that stands for the same variant: what means nothing is at index 0."""
+        values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
+        meaningless = self._meaningless(tuple(_coarsenings(values)))
+        return tuple(0 if d.name in meaningless else i for d, i in zip(self.dimensions, choice, strict=True))
+
     def _merges_too_much(self, choice: Choice) -> bool:
         chosen = (self.dimensions[place].values[choice[place]] for place in self._factors)
         factors = [factor for factor in chosen if factor > 1]
         return len(factors) > self.most_coarsenings or math.prod(factors) > self.most_merged
-
-    def _simplified(self, choice: Choice) -> Choice:
-        """The choice that stands for the same variant: what means nothing at index 0."""
-        values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
-        meaningless = self._meaningless(tuple(_coarsenings(values)))
-        return tuple(0 if d.name in meaningless else i for d, i in zip(self.dimensions, choice, strict=True))
 
     def _stands_for_itself(self, choice: Choice, coarsenings: Sequence[Coarsening]) -> bool:
         meaningless = self._meaningless(coarsenings)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
-from coarsen.models.inputs.choice_tree import Leaf, Split, Tree, shortened
+from coarsen.dispatch.tree import Leaf, Split, Tree
+from coarsen.models.inputs.choice_tree import shortened
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 

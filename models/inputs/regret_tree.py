@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from coarsen.models.inputs.choice_tree import Leaf, Tree, asked_by, leaves_of, version_of
+from coarsen.dispatch.tree import Leaf, Tree, answer, features_of, versions_of
 from coarsen.models.inputs.portfolio import MOST_VERSIONS
 from coarsen.models.inputs.settling import Settled, settled
 from coarsen.models.inputs.times import VersionTimes
@@ -44,13 +44,13 @@ class RegretTree:
     def versions(self) -> tuple[int, ...]:
         """Return the numbers of all versions that can be answered, in ascending order."""
         trees = [self.tree, *([self.without_supplied.tree] if self.without_supplied else [])]
-        return tuple(sorted({leaf.version for tree in trees for leaf in leaves_of(tree)}))
+        return tuple(sorted({number for tree in trees for number in versions_of(tree)}))
 
     def version(self, features: Mapping[str, float]) -> int:
         """Return the version for an input; without a supplied feature by the tree that asks about none."""
-        if self.without_supplied is not None and not asked_by(self.tree) <= features.keys():
-            return version_of(self.without_supplied.tree, features)
-        return version_of(self.tree, features)
+        if self.without_supplied is not None and not features_of(self.tree) <= features.keys():
+            return answer(self.without_supplied.tree, features)
+        return answer(self.tree, features)
 
 
 def regret_tree(
@@ -68,6 +68,6 @@ def regret_tree(
     if not supplied & set(times.feature_names):
         return RegretTree(cheap)
     dear = settled(times, times.feature_names, margin, most)
-    if not asked_by(dear.tree) & supplied or cheap.regret - dear.regret < LEAST_FALL:
+    if not features_of(dear.tree) & supplied or cheap.regret - dear.regret < LEAST_FALL:
         return RegretTree(cheap)
     return RegretTree(dear, cheap)

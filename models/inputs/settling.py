@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coarsen.models.inputs.choice_tree import Leaf, Tree, leaves_of, version_of
+from coarsen.dispatch.tree import Leaf, Tree, answer
+from coarsen.models.inputs.choice_tree import leaves_of
 from coarsen.models.inputs.fixed import fixed_best
 from coarsen.models.inputs.growing import RegretTable, TreeSettings, grown, prunings, regret_table
 from coarsen.models.inputs.portfolio import portfolio
@@ -50,7 +51,7 @@ class _Candidate:
 
     @property
     def leaves(self) -> int:
-        return sum(1 for _ in leaves_of(self.tree))
+        return len(leaves_of(self.tree))
 
 
 def settled(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> Settled:
@@ -120,7 +121,7 @@ def _left_out(
         for number, candidate in enumerate(candidates):
             tree = _grown(table, candidate.settings, fixed)
             for row in times.in_groups([group]):
-                found[number, row] = regret[row, version_of(tree, times.inputs[row].features)]
+                found[number, row] = regret[row, answer(tree, times.inputs[row].features)]
     return found
 
 

@@ -14,6 +14,7 @@ from coarsen.opencl_bench.search.greedy import GreedySearcher
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.random_sample import RandomSearcher
 from coarsen.opencl_bench.search.searcher import Searcher
+from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 
 __all__ = ["SEARCHERS", "Budget", "Found", "Searcher"]
 
@@ -23,6 +24,7 @@ _ALL: tuple[Searcher, ...] = (
     GuidedSearcher(),
     GreedySearcher(),
     EvolutionSearcher(),
+    StaircaseSearcher(),
     RandomSearcher(),
     ExhaustiveSearcher(),
 )

@@ -57,6 +57,15 @@ class ListedSpace(SearchSpace, Protocol):
         ...
 
 
+@runtime_checkable
+class StandingSpace(SearchSpace, Protocol):
+    """A space in which several choices may make the same thing, and one of them stands for it."""
+
+    def standing(self, choice: Choice) -> Choice:
+        """Return the choice that stands for what a choice makes, valid or not."""
+        ...
+
+
 def anything(_: Choice) -> bool:
     """Return True: the constraint of a space that has none."""
     return True

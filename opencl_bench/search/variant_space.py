@@ -74,6 +74,10 @@ class VariantSearchSpace:
         except ValueError as error:
             raise InvalidInputError(f"not in the space: {variant}") from error
 
+    def standing(self, choice: Choice) -> Choice:
+        """Return the choice that stands for the same variant: one without a stride where nothing is merged."""
+        return self.space.standing(choice)
+
     def _is_shared(self, name: str) -> bool:
         return name not in TRANSFORMS and name.removeprefix(MACRO) not in self.independent_macros
 

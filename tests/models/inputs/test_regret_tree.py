@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.models.inputs.choice_tree import Leaf, Split, leaves_of, renumbered, shortened, version_of
+from coarsen.dispatch.tree import Leaf, Split, answer
+from coarsen.models.inputs.choice_tree import leaves_of, renumbered, shortened
 from coarsen.models.inputs.growing import MOST_DEPTH, TreeSettings, between, grown, prunings, regret_table
 from coarsen.models.inputs.portfolio import CPU_MARGIN
 from coarsen.models.inputs.regret_tree import regret_tree
@@ -48,7 +49,7 @@ def test_an_input_measured_wrong_does_not_hide_the_crossing() -> None:
     outliers = CROSSING.seconds.copy()
     outliers[3] = outliers[3, ::-1]
     tree = regret_tree(replace(CROSSING, seconds=outliers), CPU_MARGIN).tree
-    assert [version_of(tree, {"n": 2.0**k}) for k in (0, 1, 2, 8, 10, 19)] == [0, 0, 0, 1, 1, 1]
+    assert [answer(tree, {"n": 2.0**k}) for k in (0, 1, 2, 8, 10, 19)] == [0, 0, 0, 1, 1, 1]
 
 
 def test_sizes_beyond_single_precision_are_told_apart() -> None:
@@ -56,7 +57,7 @@ def test_sizes_beyond_single_precision_are_told_apart() -> None:
     times = times_of([lambda n: 1.0, lambda n: 3.0 if n < near[4] else 0.3], near)
     tree = regret_tree(times, CPU_MARGIN).tree
     assert isinstance(tree, Split)
-    assert [version_of(tree, {"n": n}) for n in near] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert [answer(tree, {"n": n}) for n in near] == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_a_leaf_never_answers_what_failed_on_its_inputs_where_something_ran() -> None:
@@ -65,7 +66,7 @@ def test_a_leaf_never_answers_what_failed_on_its_inputs_where_something_ran() ->
     times = replace(CROSSING, seconds=seconds)
     table = regret_table(times, (0, 1), ["n"])
     tree = grown(table, TreeSettings(1, 0.0))
-    assert [version_of(tree, {"n": float(n)}) for n in (2**9, 2**11, 2**12, 2**18)] == [1, 0, 0, 1]
+    assert [answer(tree, {"n": float(n)}) for n in (2**9, 2**11, 2**12, 2**18)] == [1, 0, 0, 1]
 
 
 def test_trees_are_at_most_six_questions_deep() -> None:
