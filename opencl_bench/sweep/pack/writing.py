@@ -29,7 +29,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 from coarsen.opencl_bench.sweep.pack.unfinished import key_of
 from coarsen.opencl_bench.sweep.pack.writer import PackWriter
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, LaunchConstraint, Point, points
+from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, points
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark

@@ -17,6 +17,7 @@ from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescri
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.shared_contents import SharedContents
 from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
+from coarsen.opencl_bench.workloads.input_space import InputSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ class Description:
     these from the extents of the buffers.
 
     `local_size_expressions` say the local size where parameters decide about it; `local_size` is then that of the
-    defaults. `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`.
+    defaults. `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
+    lists `inputs`; None where no file does yet.
     """
 
     path: Path
@@ -140,6 +142,8 @@ class Description:
     launches: tuple[LaunchDescription, ...] = ()
     contents: tuple[SharedContents, ...] = ()
     features: tuple[LaunchFeature, ...] = ()
+    inputs: InputSpace | None = None
+    input_list: Path | None = None
 
     @property
     def name(self) -> str:
@@ -208,10 +212,11 @@ class Description:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that buffers and images are filled from."""
+        """The files that buffers and images are filled from, and the list of inputs."""
         filled = BufferDescription | ImageDescription
         values = (argument.values for argument in self.arguments if isinstance(argument, filled))
-        return tuple(dict.fromkeys(each.path for each in values if isinstance(each, FileValues)))
+        filling = dict.fromkeys(each.path for each in values if isinstance(each, FileValues))
+        return (*filling, *((self.input_list,) if self.input_list is not None else ()))
 
     @property
     def is_rounding_bounded(self) -> bool:

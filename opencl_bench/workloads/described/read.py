@@ -26,6 +26,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     Description,
     SharedDescription,
 )
+from coarsen.opencl_bench.workloads.described.inputs import list_file, read_input_space
 from coarsen.opencl_bench.workloads.described.launch_features import read_features
 from coarsen.opencl_bench.workloads.described.launches import local_size_of, make_launches
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
@@ -35,12 +36,12 @@ from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETER
 from coarsen.opencl_bench.workloads.described.parameters import read_parameters
 from coarsen.opencl_bench.workloads.described.sequence import read_launches
 from coarsen.opencl_bench.workloads.described.shared_contents import read_shared_contents
+from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, read_sizes
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_workload
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 
 LARGEST_DESCRIPTION = MEBIBYTE
-LOCAL_SIZE_PREFIX = "local_size_"
 
 
 def read_benchmark(path: Path) -> Benchmark:
@@ -82,10 +83,10 @@ def read_benchmark(path: Path) -> Benchmark:
 
 def read_description(path: Path) -> Description:
     """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
-    top = Table(path, "", _load(path))
+    top = read_table(path)
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
-        *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features"),
+        *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
     outputs = read_outputs(top)
@@ -93,7 +94,7 @@ def read_description(path: Path) -> Description:
     _check_arguments(top, arguments)
     buffers = output_buffers(top, arguments, outputs)
     ndrange = read_ndrange(top)
-    kernel, file = _kernel(top), _kernel_file(top)
+    kernel, file, space = _kernel(top), _kernel_file(top), read_input_space(top)
     source, annotations = _annotated(top, file)
     parameters = read_parameters(top, source, annotations, file)
     tunables = _tunables(top.table("tunables"))
@@ -115,7 +116,7 @@ def read_description(path: Path) -> Description:
         local_size_expressions=ndrange.local_size_expressions,
         conditions=ndrange.conditions,
         tunables=tunables,
-        sizes=_sizes(top),
+        sizes=read_sizes(top, space),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
         integer_tolerance=int(top.tolerance("integer_tolerance") or 0),
@@ -123,6 +124,8 @@ def read_description(path: Path) -> Description:
         parameters=parameters,
         launches=read_launches(top, kernel, arguments, ndrange, parameters.selects),
         contents=read_shared_contents(top),
+        inputs=space,
+        input_list=list_file(path) if space is not None and list_file(path).is_file() else None,
     )
     check_names(description)
     check_parameter_use(description)
@@ -156,6 +159,11 @@ def _folder_options(description: Description) -> tuple[str, ...]:
     if not source or next(file_directives(source), None) is None:
         return ()
     return (f"-I{description.kernel_file.parent}",)
+
+
+def read_table(path: Path) -> Table:
+    """Return the outermost table of a file. Raises InvalidInputError where it can't be read or is no TOML."""
+    return Table(path, "", _load(path))
 
 
 def _load(path: Path) -> Mapping[str, object]:
@@ -231,21 +239,3 @@ def _tunables(table: Table) -> dict[str, tuple[str, ...]]:
         if any(not value or any(letter.isspace() for letter in value) for value in tunables[name]):
             raise table.error(name, "a macro's value may not be empty or have blanks")
     return tunables
-
-
-def _sizes(top: Table) -> dict[str, dict[str, int]]:
-    presets = top.table("sizes")
-    if not presets.values:
-        raise top.error("sizes", "there must be at least one preset: [sizes.test]")
-    return {name: _preset(presets.table(name)) for name in presets.values}
-
-
-def _preset(table: Table) -> dict[str, int]:
-    sizes = {}
-    for name, value in table.values.items():
-        if not name.isidentifier() or name.startswith(LOCAL_SIZE_PREFIX):
-            raise table.error(name, "a size can't be called so")
-        if type(value) is not int or value < 1:
-            raise table.error(name, f"a size is a whole number of at least 1, not {value!r}")
-        sizes[name] = value
-    return sizes
