@@ -33,7 +33,7 @@ _COMMON: Mapping[str, str] = MappingProxyType(
         "role": "`selection`, `comparison` or `confirmation`",
         "invalidity": "how it ended: `correct`, or why there is no time",
         "reason": "why it is not correct, in one line; empty where it is",
-        "oracle": "what outputs were compared with: `reference`, `uncoarsened`, the `default` version, or `nothing`",
+        "oracle": "what outputs were compared with: `reference`, `uncoarsened`, `default` (version), `nothing`",
         "compile_seconds": "seconds of wall-clock time spent on compiling",
         "measure_seconds": "seconds of wall-clock time spent on verifying and timing",
         "timed_seconds": "seconds thereof in which the device ran the timed kernels",

@@ -1,0 +1,135 @@
+"""Rows become a matrix of times: paired with the default version, joined by what names an input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.times import InputPoint
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, measured_times
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.variant.variant import Variant
+from tests.opencl_bench.measurements import some_measurement
+
+DEFAULT, FAST, SLOW = (Variant((8,), (), (("STEP", step),)) for step in ("1", "2", "4"))
+VERSIONS = (FAST, DEFAULT, SLOW)
+INPUTS = (InputPoint("input-0", "a", {"n": 16.0}), InputPoint("input-1", "b", {"n": 64.0}))
+ASKED = TimesRequest("sgemm", INPUTS, VERSIONS, DEFAULT)
+
+
+def row(
+    preset: str,
+    candidate: Variant,
+    times: tuple[int, ...],
+    baseline: tuple[int, ...],
+    **changes: Any,  # noqa: ANN401 (fields of several types)
+) -> Measurement:
+    """A row whose IR differs by macros, as that of real ones does."""
+    return some_measurement(
+        preset=preset,
+        candidate=candidate,
+        baseline=DEFAULT,
+        nanoseconds=times,
+        baseline_nanoseconds=baseline,
+        ir_hash=dict(candidate.definitions)["STEP"] * 64,
+        clock=Clock.SPAN,
+        **changes,
+    )
+
+
+def failed(preset: str, candidate: Variant, invalidity: Invalidity) -> Measurement:
+    return replace(row(preset, candidate, (), ()), invalidity=invalidity, reason="it is so")
+
+
+ROWS = (
+    row("input-0", DEFAULT, (1000, 1000), (1000, 1000)),
+    # A process in which all was twice as slow: the ratio counts.
+    row("input-0", FAST, (1000, 1000), (2000, 2000)),
+    row("input-0", SLOW, (3000, 3000), (1000, 1000)),
+    row("input-1", DEFAULT, (4000, 4000), (4000, 4000)),
+    row("input-1", FAST, (4000, 4000), (4000, 4000)),
+    failed("input-1", SLOW, Invalidity.CORRECTNESS),
+)
+
+
+def test_ratios_to_the_default_version_at_the_same_input() -> None:
+    found = measured_times(ROWS, ASKED)
+    assert found.times.inputs == INPUTS and found.times.versions == VERSIONS and found.times.default == 1
+    assert not found.left_out
+    expected = [[0.5e-6, 1e-6, 3e-6], [4e-6, 4e-6, math.nan]]
+    np.testing.assert_allclose(found.times.seconds, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"benchmark": "other"},
+        {"seed": 1},
+        {"preset": "input-2"},
+        {"role": Role.SELECTION},
+        {"role": Role.CONFIRMATION},
+        {"baseline": FAST},
+        {"candidate": Variant((8,))},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_rows_of_something_else_have_no_part_in_it(other: dict[str, Any]) -> None:
+    stray = row("input-0", FAST, (7, 7), (1, 1))
+    names = {name: other.pop(name) for name in ("benchmark", "seed", "preset") if name in other}
+    stray = replace(stray, subject=replace(stray.subject, **names), **other)
+    assert np.array_equal(
+        measured_times([stray, *ROWS], ASKED).times.seconds,
+        measured_times(ROWS, ASKED).times.seconds,
+        equal_nan=True,
+    )
+
+
+def test_the_newest_row_of_a_changed_kernel_counts() -> None:
+    again = row("input-0", FAST, (100,), (1000,), started_at="2026-12-01T00:00:00+00:00")
+    changed = replace(again, subject=replace(again.subject, ir_hash="9" * 64))
+    for rows in ([changed, *ROWS], [*ROWS, changed]):
+        assert measured_times(rows, ASKED).times.seconds[0, 0] == pytest.approx(0.1e-6)
+
+
+def test_an_input_at_which_the_default_version_fails_is_left_out() -> None:
+    rows = [*ROWS[:3], failed("input-1", DEFAULT, Invalidity.TIMEOUT)]
+    found = measured_times(rows, ASKED)
+    assert found.times.inputs == INPUTS[:1]
+    assert found.left_out == {"input-1": "timeout: it is so"}
+
+
+def test_a_matrix_with_holes_is_refused() -> None:
+    message = r"sgemm: 2 of 6 measurements are missing, the first of uncoarsened, .*STEP=2 at input-1"
+    with pytest.raises(InvalidInputError, match=message):
+        measured_times(ROWS[:4], ASKED)
+    with pytest.raises(InvalidInputError, match=r"the default version, .*, is not among the versions"):
+        measured_times(ROWS, replace(ASKED, versions=(FAST, SLOW)))
+    none = [failed(point.name, DEFAULT, Invalidity.RUNTIME) for point in INPUTS]
+    with pytest.raises(InvalidInputError, match="the default version runs at no input: runtime: it is so"):
+        measured_times(none, ASKED)
+
+
+def test_rows_of_two_devices_are_not_mixed() -> None:
+    elsewhere = [replace(each, environment=replace(each.environment, device="other")) for each in ROWS]
+    with pytest.raises(InvalidInputError, match="rows of 2 environments, methods or clocks"):
+        measured_times([*ROWS, *elsewhere], ASKED)
+    found = measured_times([*ROWS, *elsewhere], replace(ASKED, environment=elsewhere[0].environment))
+    assert found.times.seconds.shape == (2, 3)
+
+
+def test_confirmations_are_ratios_over_several_processes() -> None:
+    times = [(500, 1000), (2000, 1000)]
+    rows = [
+        row("input-0", FAST, (own,), (other,), role=Role.CONFIRMATION, invocation=number)
+        for number, (own, other) in enumerate(times)
+    ]
+    rows.append(replace(failed("input-1", SLOW, Invalidity.RUNTIME), role=Role.CONFIRMATION))
+    found = confirmed_ratios([*rows, *ROWS], ASKED)
+    assert found["input-0", FAST] == pytest.approx(1.0)
+    assert math.isnan(found["input-1", SLOW]) and len(found) == 2

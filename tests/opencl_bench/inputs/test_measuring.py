@@ -1,0 +1,144 @@
+"""Versions are measured at every input, compiled once, and never twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.times import InputPoint
+from coarsen.opencl_bench.inputs import measuring
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, stored_times
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, confirm_versions, measure_versions
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
+from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.opencl_bench.sweep import compiler, engine
+from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+from tests.opencl_bench.inputs.own_benchmarks import find_benchmark
+from tests.opencl_bench.steps import AT_ONCE, IN_TWO, NAME, UNSURE, definitions
+
+pytestmark = pytest.mark.usefixtures("_own_benchmarks")
+
+ROOT = Path(__file__).parents[3]
+METHOD = Method(repetitions=3, minimum_repetitions=3, interval_width=10.0)
+PRESETS = ("test", "input-1")
+DEFAULT = Variant((32,), (), definitions(AT_ONCE))
+IN_STEPS = Variant((64,), (), definitions(IN_TWO))
+COARSENED = Variant((32,), (Coarsening(2),), definitions(IN_TWO))
+OPEN = Variant((), (), definitions(IN_TWO))
+WRONG = Variant((32,), (), definitions(IN_TWO, "3"))
+IDLE = Variant((32,), (Coarsening(2),), definitions(AT_ONCE))
+VERSIONS = (DEFAULT, IN_STEPS, COARSENED, OPEN, WRONG, IDLE)
+
+
+@pytest.fixture
+def _own_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' benchmarks are known here and in the processes that compile and measure."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(measuring, "find_benchmark", find_benchmark)
+    monkeypatch.setattr(compiler, "SERVICE", "tests.opencl_bench.inputs.compile_service")
+    monkeypatch.setattr(engine, "SERVICE", "tests.opencl_bench.inputs.measure_service")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "results.sqlite")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The requests for compilation, as they are sent."""
+    requests = []
+    send = CompilePool.ask
+
+    def ask(pool: CompilePool, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        requests.append((request["do"], str(request.get("candidate")), str(request.get("definitions"))))
+        return send(pool, request, seconds)
+
+    monkeypatch.setattr(CompilePool, "ask", ask)
+    return requests
+
+
+def plan_of(device: str, benchmark: str = NAME) -> VersionsPlan:
+    return VersionsPlan(benchmark, device, PRESETS, VERSIONS, DEFAULT, method=METHOD)
+
+
+def endings(rows: tuple[Measurement, ...], preset: str) -> dict[Variant, Invalidity]:
+    return {row.candidate: row.invalidity for row in rows if row.subject.preset == preset}
+
+
+@pytest.mark.compiled_devices
+def test_each_version_at_each_input(store: Store, compiled: list[Any], device: DeviceDescription) -> None:
+    measured = measure_versions(plan_of(device.index), store)
+    assert not measured.problems and measured.measured == len(VERSIONS) * len(PRESETS)
+    assert max(Counter(compiled).values()) == 1
+    for preset in PRESETS:
+        assert endings(measured.rows, preset) == {
+            **dict.fromkeys((DEFAULT, IN_STEPS, COARSENED, OPEN), Invalidity.CORRECT),
+            WRONG: Invalidity.CORRECTNESS,
+            IDLE: Invalidity.CONSTRAINTS,
+        }
+    assert {(row.role, row.baseline, row.clock) for row in measured.rows} == {
+        (Role.COMPARISON, DEFAULT, Clock.SPAN)
+    }
+    timed = [row for row in measured.rows if row.nanoseconds]
+    assert {row.oracle for row in timed} == {CheckedAgainst.REFERENCE}
+    for row in timed:
+        assert len(row.sum_nanoseconds) == len(row.baseline_host_nanoseconds) == len(row.nanoseconds)
+    again = measure_versions(plan_of(device.index), store)
+    assert (again.measured, {row.key for row in again.rows}) == (0, {row.key for row in measured.rows})
+
+
+def test_where_no_input_has_a_reference_the_default_version_vouches(store: Store) -> None:
+    measured = measure_versions(plan_of("intel", UNSURE), store)
+    correct = {row.candidate: row.oracle for row in measured.rows if row.invalidity is Invalidity.CORRECT}
+    assert correct == {
+        DEFAULT: CheckedAgainst.NOTHING,
+        **dict.fromkeys((IN_STEPS, COARSENED, OPEN), CheckedAgainst.DEFAULT),
+    }
+    assert endings(measured.rows, "input-1")[WRONG] is Invalidity.CORRECTNESS
+
+
+def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store) -> None:
+    plan = plan_of("intel")
+    measure_versions(plan, store)
+    inputs = tuple(InputPoint(preset, preset, {}) for preset in PRESETS)
+    asked = TimesRequest(NAME, inputs, VERSIONS, DEFAULT)
+    seconds = stored_times(store, asked).times.seconds
+    assert seconds.shape == (2, 6)
+    assert (seconds[:, :4] > 0).all() and all(value != value for value in seconds[:, 4:].flat)
+    chosen = {"input-1": [IN_STEPS, DEFAULT]}
+    confirmed = confirm_versions(plan, chosen, store, invocations=2)
+    assert {row.role for row in confirmed.rows} == {Role.CONFIRMATION} and confirmed.measured == 4
+    assert confirmed_ratios(confirmed.rows, asked).keys() == {("input-1", IN_STEPS), ("input-1", DEFAULT)}
+    assert confirm_versions(plan, chosen, store, invocations=2).measured == 0
+
+
+def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Store) -> None:
+    plan = replace(plan_of("intel"), default=WRONG, presets=("test",))
+    measured = measure_versions(plan, store)
+    assert [row.candidate for row in measured.rows] == [WRONG]
+    assert measured.problems["test"].startswith("the default version, uncoarsened, local size 32, -D IMPL=1")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"default": COARSENED}, "the default version is the source as it is, not factor 2"),
+        ({"presets": ("test", "input-7")}, "no preset 'input-7'"),
+    ],
+    ids=["coarsened", "preset"],
+)
+def test_plans_that_are_none(change: dict[str, Any], message: str, store: Store) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        measure_versions(replace(plan_of("intel"), **change), store)
