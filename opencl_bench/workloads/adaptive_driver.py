@@ -60,7 +60,7 @@ class AdaptiveKernel:
         factors: of coarsening, along any one dimension; none for a kernel whose versions are written by hand.
         strides: between merged work-items.
         other_kernels: those of the same source that launches name besides.
-        features: formulas over what the default version's first launch passes, by name.
+        features: formulas over what the default version's launch of `kernel` passes, by name.
         supplied: what only the contents of the buffers tell, by name.
         own: the benchmark whose kernel and driver are taken, where they are those of the suite.
     """
@@ -186,6 +186,17 @@ def coarsened_only_with(chooser: str, *choices: int) -> Constraint:
         if not variant.is_coarsened or macro(variant, chooser) in choices:
             return None
         return f"the kernel is coarsened only where {chooser} is {' or '.join(map(str, choices))}"
+
+    return rule
+
+
+def lanes_fit(implementation: int) -> Constraint:
+    """Return the rule that a work-group holds all LANES work-items of a piece, where IMPL is of those."""
+
+    def rule(variant: Variant) -> str | None:
+        if macro(variant, "IMPL") != implementation or macro(variant, "LANES") <= variant.local_size[0]:
+            return None
+        return f"a work-group of {variant.local_size[0]} can't hold {macro(variant, 'LANES')} lanes"
 
     return rule
 

@@ -12,7 +12,7 @@ from coarsen.opencl_bench.workloads.adaptive_driver import (
     Macros,
     coarsened_only_with,
     items_for,
-    macro,
+    lanes_fit,
     only_with,
     values_of,
 )
@@ -26,7 +26,6 @@ from coarsen.opencl_bench.workloads.contents.measured import (
 from coarsen.opencl_bench.workloads.contents.sparse import Columns, SparseShape, make_sparse
 from coarsen.opencl_bench.workloads.driver_tools import buffers, uint32, uniform, unwritten
 from coarsen.opencl_bench.workloads.input_space import InputSpace
-from coarsen.variant.variant import Variant
 
 ROWS, LANES, EVEN = range(3)
 MACROS: Macros = {"IMPL": (ROWS, LANES, EVEN), "LANES": (8, 2, 4, 16, 32), "ENTRIES": (32, 8, 128, 512)}
@@ -90,13 +89,6 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
     )
 
 
-def _lanes_fit(variant: Variant) -> str | None:
-    """Rule out rows that several work-groups would share."""
-    if macro(variant, "IMPL") == LANES and macro(variant, "LANES") > variant.local_size[0]:
-        return f"a work-group of {variant.local_size[0]} can't hold {macro(variant, 'LANES')} lanes"
-    return None
-
-
 def _variation(contents: Mapping[str, Array]) -> float:
     return variation_of_lengths(contents["starts"])
 
@@ -142,7 +134,7 @@ KERNELS = (
         make_launches=make_launches,
         macros=MACROS,
         rules=(
-            _lanes_fit,
+            lanes_fit(LANES),
             only_with(MACROS, "LANES", "IMPL", LANES),
             only_with(MACROS, "ENTRIES", "IMPL", EVEN),
             coarsened_only_with("IMPL", ROWS),
