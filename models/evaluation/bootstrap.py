@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coarsen.models.trees.arrays import Array
+
 RESAMPLES = 10_000
 LEVEL = 0.95
 
@@ -46,10 +48,32 @@ def mean_interval(
         resamples: how often the families are drawn.
         level: the interval's probability.
     """
-    numbers = np.asarray(values, dtype=np.float64)
+    ones = np.ones(len(values))
+    return ratio_interval(values, ones, families, seed, resamples, level)
+
+
+def ratio_interval(
+    numerators: Sequence[float] | Array,
+    denominators: Sequence[float] | Array,
+    families: Sequence[str],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval:
+    """The interval of the sum of some values over the sum of others.
+
+    Args:
+        numerators: one per kernel, shape (n,).
+        denominators: as many; resamples whose sum isn't above 0 tell nothing and are left out.
+        families: see `mean_interval`, as the others.
+        seed: of the resampling.
+        resamples: how often the families are drawn.
+        level: the interval's probability.
+    """
     _, index = np.unique(np.asarray(families), return_inverse=True)
-    sums, counts = np.bincount(index, numbers), np.bincount(index)
-    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    above, below = (np.bincount(index, np.asarray(each, dtype=np.float64)) for each in (numerators, denominators))
+    drawn = np.random.default_rng(seed).integers(len(above), size=(resamples, len(above)))
+    tops, bottoms = above[drawn].sum(axis=1), below[drawn].sum(axis=1)
+    ratios = tops[bottoms > 0] / bottoms[bottoms > 0]
+    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high))

@@ -3,8 +3,8 @@
     for each group: stage one, portfolio, fixed best, trees … of the other groups ─▶ versions for its inputs
     the versions timed once more, in a process of their own ─▶ Outcome ─▶ scores
 
-Versions are chosen, and the best one found, by the first times; all are judged by the second, so that none is judged
-by the numbers that made it win.
+Versions are chosen, and the best one found, by the first times; all are judged by the second, so that none is
+judged by the numbers that made it win.
 """
 
 from __future__ import annotations
