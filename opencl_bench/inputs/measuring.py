@@ -99,7 +99,7 @@ def measure_versions(
     start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
     problems = {}
-    with _opened(plan, store, pool) as inputs:
+    with opened_inputs(plan, store, pool) as inputs:
         for preset in dict.fromkeys(plan.presets):
             with inputs.context(preset, collector, again) as context:
                 problem = VersionRows(context).run(inputs.points(preset))
@@ -131,7 +131,7 @@ def confirm_versions(
     """
     start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
-    with _opened(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
+    with opened_inputs(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
         for preset, versions in chosen.items():
             with inputs.context(preset, collector, Remeasure.NOTHING) as context:
                 _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations)
@@ -146,7 +146,7 @@ def _confirm(measurer: RowMeasurer, versions: tuple[Variant, ...], default: Vari
             measurer.confirmed(version, default, invocation)
 
 
-class _Inputs:
+class OpenedInputs:
     """The inputs of a plan, measured one after the other with the same processes."""
 
     def __init__(
@@ -183,7 +183,8 @@ def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
 
 
 @contextmanager
-def _opened(plan: VersionsPlan, store: Store, pool: CompilePool | None) -> Iterator[_Inputs]:
+def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None) -> Iterator[OpenedInputs]:
+    """Open what a plan's inputs are measured with. Arguments and errors are those of `measure_versions`."""
     if plan.default.is_coarsened:
         raise InvalidInputError(f"the default version is the source as it is, not {plan.default}")
     first = sweep_plan(plan, "")
@@ -194,4 +195,4 @@ def _opened(plan: VersionsPlan, store: Store, pool: CompilePool | None) -> Itera
         CompilePool() if pool is None else nullcontext(pool) as processes,
         compiler_of(first, device, processes) as compiler,
     ):
-        yield _Inputs(plan, benchmark, device, store, Processes(processes, compiler))
+        yield OpenedInputs(plan, benchmark, device, store, Processes(processes, compiler))
