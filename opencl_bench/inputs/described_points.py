@@ -1,4 +1,4 @@
-"""The inputs of a described kernel with their features: computed of launches as a program's launches compute them."""
+"""The inputs of a described kernel with their features, computed as those of a program's launches are."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def _point(
     launch, *_ = benchmark.launches(preset, None, benchmark.own_definitions)
     names = [argument.name for argument in description.arguments_of(description.kernel)]
     numbers: dict[str, Number] = dict(_sizes(launch))
-    numbers |= {name: _number(given) for name, given in zip(names, launch.arguments, strict=True) if _is_number(given)}
+    numbers |= {
+        name: _number(given) for name, given in zip(names, launch.arguments, strict=True) if _is_number(given)
+    }
     supplied = [each for each in description.features if each.feature.is_supplied]
     if supplied or any(name.startswith(BYTES) for name in values.inputs):
         buffers = benchmark.workload(preset, seed, None, benchmark.own_definitions).buffers
@@ -59,14 +61,19 @@ def _point(
         numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
     found = values.of(numbers)
     if found is None:
-        raise InvalidInputError(f"{description.path}: features: one of them has no value at {preset}: {dict(size)}")
+        raise InvalidInputError(
+            f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
+        )
     group = description.inputs.group_of(size) if description.inputs is not None else preset
     return InputPoint(preset, group, found)
 
 
 def _sizes(launch: Launch) -> dict[str, int]:
     """The names of a launch's sizes, as features know them."""
-    sizes = {"global_size": (1, launch.global_size), "local_size": (0 if not launch.local_size else 1, launch.local_size)}
+    sizes = {
+        "global_size": (1, launch.global_size),
+        "local_size": (0 if not launch.local_size else 1, launch.local_size),
+    }
     return {
         f"{name}_{dimension}": extents[dimension] if dimension < len(extents) else other
         for name, (other, extents) in sizes.items()

@@ -1,7 +1,7 @@
 """Versions of a described kernel as a tuned file has them: their launches by what a caller passes.
 
-The sizes that a description names are those of its inputs; a caller passes arguments. A size stands for the argument
-that is given its value.
+The sizes that a description names are those of its inputs; a caller passes arguments. A size stands for the
+argument that is given its value.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
     )
 
 
-def _launch(
-    description: Description, launch: LaunchDescription, arguments: Mapping[str, str]
-) -> TunedLaunch:
+def _launch(description: Description, launch: LaunchDescription, arguments: Mapping[str, str]) -> TunedLaunch:
     own = description.arguments_of(description.kernel)
     by_name = {argument.name: argument for argument in description.arguments}
     names = tuple(argument.name for argument in own)

@@ -50,7 +50,9 @@ def evidence_of(file: TunedFile) -> Evidence:
     kept: Mapping[str, Any] = file.evidence
     try:
         inputs = tuple(
-            InputPoint(str(each["name"]), str(each["group"]), {str(n): float(v) for n, v in each["features"].items()})
+            InputPoint(
+                str(each["name"]), str(each["group"]), {str(n): float(v) for n, v in each["features"].items()}
+            )
             for each in kept["inputs"]
         )
         seconds = np.array([[math.nan if t is None else float(t) for t in row] for row in kept["seconds"]])

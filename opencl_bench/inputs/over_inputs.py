@@ -29,7 +29,7 @@ from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import SweepObserver
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
@@ -107,22 +107,20 @@ def tune_over_inputs(
     points = described_points(description, benchmark, presets, settings.seed)
     first = benchmark.preset(presets[0])
     default = Variant(first.local_size, definitions=benchmark.own_definitions)
-    plan = VersionsPlan(
-        path, device.index, presets, (default,), default, settings.seed, method=settings.method
-    )
-    observer = observer or SweepObserver()
+    plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
+    collector = CollectingObserver(observer or SweepObserver())
     with CompilePool() as pool:
-        live = LiveInputs(plan, benchmark, device, settings.space, store, observer, pool)
+        live = LiveInputs(plan, benchmark, device, settings.space, store, collector, pool)
         versions = versions_to_measure(live, points, settings.stage_one)
         plan = replace(plan, versions=versions)
-        measured = measure_versions(plan, store, observer, pool=pool)
+        measured = measure_versions(plan, store, collector, pool=pool)
     asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
     found = measured_times(measured.rows, asked)
     return TunedOverInputs(
         tuned_file(description, device, found.times, settings.most),
         found.times,
         {**measured.problems, **found.left_out},
-        measured.measured,
+        collector.measured,
     )
 
 
@@ -135,7 +133,7 @@ def listed_presets(description: Description, count: int | None) -> tuple[str, ..
     listed = tuple(name for name in description.sizes if name.startswith(PREFIX))
     if count is not None and not 1 <= count <= len(listed):
         raise InvalidInputError(
-            f"{description.path}: inputs.count: {len(listed)} inputs are listed, not {count}: write count = {count}"
+            f"{description.path}: inputs.count: {len(listed)} inputs are listed: write count = {count}"
         )
     return listed[:count]
 

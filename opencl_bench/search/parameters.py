@@ -58,6 +58,22 @@ class Parameters:
             return self._following.get(tuple(choice[place] for place in self._places))
         return choice if self.space.is_valid(choice) else None
 
+    def vector(self, choice: Choice) -> Vector:
+        """Return the vector that makes a choice which stands for itself."""
+        return tuple(self._orders[place].index(choice[place]) for place in self._places)
+
+    def steps(self, choice: Choice) -> list[Choice]:
+        """Return the valid choices with one parameter a step lower or higher."""
+        here = self.vector(choice)
+        near = (
+            (*here[:place], step + change, *here[place + 1 :])
+            for place, step in enumerate(here)
+            for change in (-1, 1)
+            if 0 <= step + change < self.lengths[place]
+        )
+        made = (self.choice(vector) for vector in near)
+        return [each for each in dict.fromkeys(made) if each is not None and each != choice]
+
     def _at(self, vector: Vector) -> dict[int, int]:
         """The indices of a vector's values, by the places of their axes."""
         return {place: self._orders[place][step] for place, step in zip(self._places, vector, strict=True)}

@@ -1,0 +1,174 @@
+"""The first stage of tuning over inputs: which versions are worth measuring on all of them.
+
+    inputs ─▶ 8 that fill the space of features ─▶ a search on each ─▶ winners and their neighbours, the default
+
+A search starts from what was best on the nearest input that was searched before. The same code runs on a device
+and on stored times (`stage_one_replay.py`); evaluators are all that it sees of either.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.nearest import coordinates, scales_of
+from coarsen.models.inputs.times import InputPoint
+from coarsen.models.trees.arrays import Array
+from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
+from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.guided import GuidedSearcher
+from coarsen.opencl_bench.search.parameters import Parameters
+from coarsen.opencl_bench.search.searcher import Searcher
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, count_valid
+
+SEARCHED_INPUTS = 8
+# Spaces of at most so many versions are measured whole: a search would hardly save anything.
+SMALL_SPACE = 40
+SHARE = 0.25
+# Of the nearest input's search, the fastest so many are tried first.
+_WARM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class StageOneSettings:
+    """How the first stage searches.
+
+    Attributes:
+        searcher: searches on each input.
+        inputs: on how many; on all where there are no more.
+        share: the share of a space's versions that a search may try; a small space is tried whole.
+        trials: the most that a search may try where a space is too large to be counted.
+        is_warm: whether searches start from what was best on the nearest input. Not for the staircase, whose start
+            is given.
+        seed: of the searches; each input has its own, whatever other inputs there are.
+    """
+
+    searcher: Searcher = field(default_factory=GuidedSearcher)
+    inputs: int = SEARCHED_INPUTS
+    share: float = SHARE
+    trials: int = 200
+    is_warm: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.inputs < 1:
+            raise InvalidInputError(f"the first stage searches on at least one input, not on {self.inputs}")
+
+    def budget(self, space: SearchSpace) -> Budget:
+        """Return what a search of a space may try."""
+        count = count_valid(space)
+        if count is None:
+            return Budget(trials=self.trials)
+        return Budget() if count <= SMALL_SPACE else Budget(trials=max(1, math.floor(self.share * count)))
+
+
+@dataclass(frozen=True, slots=True)
+class StageOne:
+    """What the first stage found.
+
+    Attributes:
+        searched: the numbers of the inputs that were searched on, in their order.
+        found: the result of each search.
+        choices: winners, those a step from a winner, and the default one; in the order of the searches.
+    """
+
+    searched: tuple[int, ...]
+    found: tuple[Found, ...]
+    choices: tuple[Choice, ...]
+
+    @property
+    def trials(self) -> int:
+        """Return how many versions were tried, over all searches."""
+        return sum(len(found.trace) for found in self.found)
+
+
+def stage_one(
+    inputs: Sequence[InputPoint],
+    evaluator_of: Callable[[int], Evaluator],
+    default: Choice,
+    settings: StageOneSettings | None = None,
+) -> StageOne:
+    """Search on some inputs for the versions to measure on all.
+
+    Args:
+        inputs: all that may be looked at; at least one.
+        evaluator_of: tries versions on an input, by its number. All evaluators' spaces have the same axes.
+        default: the choice of the default version.
+        settings: how to search.
+
+    Raises:
+        InvalidInputError: there are no inputs, or a package is missing.
+        DeviceError: nothing can be measured any more.
+    """
+    settings = settings or StageOneSettings()
+    searched = spread(inputs, settings.inputs)
+    places = _places(inputs)
+    found: dict[int, Found] = {}
+    union: dict[Choice, None] = {default: None}
+    for number in searched:
+        evaluator = evaluator_of(number)
+        budget = settings.budget(evaluator.space)
+        if settings.is_warm and found:
+            nearest = min(found, key=lambda other: _distance(places[other], places[number]))
+            _try_first(BudgetedEvaluator(evaluator, budget), found[nearest])
+        seed = settings.seed ^ zlib.crc32(inputs[number].name.encode())
+        found[number] = settings.searcher.search(evaluator, budget, seed)
+        union |= dict.fromkeys(_worth_measuring(evaluator.space, found[number]))
+    return StageOne(tuple(searched), tuple(found.values()), tuple(union))
+
+
+def spread(inputs: Sequence[InputPoint], count: int) -> tuple[int, ...]:
+    """Return the numbers of inputs that fill the space of features, the most central one first.
+
+    Each further one is the farthest from those before (Gonzalez 1985); of equally far ones the first.
+
+    Raises:
+        InvalidInputError: there are no inputs.
+    """
+    if not inputs:
+        raise InvalidInputError("there are no inputs to search on")
+    places = _places(inputs)
+    middle = np.median(places, axis=0)
+    chosen = [int(((places - middle) ** 2).sum(axis=1).argmin())]
+    while len(chosen) < min(count, len(inputs)):
+        gaps = ((places[:, None] - places[None, chosen]) ** 2).sum(axis=2).min(axis=1)
+        # What is chosen is never the farthest, even from inputs with the same features.
+        gaps[chosen] = -1.0
+        chosen.append(int(gaps.argmax()))
+    return tuple(chosen)
+
+
+def _places(inputs: Sequence[InputPoint]) -> Array:
+    """The places of inputs, (n, features): in octaves where these are above 0, each over its range."""
+    names = sorted(inputs[0].features)
+    values = np.array([[point.features[name] for name in names] for point in inputs], dtype=np.float64)
+    values = values.reshape(len(inputs), len(names))
+    scales = scales_of(names, values)
+    return np.array([coordinates(scales, row) for row in values], dtype=np.float64).reshape(values.shape)
+
+
+def _distance(one: Array, other: Array) -> float:
+    return float(((one - other) ** 2).sum())
+
+
+def _try_first(evaluator: BudgetedEvaluator, found: Found) -> None:
+    """Try the fastest of another input's search, as far as they are valid here and the budget goes."""
+    ran = sorted((trial for trial in found.trace if trial.time is not None), key=lambda trial: trial.time or 0.0)
+    try:
+        for trial in ran[:_WARM]:
+            if evaluator.space.is_valid(trial.choice):
+                evaluator.evaluate(trial.choice)
+    except BudgetSpentError:
+        return
+
+
+def _worth_measuring(space: SearchSpace, found: Found) -> list[Choice]:
+    if found.best is None:
+        return []
+    return [found.best.choice, *Parameters(space).steps(found.best.choice)]
