@@ -60,6 +60,35 @@ NoWideAccesses = Annotated[
 ]
 
 
+Inputs = Annotated[
+    int | None,
+    typer.Option(
+        "--inputs",
+        metavar="NUMBER",
+        min=1,
+        help="Tune over the first so many of the file's inputs.  [default: all]",
+    ),
+]
+MostVersions = Annotated[
+    int | None,
+    typer.Option(
+        "--most",
+        metavar="NUMBER",
+        min=1,
+        help="The most versions of a tuned file, with the default.  [default: 8]",
+    ),
+]
+TunedOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE.tuned.json",
+        help="Where what is found over inputs goes.  [default: beside the description]",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What is tuned: a benchmark at a preset on a device; `name` is what a plan calls it."""
@@ -99,6 +128,9 @@ def tune(
     seed: TuneSeed = 0,
     levels: TuneLevels = "item,group",
     no_wide_accesses: NoWideAccesses = False,
+    inputs: Inputs = None,
+    most: MostVersions = None,
+    output: TunedOutput = None,
     store: StoreUrl = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
@@ -107,15 +139,27 @@ def tune(
     Every variant is verified against the kernel as it is, and the best are timed again in new processes. Programs
     made with coarsen.Program use what is remembered for launches of such sizes.
 
+    A file that declares inputs is tuned over these: for each launch a tree then chooses one of several versions by
+    its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`,
+    `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with.
+
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.
-    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.bench_inputs import benchmarks_of, refuse_misspelt_subcommand
+    from coarsen.cli.main import SUBCOMMANDS
+    from coarsen.cli.tune_inputs import InputsRequest, description_over_inputs, tune_inputs
     from coarsen.cli.tune_report import print_tuned, tuned_as_data
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
     from coarsen.opencl_bench.tuning.settings import Tune
 
+    refuse_misspelt_subcommand("tune", [kernel], SUBCOMMANDS["tune"])
+    request = InputsRequest(inputs, most, output, seed, store)
+    over_inputs = description_over_inputs(kernel, request)
+    if over_inputs is not None:
+        tune_inputs(over_inputs, _device(device), request, output_format)
+        return
     settings = Tune(
         seconds=seconds,
         trials=trials,
