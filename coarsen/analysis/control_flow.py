@@ -1,6 +1,6 @@
 """The control flow of a kernel: graph, dominators, post-dominators, loops, control dependence.
 
-Graph algorithms are networkx's. Blocks are named; `EXIT` stands after every block that leaves the kernel, so that
+Blocks are named; `EXIT` stands after every block that leaves the kernel, so that
 post-dominators exist also where a path ends in `unreachable`.
 """
 
@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import networkx as nx
-
+from coarsen.analysis.graph import Graph
 from coarsen.ir.kernel import Kernel
 
 EXIT = "<exit>"
@@ -32,10 +31,8 @@ class ControlFlow:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.entry = kernel.blocks[0].name
-        self.graph: nx.DiGraph[str] = nx.DiGraph()
-        self.graph.add_nodes_from(block.name for block in kernel.blocks)
-        for block in kernel.blocks:
-            self.graph.add_edges_from((block.name, target) for target in block.terminator.targets)
+        edges = ((block.name, target) for block in kernel.blocks for target in block.terminator.targets)
+        self.graph = Graph((block.name for block in kernel.blocks), edges)
 
     def successors(self, block: str) -> list[str]:
         """Where a block may go, in the order of its branch."""
@@ -48,7 +45,7 @@ class ControlFlow:
     @cached_property
     def reverse_postorder(self) -> tuple[str, ...]:
         """The blocks so that each stands after its predecessors, back edges apart."""
-        return tuple(reversed(list(nx.dfs_postorder_nodes(self.graph, self.entry))))
+        return tuple(reversed(self.graph.postorder(self.entry)))
 
     @cached_property
     def place(self) -> Mapping[str, int]:
@@ -63,18 +60,17 @@ class ControlFlow:
     @cached_property
     def immediate_dominator(self) -> Mapping[str, str]:
         """The immediate dominator of each reachable block; the entry's is itself."""
-        return {**nx.immediate_dominators(self.graph, self.entry), self.entry: self.entry}
+        return {**self.graph.immediate_dominators(self.entry), self.entry: self.entry}
 
     @cached_property
     def immediate_post_dominator(self) -> Mapping[str, str]:
         """The immediate post-dominator of each block from which the kernel can end, `EXIT` for the last ones."""
-        graph = self.graph.reverse(copy=True)
-        leaving = [block for block in self.graph if self.graph.out_degree(block) == 0]
-        graph.add_edges_from((EXIT, block) for block in leaving)
+        leaving = [block for block in self.graph if not self.graph.successors(block)]
         if not leaving:
             return {}
-        found = nx.immediate_dominators(graph, EXIT)
-        return {block: by for block, by in found.items() if block != EXIT}
+        backwards = [(end, start) for start, end in self.graph.edges]
+        graph = Graph(self.graph, [*backwards, *((EXIT, block) for block in leaving)])
+        return graph.immediate_dominators(EXIT)
 
     @cached_property
     def _dominator_depth(self) -> Mapping[str, int]:
@@ -116,9 +112,17 @@ class ControlFlow:
     @cached_property
     def irreducible_cycle(self) -> frozenset[str]:
         """The blocks of a cycle that is entered at more than one block; empty where there is none."""
-        forward = nx.DiGraph(self.graph)
-        forward.remove_edges_from(self.back_edges)
-        cycles = (part for part in nx.strongly_connected_components(forward) if len(part) > 1)
+        place, back = self.place, frozenset(self.back_edges)
+        forward = [edge for edge in self.graph.edges if edge not in back]
+        if all(start in place and place[start] < place[end] for start, end in forward):
+            return frozenset()
+        # Imported late: such a kernel is refused, and others do without.
+        import networkx as nx
+
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(self.graph)
+        graph.add_edges_from(forward)
+        cycles = (part for part in nx.strongly_connected_components(graph) if len(part) > 1)
         return frozenset(next(cycles, ()))
 
     @cached_property
@@ -189,7 +193,7 @@ class ControlFlow:
         """
         found: dict[str, set[str]] = {block: set() for block in self.graph}
         for block in self.graph:
-            if self.graph.out_degree(block) > 1 and block in self.immediate_post_dominator:
+            if len(self.graph.successors(block)) > 1 and block in self.immediate_post_dominator:
                 stop = self.immediate_post_dominator[block]
                 for successor in self.graph.successors(block):
                     while successor != stop and successor in self.immediate_post_dominator:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import networkx as nx
-
 from coarsen.analysis.builtins import is_barrier
 from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.graph import Graph
 from coarsen.ir.kernel import Kernel
 
 
@@ -27,9 +26,9 @@ def ways_by_barriers(kernel: Kernel) -> int:
     if not with_barriers:
         return 1
     flow = ControlFlow(kernel)
-    graph = nx.DiGraph(_steps(flow, flow.controlling(*with_barriers)))
+    graph = Graph((), _steps(flow, flow.controlling(*with_barriers)))
     ways = {EXIT: 1}
-    for block in nx.dfs_postorder_nodes(graph, flow.entry):
+    for block in graph.postorder(flow.entry):
         if block not in ways:
             ways[block] = sum(ways[following] for following in graph.successors(block))
     return ways[flow.entry]

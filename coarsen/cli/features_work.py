@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -15,14 +14,14 @@ from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, n
 from coarsen.analysis.loop_counts import LoopCount
 from coarsen.cli.local_size import local_size_of
 from coarsen.cli.output import print_line, print_table
+from coarsen.cli.whole_arguments import whole_arguments
 from coarsen.errors import InvalidInputError
 from coarsen.features.access_functions import AccessFunction
 from coarsen.features.launch_size import launch_size
 from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.features.work_functions import WorkFunctions, launch_sizes_by_name, work_functions
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import AddressSpace, IntegerType
-from coarsen.near_names import did_you_mean
+from coarsen.ir.types import AddressSpace
 
 Work = Annotated[bool, typer.Option("--work", help="Also loops, work and accesses as functions of the sizes.")]
 GlobalSize = Annotated[
@@ -34,7 +33,6 @@ ArgumentSizes = Annotated[
     typer.Option("--size", metavar="NAME=NUMBER", help="A whole argument of the launch; for --work. Repeatable."),
 ]
 
-_ARGUMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(-?[0-9]{1,18})\s*")
 _NOTHING = "-"
 _UNKNOWN = "depends on data"
 
@@ -97,21 +95,6 @@ def work_of(
     sizes = {**launch_sizes_by_name(launch), **known}
     used = {name: size for name, size in sizes.items() if name in functions.names}
     return WorkOfKernel(kernel, functions, used, launch, known)
-
-
-def whole_arguments(kernel: Kernel, words: Sequence[str]) -> dict[str, int]:
-    """Return what was given to `--size`, by name. Raises InvalidInputError for what the kernel hasn't got."""
-    names = [argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)]
-    found: dict[str, int] = {}
-    for word in words:
-        match = _ARGUMENT.fullmatch(word)
-        if match is None:
-            raise InvalidInputError(f"--size takes a name and a whole number, such as width=1024, not '{word}'")
-        if match[1] not in names:
-            near = did_you_mean(match[1], names)
-            raise InvalidInputError(f"kernel {kernel.name} has no whole argument '{match[1]}'{near}")
-        found[match[1]] = int(match[2])
-    return found
 
 
 def work_as_data(work: WorkOfKernel) -> dict[str, object]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.features_work import whole_arguments
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.local_size import local_size_of
 from coarsen.cli.output import Format, print_json, print_line
@@ -15,6 +14,7 @@ from coarsen.cli.predict_input import DescribedInput, KernelRequest, LaunchOfInp
 from coarsen.cli.predict_launch import launch_as_data, print_launch, print_launch_as_json, print_launches
 from coarsen.cli.predict_options import RiskName
 from coarsen.cli.predict_words import say_whose
+from coarsen.cli.whole_arguments import whole_arguments
 from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
@@ -114,14 +114,14 @@ def _asked(question: LaunchQuestion, given: LaunchOfInput) -> AskedLaunch:
 
 def _place(question: LaunchQuestion, target: Target, given: LaunchOfInput) -> _Place:
     """Return where launches can be measured. Raises DeviceError or InvalidInputError where they can't be."""
-    # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict_measured import check_packages
-
     if given.described is None:
         raise InvalidInputError(
             "there are no inputs: `coarsen bench init` writes a description of the launch, which is to be given "
             "in place of the kernel"
         )
+    # Imported late: predicting does without the store's packages.
+    from coarsen.cli.predict_measured import check_packages
+
     check_packages()
     return _Place(installed_device(target, question.device), given.described)
 

@@ -23,6 +23,8 @@ MOST_LAUNCHES = 16
 MOST_SCRATCH = 16
 MOST_ARGUMENTS = 1024
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+# Of a macro: printable, without blanks and quotes, which would be further build options.
+_VALUE = re.compile(r"[!#-&(-\[\]-~]{1,100}")
 # What a launch of several passes besides arguments and scratch: `uint: (n + 255) // 256`.
 _NUMBER_ARGUMENT = re.compile(r"(int|uint|long|ulong):(.+)", re.DOTALL)
 
@@ -111,6 +113,11 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         check_name("a macro or a scratch buffer", name)
         if name in names or name in SIZE_NAMES:
             raise InvalidInputError(f"the macro or scratch buffer {name} has the name of an argument or a size")
+    for name, value in version.variant.definitions:
+        if not _VALUE.fullmatch(value):
+            raise InvalidInputError(
+                f"the macro {name} has the value {ascii(value)[:60]}, which no build option takes"
+            )
     for launch in version.launches:
         _check_launch(launch, version, arguments)
     known = {name for name, kind in input_kinds(arguments).items() if kind is Kind.WHOLE}

@@ -20,6 +20,7 @@ from coarsen.runtime.advice import LaunchObserver
 from coarsen.runtime.code import Form
 from coarsen.runtime.program import Program as RuntimeProgram
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.tuned_choice import TunedChoice
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import UseName
 
@@ -56,10 +57,15 @@ class Program(RuntimeProgram):
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         observer: sees each launch.
+        tuned: a tuned file (its path), or several, of several kernels or devices: for each launch of its kernel,
+            it chooses the version that was found to be best for such launches. All its versions are built with the
+            program. Where it can't be used (another device, driver, source, …) the kernel runs as it is written.
+            Its kernels take no `factor`; `tune` is for the others.
 
     Raises:
-        InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor, or for a kernel
-            without one; a factor for all kernels and something to tune.
+        InvalidInputError: a value out of range; a tuned file that can't be read, or not be used beside the rest;
+            `dim`, `stride` or `level` without a factor, or for a kernel without one; a factor for
+            all kernels and something to tune.
     """
 
     def __init__(
@@ -80,6 +86,7 @@ class Program(RuntimeProgram):
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         observer: LaunchObserver | None = None,
+        tuned: TunedChoice = None,
     ) -> None:
         mode = mode_of(tune)
         if mode is not None and mode.otherwise is not Otherwise.PREDICT and factor is not None:
@@ -102,4 +109,5 @@ class Program(RuntimeProgram):
             toolchain=toolchain,
             advisor=TuningAdvisor(mode) if advises and mode is not None else None,
             observer=observer,
+            tuned=tuned,
         )

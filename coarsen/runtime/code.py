@@ -61,6 +61,10 @@ class Codes:
         self._most_ways_by_barriers = most_ways_by_barriers
         self._codes: dict[tuple[str, Variant], Code | CoarsenError] = {}
 
+    def knows(self, kernel: str, wanted: Variant) -> bool:
+        """Return True if a variant's code was made already, or refused."""
+        return (kernel, wanted) in self._codes
+
     def coarsen(self, kernel: str, wanted: Variant) -> Code:
         """Return the code of a variant. Raises RefusalError or InvalidInputError where there is none."""
         key = (kernel, wanted)

@@ -73,7 +73,7 @@ class CoarseningPlan:
         self._devices = devices
         self._requested = requested
         self._kernels = frozenset(kernels)
-        self._toolchain = toolchain
+        self.toolchain = toolchain
         limit = most_ways_by_barriers(device.platform.version for device in devices or context.devices)
         self._codes = Codes(source, options, form, toolchain, limit)
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
@@ -85,6 +85,11 @@ class CoarseningPlan:
         self.patience = PATIENCE
         self._advisor = advisor
         self.observer = observer
+        self._is_sealed = False
+
+    def seal(self) -> None:
+        """Make and build nothing any more: variants that aren't there are as refused ones, without a word."""
+        self._is_sealed = True
 
     def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
         """Return the coarsening of a kernel where the sizes allow it; ORIGINAL for one that stays as it is.
@@ -175,8 +180,11 @@ class CoarseningPlan:
 
     def groups_matter(self, kernel: str, wanted: Variant) -> bool:
         """Return True unless any local size surely suits a kernel, the original as well as the variant of it."""
+        variant = self.variant_of(wanted.coarsenings, False, wanted.transforms)
+        if self._is_sealed and not self._codes.knows(kernel, variant):
+            return True
         try:
-            code = self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
+            code = self._codes.coarsen(kernel, variant)
         except CoarsenError as error:
             forget_frames(error)
             return True
@@ -184,6 +192,8 @@ class CoarseningPlan:
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
         """Return the device's code of a variant; None if the kernel refuses it."""
+        if self._is_sealed and not self._codes.knows(kernel, wanted):
+            return None
         try:
             return self._codes.coarsen(kernel, wanted)
         except (RefusalError, InvalidInputError) as error:
@@ -197,6 +207,8 @@ class CoarseningPlan:
         Raises DeviceError where the device doesn't build what was asked for.
         """
         key = (kernel, wanted)
+        if self._is_sealed and key not in self._programs:
+            return None
         try:
             if key not in self._programs:
                 self._programs[key] = self._built(kernel, wanted, self._codes.coarsen(kernel, wanted))
@@ -264,7 +276,7 @@ class CoarseningPlan:
 
     def _predict(self, kernel: str, local_size: tuple[int, ...] | None) -> Configuration:
         try:
-            predicted = self._toolchain.predict(
+            predicted = self.toolchain.predict(
                 self._source,
                 device=describe_device(self._context.devices[0]).index,
                 kernel=kernel,

@@ -34,6 +34,10 @@ from coarsen.runtime.requested import Requested, requested_of
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.tuned_choice import TunedChoice, tuned_files
+from coarsen.runtime.tuned_kernel import TunedKernel
+from coarsen.runtime.tuned_program import TunedProgram, tuned_program
+from coarsen.runtime.tuned_versions import BuildSettings
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Transforms, UseName, use_named
 
@@ -71,10 +75,11 @@ class Program(pyopencl.Program):
         advisor: is asked how to carry out each launch that differs from those before, of kernels whose factor
             isn't given here; where it doesn't know, and if None, the factor is predicted.
         observer: sees each launch.
+        tuned: tuned files, which choose a version for each launch of their kernels.
 
     Raises:
-        InvalidInputError: a value out of range; `dim`, `stride` or `level` without a factor, or for a kernel
-            without one.
+        InvalidInputError: a value out of range; a tuned file that can't be used beside the rest; `dim`, `stride`
+            or `level` without a factor, or for a kernel without one.
     """
 
     def __init__(
@@ -95,10 +100,13 @@ class Program(pyopencl.Program):
         toolchain: Toolchain | None = None,
         advisor: Advisor | None = None,
         observer: LaunchObserver | None = None,
+        tuned: TunedChoice = None,
     ) -> None:
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
+        self._tuned = TunedProgram()
+        self._tuned_files = tuned_files(tuned, factor, form)
         self._requested = requested_of(factor, dim, stride, level)
         self._transforms = Transforms(
             use_named("fast_path", fast_path), use_named("lock_step", lock_step), clean_up=bool(clean_up)
@@ -118,6 +126,8 @@ class Program(pyopencl.Program):
         # PyOpenCL's own is gone once the program is built.
         self._opencl_context: pyopencl.Context = self._context
         launch_ours_through_pyopencl(kernel_of)
+        if self._text is None and self._tuned_files:
+            raise InvalidInputError("a tuned file goes with a source in OpenCL C")
         if self._text is None:
             _log.warning("%s is not coarsened: that takes OpenCL C", _form_of(source))
 
@@ -178,6 +188,8 @@ class Program(pyopencl.Program):
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)
+        if self._tuned_files:
+            self._tuned = self._build_tuned(self._plan, options, devices, cache_dir)
         return self
 
     def compile(
@@ -200,9 +212,14 @@ class Program(pyopencl.Program):
         """Return a new kernel object, once the program is built; raises LogicError for an unknown name."""
         if self._plan is None:
             raise InvalidInputError("a program's kernels come with build()")
+        launches = self._launches_of(name, self._plan)
+        tuned = self._tuned.launches.get(name)
+        return Kernel(self, launches) if tuned is None else TunedKernel(self, launches, tuned)
+
+    def _launches_of(self, name: str, plan: CoarseningPlan) -> KernelLaunches:
         if name not in self._launches:
-            self._launches[name] = KernelLaunches(self, name, self._plan)
-        return Kernel(self, self._launches[name])
+            self._launches[name] = KernelLaunches(self, name, plan)
+        return self._launches[name]
 
     def __getattr__(self, name: str) -> Kernel:
         # Before `__init__` has set them, both are looked up here.
@@ -212,19 +229,41 @@ class Program(pyopencl.Program):
                 # PyOpenCL's own: nothing of this program is coarsened.
                 return cast("Kernel", super().__getattr__(name))
             raise AttributeError(f"{_not_found(name)}; kernels come with build()")
+        tuned: TunedProgram = own["_tuned"]
+        if name in tuned.launches:
+            return tuned.of_this_thread(name, self.kernel)
         try:
             return self.kernel(name)
         except pyopencl.LogicError as error:
             raise AttributeError(_not_found(name)) from error
 
     def _kernels_to_coarsen(self) -> tuple[str, ...]:
-        names = tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
+        names = self._kernel_names()
         wanted = names if self._wanted_kernels is None else self._wanted_kernels
         unknown = [name for name in wanted if name not in names]
         if unknown:
             hint = did_you_mean(unknown[0], names)
             raise InvalidInputError(f"the program has no kernel '{unknown[0]}'{hint}; it has {', '.join(names)}")
-        return wanted
+        tuned = {file.kernel for file in self._tuned_files}
+        return tuple(name for name in wanted if name not in tuned)
+
+    def _kernel_names(self) -> tuple[str, ...]:
+        return tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
+
+    def _build_tuned(
+        self,
+        plan: CoarseningPlan,
+        options: BuildOptions,
+        devices: Sequence[pyopencl.Device] | None,
+        cache_dir: CacheFolder,
+    ) -> TunedProgram:
+        """Build the versions of the tuned files."""
+        settings = BuildSettings(
+            self._opencl_context, self._text or "", device_options(options), devices, plan.toolchain, cache_dir
+        )
+        names = self._kernel_names()
+        launches_of = partial(self._launches_of, plan=plan)
+        return tuned_program(self._tuned_files, settings, options, launches_of, names, plan.say_once)
 
     def _form_for_devices(self) -> Form:
         if self._form == "spirv":

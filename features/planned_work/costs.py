@@ -63,11 +63,9 @@ def plan_costs(
         original: the launch before coarsening.
         own_local_arguments: arguments in local memory of which each merged group has its own.
     """
-    kernel = original.counted.counts.forms.kernel
-    length = sum(1 for _ in kernel.instructions())
     if counting is None:
         nothing = (0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-        return PlanCosts(length, 1.0, *nothing, work.barriers, work.live_words, work.local_bytes, 0)
+        return PlanCosts(original.length, 1.0, *nothing, work.barriers, work.live_words, work.local_bytes, 0)
     layout, merging = counting.tally.layout, counting.merging
     treated = [region for each in layout.planned for region in each.plan.all()]
     second = _second_bodies(counting)
@@ -75,7 +73,7 @@ def plan_costs(
     total = max(1.0, sum(work.instructions.values()))
     return PlanCosts(
         code_size=written,
-        code_growth=written / length,
+        code_growth=written / original.length,
         copied_share=min(1.0, counting.tally.copied(merging) / total),
         copied_regions=_treated(treated, Treatment.COPIES),
         fast_paths=_treated(treated, Treatment.FAST_PATH),

@@ -38,6 +38,11 @@ class OriginalLaunch:
         return self.counted.functions.at(self.sizes, self.arguments)
 
     @cached_property
+    def length(self) -> int:
+        """The number of instructions that stand in the kernel."""
+        return sum(1 for _ in self.counted.counts.forms.kernel.instructions())
+
+    @cached_property
     def times(self) -> Mapping[str, float]:
         """Return how often each block runs for a work-item, by name."""
         runs = self.counted.runs

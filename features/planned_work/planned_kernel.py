@@ -79,26 +79,36 @@ class PlannedKernel:
             InvalidInputError: the sizes give no finite number of work.
         """
         original = self._launch(variant, launch, arguments or {})
-        if not variant.is_coarsened:
-            return original.work
-        return self._counting(variant, original).work(
-            live_words=self._pressure.of(variant.coarsenings),
-            local_bytes=self._local_bytes(variant),
-        )
+        return self._work(self._counting(variant, original), original)
 
     def plan_costs(
         self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
     ) -> PlanCosts:
         """Return what the plan of a configuration adds and saves. Arguments and errors are those of `work`."""
+        return self.work_and_costs(variant, launch, arguments)[1]
+
+    def work_and_costs(
+        self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
+    ) -> tuple[WorkCounts, PlanCosts]:
+        """Return both, which is cheaper than one after the other. Arguments and errors are those of `work`."""
         original = self._launch(variant, launch, arguments or {})
-        return plan_costs(
-            self._counting(variant, original) if variant.is_coarsened else None,
-            self.work(variant, launch, arguments),
-            original,
-            own_local_arguments(self._axes, variant.coarsenings),
+        counting = self._counting(variant, original)
+        work = self._work(counting, original)
+        own = own_local_arguments(self._axes, variant.coarsenings)
+        return work, plan_costs(counting, work, original, own)
+
+    def _work(self, counting: Counting | None, original: OriginalLaunch) -> WorkCounts:
+        if counting is None:
+            return original.work
+        variant = counting.variant
+        return counting.work(
+            live_words=self._pressure.of(variant.coarsenings), local_bytes=self._local_bytes(variant)
         )
 
-    def _counting(self, variant: Variant, original: OriginalLaunch) -> Counting:
+    def _counting(self, variant: Variant, original: OriginalLaunch) -> Counting | None:
+        """The configuration at a launch; None for the original kernel."""
+        if not variant.is_coarsened:
+            return None
         tally = self._tally(variant, original)
         chosen = variant.coarsenings
         merging = Merging(tuple(each.factor for each in chosen), tuple(each.stride for each in chosen))

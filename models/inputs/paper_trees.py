@@ -130,9 +130,10 @@ def _tree(rows: Array, values: Array, least_inputs: int) -> LinearTree:
         return _linear(rows, values)
     coded = [np.unique(column, return_inverse=True) for column in rows.T]
     ranks = np.ascontiguousarray(np.array([places for _, places in coded]).T, dtype=np.float32)
+    classes = np.unique(values, return_inverse=True)[1]
     classifier = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=least_inputs, random_state=_SEED)
     with config_context(skip_parameter_validation=True):
-        nodes = classifier.fit(ranks.reshape(rows.shape), values.astype(str)).tree_
+        nodes = classifier.fit(ranks.reshape(rows.shape), classes, check_input=False).tree_
     children = nodes.children_left.tolist(), nodes.children_right.tolist()
     questions = nodes.feature.tolist(), np.floor(nodes.threshold).astype(int).tolist()
 

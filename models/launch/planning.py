@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
@@ -60,6 +60,8 @@ class KernelPlanner:
 
     def planned(self, variant: Variant, original: LaunchSizes, arguments: Mapping[str, int]) -> PlannedLaunch:
         """Return the work of a variant, as `WorkPlanner` has it."""
-        work = self.kernel.work(variant, original, arguments)
-        costs = asdict(self.kernel.plan_costs(variant, original, arguments)) if variant.is_coarsened else {}
-        return PlannedLaunch(work, launched_sizes(variant, original), costs)
+        sizes = launched_sizes(variant, original)
+        if not variant.is_coarsened:
+            return PlannedLaunch(self.kernel.work(variant, original, arguments), sizes)
+        work, costs = self.kernel.work_and_costs(variant, original, arguments)
+        return PlannedLaunch(work, sizes, {name: getattr(costs, name) for name in PLAN_COSTS})

@@ -1,1 +1,1 @@
-"""Inputs that kernels are tuned for: drawn from a space, listed, and versions measured at them as a matrix."""
+"""Inputs that versions are tuned for: drawn, listed, what they cover; versions measured on them, as a matrix."""

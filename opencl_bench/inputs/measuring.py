@@ -26,7 +26,8 @@ from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import Point, limits_of, points
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -133,7 +134,7 @@ def confirm_versions(
     collector = CollectingObserver(observer or SweepObserver())
     with opened_inputs(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
         for preset, versions in chosen.items():
-            with inputs.context(preset, collector, Remeasure.NOTHING) as context:
+            with inputs.context(preset, collector) as context:
                 _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations)
     return MeasuredVersions(tuple(collector.rows), collector.measured, {}, time.perf_counter() - start)
 
@@ -147,7 +148,15 @@ def _confirm(measurer: RowMeasurer, versions: tuple[Variant, ...], default: Vari
 
 
 class OpenedInputs:
-    """The inputs of a plan, measured one after the other with the same processes."""
+    """The inputs of a plan, measured one after the other with the same processes; made by `opened_inputs`.
+
+    Args:
+        plan: what to measure, where and how.
+        benchmark: what it names.
+        device: the same.
+        store: where the rows go.
+        processes: what compiles and measures.
+    """
 
     def __init__(
         self,
@@ -164,8 +173,16 @@ class OpenedInputs:
         self._processes = processes
 
     @contextmanager
-    def context(self, preset: str, observer: SweepObserver, again: Remeasure) -> Iterator[SweepContext]:
-        """Open what an input is measured with."""
+    def context(
+        self, preset: str, observer: SweepObserver, again: Remeasure = Remeasure.NOTHING
+    ) -> Iterator[SweepContext]:
+        """Open what an input is measured with, one at a time: by `VersionRows`, or a search that asks for rows.
+
+        Args:
+            preset: the input.
+            observer: sees rows as they come.
+            again: which stored rows are measured once more.
+        """
         plan = sweep_plan(self._plan, preset)
         where = self._benchmark, self._device, self._store, self._processes
         with context_of(plan, *where, self._plan.default) as context:
@@ -183,8 +200,17 @@ def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
 
 
 @contextmanager
-def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None) -> Iterator[OpenedInputs]:
-    """Open what a plan's inputs are measured with. Arguments and errors are those of `measure_versions`."""
+def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None = None) -> Iterator[OpenedInputs]:
+    """Open what all inputs of a plan are measured with, and close it in the end.
+
+    Args:
+        plan: what to measure, where and how.
+        store: where the rows go.
+        pool: the processes that compile and measure; some of its own if None.
+
+    Raises:
+        InvalidInputError, DeviceError: as `measure_versions` does.
+    """
     if plan.default.is_coarsened:
         raise InvalidInputError(f"the default version is the source as it is, not {plan.default}")
     first = sweep_plan(plan, "")

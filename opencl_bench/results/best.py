@@ -206,6 +206,7 @@ def verified_against(oracle: str, *, coarsened: bool) -> str:
     words = {
         CheckedAgainst.REFERENCE.value: "reference",
         CheckedAgainst.UNCOARSENED.value: "uncoarsened kernel",
+        CheckedAgainst.DEFAULT.value: "default version",
         # Where there is no reference, the uncoarsened kernel itself is what others are compared with.
         CheckedAgainst.NOTHING.value: "not verified" if coarsened else "is the original",
     }

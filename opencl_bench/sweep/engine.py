@@ -27,9 +27,9 @@ from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, S
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of, points
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.rows import RowSweep
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of

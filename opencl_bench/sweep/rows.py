@@ -13,8 +13,9 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.sweep.confirmation import confirm, most_rows, to_confirm
 from coarsen.opencl_bench.sweep.points import Point
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.selection import select_baseline
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.variant.variant import Variant
 
 

@@ -34,10 +34,11 @@ from coarsen.opencl_bench.sweep.observer import (
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of, uncoarsened_variants, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.search_prior import with_prior
 from coarsen.opencl_bench.sweep.search_request import Searched, SearchRequest
 from coarsen.opencl_bench.sweep.selection import select_baseline
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of

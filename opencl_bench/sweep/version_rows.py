@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.points import Point
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 
 
 class VersionRows:

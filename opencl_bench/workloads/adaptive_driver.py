@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.dispatch.features import Feature
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import (
     KERNEL_FOLDER,
     Benchmark,
@@ -30,7 +31,7 @@ from coarsen.opencl_bench.workloads.driver_tools import round_up
 from coarsen.opencl_bench.workloads.input_space import InputSpace, presets_of
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import MACRO, Constraint, Dimension, VariantSpace, coarsening_dimensions
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Variant, shape
 
 ADAPTIVE_PREFIX = "adaptive-"
 LIST_FOLDER = Path(__file__).parent / "adaptive" / "data"
@@ -117,10 +118,10 @@ class AdaptiveKernel:
             dimensions=dimensions,
             presets={"test": Preset(self.test, local_size), **presets_of(self.list_file, local_size)},
             divisible_local_sizes=dict.fromkeys(dimensions, local_size),
-            make_workload=self.make_workload,
+            make_workload=self._checked_workload,
             local_sizes=self.local_sizes,
             tunables={name: tuple(map(str, values)) for name, values in self.macros.items()},
-            make_launches=self.make_launches,
+            make_launches=self._checked_launches if self.make_launches else None,
             other_kernels=self.other_kernels,
             clock=Clock.SPAN,
             # Buffers and results are the same for all versions, and scratch suffices for each.
@@ -129,6 +130,32 @@ class AdaptiveKernel:
             kernel_name=self.kernel,
             source_file=self.own.kernel_file if self.own else KERNEL_FOLDER / "adaptive" / f"{self.kernel}.cl",
         )
+
+    def _checked_workload(self, size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
+        self._check(size, local_size)
+        return self.make_workload(size, local_size, generator)
+
+    def _checked_launches(self, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+        assert self.make_launches is not None
+        self._check(size, local_size)
+        return self.make_launches(size, local_size)
+
+    def _check(self, size: Size, local_size: LocalSize) -> None:
+        """Raise InvalidInputError unless there is a version with the macro values that are among the sizes.
+
+        Scratch suffices for the versions alone.
+        """
+        if self.own is None and local_size not in self.local_sizes:
+            known = ", ".join(map(shape, self.local_sizes))
+            raise InvalidInputError(f"{self.name}: the local size is one of {known}, not {shape(local_size)}")
+        chosen = values_of(self.macros, size)
+        for name, value in chosen.items():
+            if value not in self.macros[name]:
+                raise InvalidInputError(f"{self.name}: {name} is one of {self.macros[name]}, not {value}")
+        definitions = tuple((name, str(value)) for name, value in chosen.items())
+        reason = self.space.violation(Variant(local_size, (), definitions))
+        if reason is not None:
+            raise InvalidInputError(f"{self.name}: {reason}")
 
     @cached_property
     def space(self) -> VariantSpace:

@@ -94,6 +94,8 @@ MISTAKES: tuple[tuple[Callable[[Any], None], str], ...] = (
     (changed(["1", "1"], *LAUNCH, "local_size"), "2 local and 1 global sizes"),
     (changed({"a": "4"}, *LAUNCH, "local_memory"), "'a' is no argument that is local memory"),
     (changed({"width": "4"}, "versions", 1, "variant", "definitions"), "has the name of an argument"),
+    (changed({"ROWS": "4 -I/tmp"}, "versions", 1, "variant", "definitions"), "which no build option takes"),
+    (changed({"ROWS": "4'"}, "versions", 1, "variant", "definitions"), "which no build option takes"),
     (changed([[2, 0, 1]], "versions", 2, "variant", "coarsenings"), "several launches is coarsened"),
     (changed(["b"], "versions", 2, "launches", 0, "arguments"), "passes 'b'"),
     (without("versions", 0, "launches"), "give all their sizes, or none"),

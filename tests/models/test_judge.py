@@ -10,7 +10,9 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.training import fit_cascade
 from coarsen.models.default.training import train
 from coarsen.models.judge import is_judge, refuse_judge
+from coarsen.models.launch.training import train_launch
 from tests.models.default.made_up import made_up_examples
+from tests.models.launch.made_up import SMALL, cases
 
 MESSAGE = "judge-heat_plate is a kernel of the second judge, and nothing may learn from those; leave it out"
 
@@ -30,3 +32,9 @@ def test_models_refuse_them() -> None:
         train(examples)
     with pytest.raises(InvalidInputError, match=MESSAGE):
         fit_cascade(examples, 0)
+
+
+def test_the_launch_model_is_not_calibrated_on_them() -> None:
+    first, *others = cases(4)
+    with pytest.raises(InvalidInputError, match=MESSAGE):
+        train_launch(others, [replace(first, kernel="judge-heat_plate")], SMALL)

@@ -188,7 +188,8 @@ def _verified(best: Best) -> str:
     if best.oracle == CheckedAgainst.REFERENCE.value:
         return ""
     words = verified_against(best.oracle, coarsened=best.is_coarsened)
-    return f"verified against the {words}" if best.oracle == CheckedAgainst.UNCOARSENED.value else words
+    is_kernel = best.oracle in (CheckedAgainst.UNCOARSENED.value, CheckedAgainst.DEFAULT.value)
+    return f"verified against the {words}" if is_kernel else words
 
 
 def _configurations(groups: Sequence[FailureGroup]) -> int:

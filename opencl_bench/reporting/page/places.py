@@ -104,6 +104,7 @@ def _on_transforms(rows: Sequence[Measurement]) -> Iterator[str]:
 def _on_oracles(sweep: Sweep) -> Iterator[str]:
     words = {
         CheckedAgainst.UNCOARSENED: "Verified against the uncoarsened kernel, not an independent reference",
+        CheckedAgainst.DEFAULT: "Verified against the default version, not an independent reference",
         CheckedAgainst.NOTHING: "Not verified",
     }
     for oracle, sentence in words.items():

@@ -46,5 +46,5 @@ def test_a_scalar_argument_is_an_effect(tmp_path: Path) -> None:
 def test_what_the_file_replaces_is_said(tmp_path: Path) -> None:
     path = write_sums(tmp_path, ("[sizes.test]", "[parameters]\nLU = [1, 4]\n[sizes.test]"))
     assert check_described(path) == (
-        f"{path}: parameters.LU: it takes the place of the pragma at {tmp_path}/sum.cl:12",
+        f"{path}: parameters.LU: it takes the place of the pragma at {tmp_path}/sum.cl:13",
     )

@@ -66,6 +66,19 @@ def test_versions_differ_and_the_default_is_the_first(name: str) -> None:
             assert all(g % n == 0 for g, n in zip(launch.global_size, launch.local_size, strict=True))
 
 
+def test_what_is_no_version_has_no_launches() -> None:
+    benchmark = find_benchmark("adaptive-spmvCsr")
+    with pytest.raises(InvalidInputError, match="LANES has an effect only where IMPL is 1"):
+        benchmark.launches("test", (64,), (("IMPL", "0"), ("LANES", "16")))
+    with pytest.raises(InvalidInputError, match="a work-group of 16 can't hold 32 lanes"):
+        benchmark.workload("test", 0, (16,), (("IMPL", "1"), ("LANES", "32")))
+    # Scratch would not suffice.
+    with pytest.raises(InvalidInputError, match="the local size is one of 128, 32, 64, 256, 512, not 16"):
+        find_benchmark("adaptive-reduction").workload("test", 0, (16,))
+    with pytest.raises(InvalidInputError, match=r"ENTRIES is one of \(32, 8, 128, 512\), not 1"):
+        benchmark.workload("test", 0, (16,), (("IMPL", "2"), ("ENTRIES", "1")))
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_macros_have_their_defaults_in_the_source(name: str) -> None:
     kernel = adaptive_kernel(name)

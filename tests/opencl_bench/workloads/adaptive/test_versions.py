@@ -7,7 +7,7 @@ import pytest
 
 from coarsen.opencl_bench.workloads.lookup import adaptive, adaptive_kernel
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.workloads.adaptive.version_run import mistakes, some_versions
+from tests.opencl_bench.workloads.adaptive.version_run import mistakes, smallest_inputs, some_versions
 
 # The kernels of the suite have their own tests.
 VERSIONS = [
@@ -21,4 +21,5 @@ VERSIONS = [
 @pytest.mark.compiled_devices
 @pytest.mark.parametrize(("name", "version"), VERSIONS)
 def test_versions_compute_the_reference(queue: cl.CommandQueue, name: str, version: Variant) -> None:
-    assert mistakes(queue, adaptive_kernel(name), version, "test") == []
+    kernel = adaptive_kernel(name)
+    assert mistakes(queue, kernel, version, smallest_inputs(kernel)) == []

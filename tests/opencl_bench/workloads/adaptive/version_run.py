@@ -11,7 +11,7 @@ import argparse
 import itertools
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -86,24 +86,37 @@ def _launched(
     return kernel(queue, own.global_size, own.local_size, *arguments, *added, global_offset=global_offset)
 
 
-def mistakes(queue: cl.CommandQueue, kernel: AdaptiveKernel, version: Variant, preset: str) -> list[str]:
-    """What is wrong after a version has run on an input, in sentences."""
-    workload = kernel.benchmark.workload(preset, 1, version.local_size, version.definitions)
-    result = run(queue, build(queue.context, kernel, version), version, workload)
-    found = compare(result.outputs, workload.expected(), workload)
-    return [*found, *(f"wrote outside of {name}" for name in result.violated)]
+def mistakes(
+    queue: cl.CommandQueue, kernel: AdaptiveKernel, version: Variant, presets: Iterable[str]
+) -> list[str]:
+    """What is wrong after a version has run on some inputs, in sentences."""
+    built = build(queue.context, kernel, version)
+    found: list[str] = []
+    for preset in presets:
+        workload = kernel.benchmark.workload(preset, 1, version.local_size, version.definitions)
+        result = run(queue, built, version, workload)
+        wrong = compare(result.outputs, workload.expected(), workload)
+        found += [f"{preset}: {sentence}" for sentence in wrong]
+        found += [f"{preset}: wrote outside of {name}" for name in result.violated]
+    return found
+
+
+def smallest_inputs(kernel: AdaptiveKernel) -> list[str]:
+    """The test's sizes, and the smallest sizes of the list with all the contents that they have there."""
+    group = kernel.inputs.group_of(kernel.listed["input-000"])
+    return ["test", *(name for name, size in kernel.listed.items() if kernel.inputs.group_of(size) == group)]
 
 
 def some_versions(kernel: AdaptiveKernel) -> list[Variant]:
-    """A few versions of each implementation: the first, the last, and those in between that differ in most."""
-    found: list[Variant] = []
+    """The default version, and of each implementation one of the first and the last, which differ in most."""
+    found: list[Variant] = [kernel.default]
     by_code: dict[tuple[str, bool], list[Variant]] = {}
     for version in kernel.versions:
         key = dict(version.definitions).get("IMPL", ""), version.is_coarsened
         by_code.setdefault(key, []).append(version)
     for same in by_code.values():
-        found += dict.fromkeys((same[0], same[len(same) // 3], same[-1]))
-    return found
+        found += (same[len(same) // 3], same[-1])
+    return [*dict.fromkeys(found)]
 
 
 def main() -> None:

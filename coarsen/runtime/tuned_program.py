@@ -1,0 +1,102 @@
+"""The tuned kernels of one program: their versions, built with it, and a kernel object for each thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyopencl
+
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
+from coarsen.runtime.build_options import BuildOptions
+from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.launches import KernelLaunches
+from coarsen.runtime.tuned_checks import Problem, problem_of_device, problem_of_program
+from coarsen.runtime.tuned_launches import TunedLaunches
+from coarsen.runtime.tuned_versions import BuildSettings, BuiltVersion, build_versions
+
+
+@dataclass(slots=True)
+class TunedProgram:
+    """The tuned kernels of one program, by name."""
+
+    launches: Mapping[str, TunedLaunches] = field(default_factory=dict)
+    _of_thread: threading.local = field(default_factory=threading.local)
+
+    def of_this_thread(self, name: str, make: Callable[[str], Kernel]) -> Kernel:
+        """Return this thread's kernel object of a name; made when first asked for."""
+        kernels: dict[str, Kernel] = self._of_thread.__dict__
+        found = kernels.get(name)
+        if found is None:
+            found = kernels[name] = make(name)
+        return found
+
+
+def tuned_program(
+    files: Sequence[TunedFile],
+    settings: BuildSettings,
+    options: BuildOptions,
+    launches_of: Callable[[str], KernelLaunches],
+    names: Sequence[str],
+    say_once: Callable[[object, str], None],
+) -> TunedProgram:
+    """Build all versions of tuned files.
+
+    Args:
+        files: of the program's kernels; of several for one kernel, the one for the device is taken.
+        settings: what the program was built with.
+        options: its build options, as they were given.
+        launches_of: returns the launches of a kernel as it is written.
+        names: of the program's kernels.
+        say_once: logs a warning the first time.
+
+    Raises:
+        InvalidInputError: a file is of a kernel that the program doesn't have.
+    """
+    devices = settings.devices or settings.context.devices
+    made: dict[str, TunedLaunches] = {}
+    for name in dict.fromkeys(file.kernel for file in files):
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise InvalidInputError(
+                f"the tuned file is of the kernel '{name}', which the program doesn't have{hint}"
+            )
+        file = _for_devices([file for file in files if file.kernel == name], devices)
+        made[name] = _launches(file, settings, options, launches_of(name).argument_count, devices, say_once)
+    return TunedProgram(made)
+
+
+def _for_devices(files: Sequence[TunedFile], devices: Sequence[pyopencl.Device]) -> TunedFile:
+    """The first file for one of the devices; the first of all where there is none."""
+    return next((f for f in files if any(problem_of_device(f, device) is None for device in devices)), files[0])
+
+
+def _launches(
+    file: TunedFile,
+    settings: BuildSettings,
+    options: BuildOptions,
+    arguments: int,
+    devices: Sequence[pyopencl.Device],
+    say_once: Callable[[object, str], None],
+) -> TunedLaunches:
+    problem = problem_of_program(file, settings.source, options, arguments)
+    by_device = {device.int_ptr: problem_of_device(file, device) for device in devices}
+    problems: dict[int, Problem] = {address: found for address, found in by_device.items() if found is not None}
+    if problem is None and len(problems) == len(by_device):
+        problem = next(iter(problems.values()))
+    versions: Sequence[BuiltVersion | None] = [None] * len(file.versions)
+    if problem is None:
+        versions, not_built = build_versions(file, settings)
+        for number, reason in not_built.items():
+            say_once(
+                ("version", file.kernel, number), f"kernel {file.kernel}: version {number} isn't used: {reason}"
+            )
+    else:
+        say_once(
+            ("tuned", file.kernel),
+            f"kernel {file.kernel}: runs as it is written, not as its tuned file chooses: {problem.reason}",
+        )
+    return TunedLaunches(file, versions, problem, problems, say_once)
