@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import networkx as nx
-
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.graph import Graph
 from coarsen.backend.opencl_c.branches import Arm, Node
 from coarsen.backend.opencl_c.cases import Test, chain_cases
 from coarsen.backend.opencl_c.conditions import logical_and, logical_or, negation
@@ -39,16 +38,18 @@ class SkippedFlow(ControlFlow):
         self.kernel = kernel
         self.entry = entry
         self.nodes = nodes
-        self.graph = nx.DiGraph()
+        seen: set[str] = set()
+        edges: list[tuple[str, str]] = []
         pending = [entry]
         while pending:
             name = pending.pop()
-            if name in self.graph and self.graph.nodes[name].get("done"):
+            if name in seen:
                 continue
-            self.graph.add_node(name, done=True)
+            seen.add(name)
             for arm in nodes[name].arms:
-                self.graph.add_edge(name, arm.target)
+                edges.append((name, arm.target))
                 pending.append(arm.target)
+        self.graph = Graph((entry,), edges)
 
     def successors(self, block: str) -> list[str]:
         """Where a node may go."""
