@@ -14,7 +14,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format
 from coarsen.cli.stores import check_packages
-from coarsen.errors import VerificationError
+from coarsen.errors import InvalidInputError, VerificationError
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
     from coarsen.variant.transforms import Transforms
 
+DEFAULT_PRESET = "cpu"
+DEFAULT_SECONDS = 20.0
+
 KernelToTune = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="KERNEL",
         help="KERNEL.toml, or KERNEL.cl beside it: described (`coarsen bench init`) or captured; or a name of the "
@@ -120,10 +123,10 @@ class Subject:
 
 
 def tune(
-    kernel: KernelToTune,
+    kernels: KernelToTune,
     device: TunedDevice = None,
-    preset: PresetName = "cpu",
-    seconds: Seconds = 20.0,
+    preset: PresetName = DEFAULT_PRESET,
+    seconds: Seconds = DEFAULT_SECONDS,
     trials: Trials = None,
     seed: TuneSeed = 0,
     levels: TuneLevels = "item,group",
@@ -154,10 +157,15 @@ def tune(
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
     from coarsen.opencl_bench.tuning.settings import Tune
 
-    refuse_misspelt_subcommand("tune", [kernel], SUBCOMMANDS["tune"])
+    refuse_misspelt_subcommand("tune", kernels, SUBCOMMANDS["tune"])
+    if len(kernels) > 1:
+        raise InvalidInputError(f"one kernel is tuned at a time, not {len(kernels)}")
+    (kernel,) = kernels
     request = InputsRequest(inputs, most, output, seed, store)
     over_inputs = description_over_inputs(kernel, request)
     if over_inputs is not None:
+        if (preset, seconds, trials) != (DEFAULT_PRESET, DEFAULT_SECONDS, None):
+            raise InvalidInputError("--preset, --seconds and --trials are for tuning at one size, not over inputs")
         tune_inputs(over_inputs, _device(device), request, output_format)
         return
     settings = Tune(

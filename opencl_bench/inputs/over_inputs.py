@@ -7,17 +7,20 @@ Rows go to the store as they come, and what it has is not measured again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, MOST_VERSIONS
 from coarsen.models.inputs.regret_tree import regret_tree
-from coarsen.models.inputs.shipping import shipped
+from coarsen.models.inputs.shipping import Shipped, shipped
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.described_versions import described_versions
@@ -168,5 +171,14 @@ def tuned_file(
         default=choice.default,
         tree=choice.tree,
         tree_without_supplied=choice.tree_without_supplied,
-        evidence=Evidence(description.path.name, margin, times).to_json(),
+        evidence={**Evidence(description.path.name, margin, times).to_json(), "gains": [*_gains(choice, times)]},
     )
+
+
+def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
+    """How many times as fast as the default each version is where it is chosen, in the geometric mean."""
+    chosen = [answer(choice.tree, point.features) for point in times.inputs]
+    for number, version in enumerate(choice.versions):
+        seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]
+        gain = np.log(seconds[:, times.default] / seconds[:, times.versions.index(version)])
+        yield float(np.exp(gain.mean())) if gain.size else 1.0
