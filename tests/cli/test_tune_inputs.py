@@ -196,3 +196,28 @@ def test_what_is_tuned_over_inputs_is_what_a_program_launches(
         found = np.empty_like(values)
         cl.enqueue_copy(queue, found, there)
         assert (found == 2 * values).all()
+
+
+def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> None:
+    figure = tuned.with_name("scale.svg")
+    drawn = run("explore", "--inputs", tuned, "-o", figure)
+    assert drawn.code == 0, drawn.err
+    assert "<svg" in figure.read_text()
+    numbers = json.loads(run("explore", "--inputs", tuned, "-f", "json").out)
+    assert numbers["feature"] == "length" and numbers["chosen"] == [0] * 7 + [1] * 5
+    (point,) = numbers["break_evens"]
+    assert (point["before"], point["after"], point["low"], point["high"]) == (0, 1, 64, 128)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--over", "length"), "--over goes with --inputs"),
+        (("curves", "--inputs", "x.json", "-o", "x.svg"), "--inputs is a figure of its own: leave out FIGURE"),
+        (("--inputs", "x.json"), "where shall the figure go?"),
+        (("--inputs", "x.json", "-o", "x.svg"), "x.json"),
+    ],
+)
+def test_what_does_not_go_with_a_figure_of_inputs_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
+    refused = run("explore", *words)
+    assert refused.code == 2 and message in refused.error
