@@ -73,7 +73,7 @@ def explore(
     """
     _check_packages()
     if inputs is not None:
-        others = {
+        others: dict[str, object] = {
             "FIGURE": figure,
             "--store": store,
             "--from": source,

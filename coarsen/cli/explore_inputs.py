@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from coarsen.opencl_bench.reporting.figures.files import FileType
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ class InputsFigure:
     file: Path
     feature: str | None
     output: Path | None
-    file_type: FileType | None
+    file_type: str | None
     show: bool
 
 

@@ -12,7 +12,7 @@ import ast
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from coarsen.dispatch.expressions import parsed
+from coarsen.dispatch.expressions import function_of, parsed
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, feature_steps, input_kinds
 from coarsen.dispatch.steps import Kind
 from coarsen.errors import InvalidInputError
@@ -85,13 +85,12 @@ def _told(name: str, value: object, kinds: Mapping[str, Kind], buffers: Sequence
 
 def _call(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the name of the function that a text calls, and those of the buffers."""
-    match parsed(text):
-        case ast.Call(func=ast.Name(id=str(name)), args=[*arguments], keywords=[]) if all(
-            isinstance(each, ast.Name) for each in arguments
-        ):
-            given = tuple(each.id for each in arguments if isinstance(each, ast.Name))
-        case _:
-            raise InvalidInputError(f"'{text}' must have the form FUNCTION(BUFFER)")
+    tree = parsed(text)
+    name = function_of(tree) if isinstance(tree, ast.Call) else ""
+    arguments = tree.args if isinstance(tree, ast.Call) else []
+    given = tuple(each.id for each in arguments if isinstance(each, ast.Name))
+    if not name or len(given) != len(arguments):
+        raise InvalidInputError(f"'{text}' must have the form FUNCTION(BUFFER)")
     if name not in FUNCTIONS:
         hint = did_you_mean(name, FUNCTIONS)
         raise InvalidInputError(f"there is no function '{name}'{hint}; there are {', '.join(FUNCTIONS)}")
