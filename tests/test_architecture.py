@@ -90,7 +90,7 @@ FOLDERS = {
 PREDICTIONS = {
     f"coarsen.analysis.{name}" for name in ("size_forms", "means", "loop_counts", "executions", "footprints")
 }
-HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy")
+HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy", "networkx", "sqlalchemy")
 
 
 def module_files() -> dict[str, Path]:

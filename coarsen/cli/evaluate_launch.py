@@ -19,8 +19,8 @@ class LaunchEvaluation:
     """The request for an evaluation.
 
     Attributes:
-        data: files or stores. Without `training` they hold kernels to fit on and the calibration set, which is
-            judged; with it, what is judged, each file a run of its own.
+        data: files or stores. Without `training` their kernels are judged by what was learned from other
+            families among them; with it, what is judged, each file a run of its own.
         training: what is learned from, calibration set included.
         models: the folder of the model that is judged on `data`, in place of one that is fitted.
         kernels: where kernels are described that are not the suite's.
@@ -65,16 +65,27 @@ def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
         )
     # Imported late: they load scikit-learn.
     from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.studies import Material, nested, studies
+    from coarsen.models.launch.studies import (
+        FAMILIES,
+        FAMILIES_OF_CALIBRATION,
+        Material,
+        nested,
+        of_calibration_set,
+        studies,
+    )
     from coarsen.models.launch.training import split
 
-    fitted_on, calibration = split(read_cases(wanted.data, wanted.kernels))
-    if not calibration:
-        raise InvalidInputError("the data has no kernel of the calibration set, which is what is judged")
-    material = Material(fitted_on, calibration, TreeSettings(), wanted.seed)
+    fitted_on, judged = split(read_cases(wanted.data, wanted.kernels))
+    if not judged:
+        raise InvalidInputError(
+            "nothing can be judged: the data has no kernel that ran at several local sizes uncoarsened"
+        )
+    material = Material(fitted_on, judged, TreeSettings(), wanted.seed)
     if wanted.studies:
         return dict(studies(material, note))
-    return {"families held out": nested(material, note)}
+    judgement = nested(material, note)
+    found = {FAMILIES: judgement, FAMILIES_OF_CALIBRATION: of_calibration_set(judgement)}
+    return {name: each for name, each in found.items() if each.outcomes}
 
 
 def _unseen(wanted: LaunchEvaluation) -> Judgement:
@@ -88,8 +99,8 @@ def _unseen(wanted: LaunchEvaluation) -> Judgement:
     if wanted.models is not None:
         model = launch_model(wanted.models)
     else:
-        fitted_on, calibration = split(read_cases(wanted.training, wanted.kernels))
-        model = train_launch(fitted_on, calibration, TreeSettings(), wanted.seed, note).model
+        fitted_on, settled_on = split(read_cases(wanted.training, wanted.kernels))
+        model = train_launch(fitted_on, settled_on, TreeSettings(), wanted.seed, note).model
     unsized = wanted.without_sizes
     judged = read_launch_cases(wanted.data, wanted.kernels, processors(), at_usual_sizes=unsized)
     for text in judged.notes:

@@ -52,9 +52,9 @@ Launch = Annotated[
     bool,
     typer.Option(
         "--launch",
-        help="Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on the "
-        "calibration set of the data, or with --training or --models on all of it. --details adds what is left "
-        "out in turn: mechanisms, devices, kernels, inputs.",
+        help="Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on "
+        "families of the data that are held out, or with --training or --models on all of it. --details adds what "
+        "is left out in turn: mechanisms, devices, kernels, inputs.",
     ),
 ]
 LaunchModels = Annotated[

@@ -50,7 +50,7 @@ def train(
     A device's cascade learns from runtimes or best factors of any kernels on it. Without --data these are the best
     factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti; for other devices
     what the package has measured of its synthetic kernels. The default model learns from whole curves, measured on
-    any devices, the launch model from measured launches: of kernels to fit on, and of the calibration set.
+    any devices, the launch model from measured launches, best with the calibration set among them.
 
     What is trained goes before the model of the package from then on; `coarsen predict --shipped` passes it over.
     With --output it doesn't: `coarsen predict --models FOLDER` takes it.

@@ -1,4 +1,4 @@
-"""`coarsen train --model launch`: the launch model, fitted, settled and judged on calibration kernels, stored."""
+"""`coarsen train --model launch`: the launch model, fitted, settled and judged on held-out kernels, stored."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class LaunchTraining:
 
 
 def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
-    """Fit the launch model, print how good it is on the calibration kernels, and store it.
+    """Fit the launch model, print how good it is on kernels that were held out, and store it.
 
     Raises:
-        InvalidInputError: nothing to learn from or to calibrate on, a file that can't be read, or a folder that
+        InvalidInputError: nothing to learn from or to settle on, a file that can't be read, or a folder that
             can't be written.
     """
     if not wanted.data:
@@ -54,16 +54,16 @@ def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
     from coarsen.models.launch.training import split, train_launch
 
     cases = read_cases(wanted.data, wanted.kernels)
-    fitted_on, calibration = split(cases)
+    fitted_on, settled_on = split(cases)
     settings = TreeSettings()
-    fitted = train_launch(fitted_on, calibration, settings, wanted.seed, note)
+    fitted = train_launch(fitted_on, settled_on, settings, wanted.seed, note)
     judgement = judge_nested(fitted.views[0])
-    provenance = _provenance(wanted, fitted_on, calibration, settings, fitted, judgement)
+    provenance = _provenance(wanted, fitted_on, settled_on, settings, fitted, judgement)
     paths = save_launch(fitted.model, provenance, wanted.folder)
     if output_format is Format.JSON:
         print_json({"model": "launch", **judgement_as_data(judgement), "stored": [str(path) for path in paths]})
         return
-    print_line("Calibration kernels, by trees and decisions that never saw their families:")
+    print_line("Kernels of the data, by trees and decisions that never saw their families:")
     print_line()
     print_judgement(judgement)
     print_line(f"stored in {' and '.join(map(str, paths))}")
@@ -88,12 +88,13 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
 def _provenance(
     wanted: LaunchTraining,
     fitted_on: Sequence[LaunchCase],
-    calibration: Sequence[LaunchCase],
+    settled_on: Sequence[LaunchCase],
     settings: TreeSettings,
     fitted: FittedLaunch,
     judgement: Judgement,
 ) -> LaunchProvenance:
     from coarsen.models.launch.card import LaunchProvenance, cases_by_device
+    from coarsen.models.launch.studies import of_calibration_set
 
     return LaunchProvenance(
         date=wanted.date or datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -101,12 +102,13 @@ def _provenance(
         settings={**asdict(settings), "without": sorted(settings.without), "seed": wanted.seed},
         versions={package: version(package) for package in _PACKAGES},
         cases=cases_by_device(fitted_on),
-        calibration=cases_by_device(calibration),
+        settled_on=cases_by_device(settled_on),
         kernels=len({case.kernel for case in fitted_on}),
         families=len({case.family for case in fitted_on}),
         identities={case.kernel: case.identity for case in fitted_on if case.identity},
         evaluation={
-            "calibration_kernels": judgement_as_data(judgement),
+            "families_held_out": judgement_as_data(judgement),
+            "calibration_set": judgement_as_data(of_calibration_set(judgement)),
             "settled": {risk.value: list(score) for risk, score in fitted.settled.scores.items()},
         },
     )

@@ -31,8 +31,8 @@ def c_header(file: TunedFile) -> str:
     """Return the text of the header.
 
     Raises:
-        InvalidInputError: a version of several launches; one that is coarsened and leaves its local size to the
-            driver; a name that C has for itself.
+        InvalidInputError: a version of several launches; one that is guarded, has wide accesses, or is coarsened
+            and leaves its local size to the driver; a name that C has for itself.
     """
     _check(file)
     name = file.kernel
@@ -57,6 +57,10 @@ def _check(file: TunedFile) -> None:
     for number, version in enumerate(file.versions):
         if version.is_sequence:
             raise InvalidInputError(f"version {number} takes several launches, which the C header can't choose")
+        if version.variant.any_size or version.variant.transforms.wide_accesses:
+            raise InvalidInputError(
+                f"version {number} is guarded or has wide accesses, which the C header can't check"
+            )
         if version.variant.is_coarsened and not version.variant.local_size:
             raise InvalidInputError(f"version {number} is coarsened and has no local size, which C needs")
     taken = sorted({*_KEYWORDS.split()} & {*_inputs(file), file.kernel})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, input_kinds
@@ -13,16 +14,14 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 
 Sizes = tuple[int, ...]
+_NO_MEMORY: Mapping[int, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class VersionSizes:
+class VersionSizes(NamedTuple):
     """What a version is launched with.
 
-    Args:
-        global_size: before anything is merged, in work-items; None: the caller's.
-        local_size: None where it is left to the driver, or is the caller's.
-        local_memory: bytes by the index of the argument.
+    `global_size` is that before anything is merged, in work-items, None where it is the caller's; `local_size` is
+    None where it is left to the driver, or is the caller's; `local_memory` is bytes by the index of the argument.
     """
 
     global_size: Sizes | None
@@ -51,7 +50,7 @@ def sizes_function(
     """
     own = version.variant.local_size or None
     if not version.launches:
-        unchanged = VersionSizes(None, own, {})
+        unchanged = VersionSizes(None, own, _NO_MEMORY)
         return lambda *numbers: unchanged
     launch = version.launches[0]
     compute = numbers_function(dict.fromkeys(inputs, Kind.WHOLE), size_steps(version, file.arguments))
@@ -59,15 +58,15 @@ def sizes_function(
     sized = dict(launch.local_memory)
     memory_places = [index for index in places if file.arguments[index].name in sized]
     dimensions, has_local = len(launch.global_size), bool(_local(launch, version))
+    first_memory = 2 * dimensions if has_local else dimensions
 
     def sizes(*numbers: int) -> VersionSizes | None:
         values = compute(*numbers)
         if values is None or min(values) <= 0:
             return None
-        rest = values[dimensions:]
-        local = rest[:dimensions] if has_local else None
-        memory = rest[dimensions:] if has_local else rest
-        return VersionSizes(values[:dimensions], local, dict(zip(memory_places, memory, strict=True)))
+        local = values[dimensions:first_memory] if has_local else None
+        memory = dict(zip(memory_places, values[first_memory:], strict=True)) if memory_places else _NO_MEMORY
+        return VersionSizes(values[:dimensions], local, memory)
 
     return sizes
 

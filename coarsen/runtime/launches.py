@@ -121,7 +121,10 @@ class KernelLaunches:
         self._say(launch)
         if not launch.coarsenings:
             return None
-        variant = self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms)
+        return self.launched(self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms))
+
+    def launched(self, variant: Variant) -> LaunchedVariant:
+        """Return what launches of a variant have in common."""
         if variant not in self._variants:
             code = self.plan.code(self.name, variant)
             facts = (code.added_arguments, code.objects_below) if code else ((), None)

@@ -20,6 +20,8 @@ Arguments: TypeAlias = tuple[Argument, ...]
 # Index, value, index, value and so on.
 Pairs: TypeAlias = tuple[Any, ...]
 _NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.REAL)
+_WHOLE = (np.integer, int, np.bool_)
+_REAL = (np.floating, float, *_WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +57,35 @@ def key_function(
     return _function(parts, {"size": bytes_of, "sizes": _all_bytes})
 
 
-def setting(arguments: Sequence[KernelArgument], changed: Mapping[int, Argument], added: Pairs = ()) -> Setting:
-    """Return what sets the arguments of a launch.
-
-    Args:
-        arguments: the kernel's.
-        changed: what is set in place of the caller's, by index.
-        added: pairs of index and value that come after them, numbers and local memory.
-    """
+def setting(arguments: Sequence[KernelArgument]) -> Setting:
+    """Return what sets the arguments of a kernel's launches."""
     if any(argument.kind is ArgumentKind.OTHER for argument in arguments):
-        return _sorting(changed, added)
-    names: dict[str, Any] = {f"v{index}": value for index, value in changed.items()}
+        return Setting(lambda values: _sorted(values)[0], lambda values: _sorted(values)[1])
     references: list[str] = []
     numbers: list[str] = []
     for index, argument in enumerate(arguments):
         parts = numbers if argument.kind in _NUMBERS else references
-        parts += (str(index), f"v{index}" if index in changed else f"a[{index}]")
-    for index, value in zip(added[::2], added[1::2], strict=True):
-        parts = numbers if isinstance(value, np.number) else references
-        parts += (str(index), f"v{index}")
-        names[f"v{index}"] = value
-    return Setting(_function(references, names), _function(numbers, names))
+        parts += (str(index), f"a[{index}]")
+    return Setting(_function(references, {}), _function(numbers, {}))
 
 
-def numbers_of(
-    arguments: Sequence[KernelArgument], names: Sequence[str], values: Arguments
-) -> list[int | float | None]:
-    """Return the numbers that are asked for by name; None for what is no number of its kind.
+def numbers_function(
+    arguments: Sequence[KernelArgument], names: Sequence[str]
+) -> Callable[[Arguments], tuple[int | float | None, ...]]:
+    """Return a function of arguments that returns numbers by name; None for what is no number of its kind.
 
     Args:
         arguments: the kernel's.
         names: of arguments, and of buffers with `bytes_` before them.
-        values: the arguments of a launch.
     """
-    found: dict[str, int | float | None] = {}
-    for argument, value in zip(arguments, values, strict=True):
+    parts: dict[str, str] = {}
+    for index, argument in enumerate(arguments):
         if argument.kind is ArgumentKind.BUFFER:
-            found[BYTES + argument.name] = bytes_of(value)
+            parts[BYTES + argument.name] = f"size(a[{index}])"
         elif argument.kind in _NUMBERS:
-            found[argument.name] = _number(argument.kind, value)
-    return [found.get(name) for name in names]
+            parts[argument.name] = f"{argument.kind.value}(a[{index}])"
+    functions = {"size": bytes_of, "whole": _whole, "real": _real}
+    return _function([parts.get(name, "None") for name in names], functions)
 
 
 def bytes_of(value: Argument) -> int | None:
@@ -105,13 +96,15 @@ def bytes_of(value: Argument) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def local_bytes(arguments: Sequence[KernelArgument], values: Arguments, changed: Mapping[int, Argument]) -> int:
-    """Return the bytes of local memory that a launch's arguments give a work-group."""
-    return sum(
-        changed.get(index, values[index]).size
-        for index, argument in enumerate(arguments)
-        if argument.kind is ArgumentKind.LOCAL
-    )
+def local_bytes(places: Sequence[int], values: Arguments, changed: Mapping[int, Argument]) -> int:
+    """Return the bytes of local memory that a launch's arguments give a work-group.
+
+    Args:
+        places: those of arguments that are local memory.
+        values: the arguments.
+        changed: what is passed in place of them, by index.
+    """
+    return sum(changed.get(index, values[index]).size for index in places) if places else 0
 
 
 def are_below(values: Arguments, limit: int) -> bool:
@@ -124,12 +117,12 @@ def are_below(values: Arguments, limit: int) -> bool:
     return noted.are_below(limit)
 
 
-def _number(kind: ArgumentKind, value: Argument) -> int | float | None:
-    if isinstance(value, (int, np.integer, np.bool_)):
-        return int(value) if kind is ArgumentKind.WHOLE else float(value)
-    if kind is ArgumentKind.REAL and isinstance(value, (float, np.floating)):
-        return float(value)
-    return None
+def _whole(value: Argument) -> int | None:
+    return int(value) if isinstance(value, _WHOLE) else None
+
+
+def _real(value: Argument) -> float | None:
+    return float(value) if isinstance(value, _REAL) else None
 
 
 def _all_bytes(values: Arguments) -> tuple[int, ...]:
@@ -144,14 +137,9 @@ def _all_bytes(values: Arguments) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _sorting(changed: Mapping[int, Argument], added: Pairs) -> Setting:
-    """Sets arguments whose kinds show only when they are passed."""
-
-    def values(arguments: Arguments) -> tuple[Pairs, Pairs]:
-        own = [changed.get(index, value) for index, value in enumerate(arguments)]
-        return sorted_by_kind([*range(len(own)), *added[::2]], [*own, *added[1::2]])
-
-    return Setting(lambda arguments: values(arguments)[0], lambda arguments: values(arguments)[1])
+def _sorted(values: Arguments) -> tuple[Pairs, Pairs]:
+    """Arguments whose kinds show only when they are passed."""
+    return sorted_by_kind(range(len(values)), values)
 
 
 def _function(parts: Sequence[str], names: Mapping[str, object]) -> Callable[[Arguments], tuple[Any, ...]]:

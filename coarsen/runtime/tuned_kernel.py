@@ -28,7 +28,7 @@ from coarsen.runtime.launched_kernels import LaunchedKernels
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import plain_offset, plain_sizes
-from coarsen.runtime.tuned_arguments import Arguments, Pairs, key_function, local_bytes, setting
+from coarsen.runtime.tuned_arguments import Arguments, Pairs, key_function, setting
 from coarsen.runtime.tuned_explanation import TunedExplanation, explain
 from coarsen.runtime.tuned_launches import Decision, PassedSizes, TunedLaunches
 
@@ -41,11 +41,11 @@ _NONE: frozenset[int] = frozenset()
 
 
 class _Prepared(NamedTuple):
-    """A launch that was decided: a kernel object, what sets its arguments, and its sizes."""
+    """A launch that was decided: a kernel object, what is set after the caller's arguments, and the sizes."""
 
     kernel: pyopencl.Kernel
-    references: Callable[[Arguments], Pairs]
-    numbers: Callable[[Arguments], Pairs]
+    references: Pairs
+    numbers: Pairs
     global_size: Sizes
     local_size: Sizes | None
     decision: Decision
@@ -71,6 +71,8 @@ class TunedKernel(Kernel):
         devices = program.get_info(pyopencl.program_info.DEVICES)
         self._only_device = devices[0] if len(devices) == 1 else None
         self._arguments = tuned.arguments(self._count)
+        set_by = setting(self._arguments)
+        self._references, self._numbers = set_by.references, set_by.numbers
         self._key = key_function(self._arguments, tuned.asked, tuned.needs_all_bytes)
         self._known: dict[Hashable, _Prepared] = {}
         # Of launches with the file's sizes.
@@ -104,11 +106,17 @@ class TunedKernel(Kernel):
         """As `pyopencl.Kernel.__call__`, with the sizes of the default version; another may be launched."""
         if global_offset is None and self._only_device is not None and not g_times_l and self._types is None:
             try:
-                found = self._known.get((self._key(args), global_size, local_size))
+                key = self._key(args), global_size, local_size
+                found = self._known.get(key)
             except (TypeError, AttributeError, IndexError):
-                found = None
-            if found is not None and len(args) == self._count and not by_name:
-                return self._enqueue(queue, found, args, None, wait_for, allow_empty_ndrange)
+                key = found = None
+            if key is not None and len(args) == self._count and not by_name:
+                if found is None and _are_plain(global_size, local_size):
+                    passed: Any = global_size, local_size
+                    found = self._prepared(self._tuned.decide(self._only_device, args, passed, _NO_FEATURES))
+                    _keep(self._known, key, found)
+                if found is not None:
+                    return self._enqueue(queue, found, args, None, wait_for, allow_empty_ndrange)
         options: LaunchOptions = {
             "global_offset": global_offset,
             "g_times_l": g_times_l,
@@ -257,14 +265,19 @@ class TunedKernel(Kernel):
 
     def _prepared(self, decision: Decision) -> _Prepared:
         """A launch that was decided, with the kernel object that this thread has for it."""
-        first = self._count
-        added = tuple(part for pair in enumerate(decision.added, first) for part in pair)
-        set_by = setting(self._arguments, decision.local_memory, added)
-        launch = decision.launch
+        references: Pairs = ()
+        numbers: Pairs = ()
         kernel = self._object(decision)
-        return _Prepared(
-            kernel, set_by.references, set_by.numbers, launch.global_size, launch.local_size, decision
-        )
+        if not decision.local_memory and not decision.added:
+            return _Prepared(kernel, (), (), decision.global_size, decision.local_size, decision)
+        for index, memory in decision.local_memory.items():
+            references += index, memory
+        for index, value in enumerate(decision.added, self._count):
+            if isinstance(value, np.number):
+                numbers += index, value
+            else:
+                references += index, value
+        return _Prepared(kernel, references, numbers, decision.global_size, decision.local_size, decision)
 
     def _object(self, decision: Decision) -> pyopencl.Kernel:
         version = decision.version
@@ -292,10 +305,10 @@ class TunedKernel(Kernel):
     ) -> pyopencl.Event:
         """Set the arguments, and launch."""
         kernel, references, numbers, global_size, local_size, decision = found
-        pairs = references(args)
+        pairs = self._references(args) + references
         if pairs:
             _SET_REFERENCES(kernel, pairs)
-        pairs = numbers(args)
+        pairs = self._numbers(args) + numbers
         if pairs:
             _SET_NUMBERS(kernel, pairs)
         self._set_again = None if kernel is self else _NONE
@@ -309,9 +322,9 @@ class TunedKernel(Kernel):
     def _show_launch(self, queue: pyopencl.CommandQueue, decision: Decision, args: Arguments) -> None:
         observer = self._launches.observer
         if observer is not None:
-            given = local_bytes(self._arguments, args, {})
+            given = sum(value.size for value in args if isinstance(value, pyopencl.LocalMemory))
             original = OriginalLaunch(queue.device, *decision.asked, given)
-            observer.launched(self._launches.name, original, decision.launch)
+            observer.launched(self._launches.name, original, decision.shown())
 
     def _typed(self, args: Arguments) -> Arguments:
         """The arguments, numbers made of the types that were set for them."""
@@ -347,6 +360,14 @@ def _keep(known: dict[Hashable, _Prepared], key: Hashable | None, found: _Prepar
         if len(known) >= _MOST_KNOWN:
             known.clear()
         known[key] = found
+
+
+def _are_plain(global_size: object, local_size: object) -> bool:
+    """Return True for sizes in tuples of whole numbers of Python's, which most callers pass."""
+    if type(global_size) is not tuple or (type(local_size) is not tuple and local_size is not None):
+        return False
+    # Faster than a loop.
+    return {*map(type, global_size), *map(type, local_size or ())} == {int}
 
 
 def _is_type_of_numbers(kind: object) -> bool:

@@ -11,7 +11,9 @@ Nothing is built here, and no buffer is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, cast
 
 import pyopencl
 
@@ -26,41 +28,53 @@ from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import LaunchedVariant, added_values
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import Sizes
-from coarsen.runtime.tuned_arguments import Arguments, are_below, local_bytes, numbers_of
+from coarsen.runtime.tuned_arguments import Arguments, are_below, local_bytes, numbers_function
 from coarsen.runtime.tuned_checks import Problem
-from coarsen.runtime.tuned_versions import BuiltVersion
+from coarsen.runtime.tuned_versions import BuiltVersion, DeviceFacts
 
 PassedSizes = tuple[Sizes, Sizes | None]
+_NO_MEMORY: Mapping[int, pyopencl.LocalMemory] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The way a launch is carried out.
 
-    Args:
-        version: what is launched; None for the program's own kernel, as it is written.
-        launch: with which sizes.
-        launched: the coarsened variant; None for a version as it is written.
-        asked: the sizes that were passed, else the default version's.
-        added: the arguments after the kernel's own.
-        local_memory: what is passed in place of the caller's, by index.
+    `version` is what is launched, None for the program's own kernel as it is written, with `global_size` and
+    `local_size` as it is given to the driver. `asked` are the sizes that were passed, else the default version's;
+    `launched` is the coarsened variant, None for a version as it is written; `added` are the arguments after the
+    kernel's own, `local_memory` is passed in place of the caller's, by index. `divided` is how the launch was
+    weighed, None where that was simple.
     """
 
     version: BuiltVersion | None
-    launch: DividedLaunch
+    global_size: Sizes
+    local_size: Sizes | None
     asked: PassedSizes
+    divided: DividedLaunch | None
     launched: LaunchedVariant | None = None
     added: tuple[Argument, ...] = ()
-    local_memory: Mapping[int, pyopencl.LocalMemory] = field(default_factory=dict)
+    local_memory: Mapping[int, pyopencl.LocalMemory] = _NO_MEMORY
+
+    def shown(self) -> DividedLaunch:
+        """Return this as observers are shown it."""
+        if self.divided is not None:
+            return self.divided
+        variant = None if self.launched is None else self.launched.variant
+        merged, transforms = ((), None) if variant is None else (variant.coarsenings, variant.transforms)
+        return DividedLaunch(self.global_size, self.local_size, merged, transforms=transforms)
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A chooser, the supplied features that it needs, and the places of its numbers among a launch's."""
+    """A chooser, the supplied features that it needs, and the places of its numbers among a launch's.
+
+    `is_of_arguments` says that these are numbers of arguments alone.
+    """
 
     chooser: Chooser
     supplied: tuple[str, ...]
     places: tuple[int, ...]
+    is_of_arguments: bool
 
 
 class TunedLaunches:
@@ -89,8 +103,14 @@ class TunedLaunches:
         self._say_once = say_once
         self._size_names = size_inputs(file)
         self._default_sizes = sizes_function(file, file.versions[file.default], self._size_names)
-        self._argument_names = tuple(sorted({*self._size_names, *self._feature_names()}))
-        self._places_of_sizes = tuple(self._argument_names.index(name) for name in self._size_names)
+        others = sorted(self._feature_names() - set(self._size_names))
+        # Those that sizes are computed from come first.
+        self._argument_names = (*self._size_names, *others)
+        self._numbers = numbers_function(file.arguments, self._argument_names)
+        self._has_sizes = file.has_sizes
+        self._places_of_local = tuple(
+            index for index, argument in enumerate(file.arguments) if argument.kind is ArgumentKind.LOCAL
+        )
         self._choice = self._choice_by(file.tree)
         without = file.tree_without_supplied
         self._choice_without = None if without is None else self._choice_by(without)
@@ -139,11 +159,11 @@ class TunedLaunches:
         problem = self.problem or self._problems.get(device.int_ptr)
         if problem is not None and (passed is not None or problem.is_other_code):
             return self._as_written(passed, None, problem.reason)
-        numbers = numbers_of(self.file.arguments, self._argument_names, arguments)
+        numbers = self._numbers(arguments)
         default = self._sizes_by(self._default_sizes, numbers)
         if problem is not None:
             return self._as_written(passed, default, problem.reason)
-        if passed is not None and self.file.has_sizes:
+        if passed is not None and self._has_sizes:
             if default is None or passed != (default.global_size, default.local_size):
                 return self._as_written(
                     passed, default, "sizes that aren't the default version's for the arguments"
@@ -176,9 +196,12 @@ class TunedLaunches:
             feature.name for feature in self.file.features if feature.is_supplied and feature.name in asked
         )
         every = (*self._argument_names, *SIZE_NAMES, *supplied)
-        return _Choice(made, supplied, tuple(every.index(name) for name in made.features.inputs))
+        places = tuple(every.index(name) for name in made.features.inputs)
+        return _Choice(made, supplied, places, max(places, default=0) < len(self._argument_names))
 
     def _choice_with(self, supplied: Mapping[str, float]) -> _Choice | None:
+        if not self._choice.supplied:
+            return self._choice
         missing = [name for name in self._choice.supplied if name not in supplied]
         if not missing:
             return self._choice
@@ -195,17 +218,18 @@ class TunedLaunches:
         choice = self._choice_with(supplied)
         if choice is None:
             return None
-        every = (*numbers, *_padded(sizes), *(supplied.get(name) for name in choice.supplied))
-        needed = [every[place] for place in choice.places]
-        known = [number for number in needed if number is not None]
-        return choice.chooser.version(known) if len(known) == len(needed) else None
+        if choice.is_of_arguments:
+            needed = [numbers[place] for place in choice.places]
+        else:
+            every = (*numbers, *_padded(sizes), *(supplied.get(name) for name in choice.supplied))
+            needed = [every[place] for place in choice.places]
+        return None if None in needed else choice.chooser.version(cast("list[Number]", needed))
 
     def _sizes_by(
         self, function: Callable[..., VersionSizes | None], numbers: Sequence[Number | None]
     ) -> VersionSizes | None:
-        needed = [numbers[place] for place in self._places_of_sizes]
-        known = [number for number in needed if number is not None]
-        return function(*known) if len(known) == len(needed) else None
+        needed = numbers[: len(self._size_names)]
+        return None if None in needed else function(*needed)
 
     def _decision(
         self,
@@ -221,30 +245,48 @@ class TunedLaunches:
         if version is None or sizes is None:
             return None
         whole, local = (sizes.global_size, sizes.local_size) if sizes.global_size else asked
-        memory = {index: pyopencl.LocalMemory(size) for index, size in sizes.local_memory.items()}
-        bytes_of_group = local_bytes(self.file.arguments, arguments, memory)
-        original = OriginalLaunch(device, whole, local, bytes_of_group)
+        facts = version.facts.get(device.int_ptr)
+        if facts is None:
+            return None
+        memory = _NO_MEMORY
+        if sizes.local_memory:
+            memory = {index: pyopencl.LocalMemory(size) for index, size in sizes.local_memory.items()}
+        bytes_of_group = local_bytes(self._places_of_local, arguments, memory) if self._places_of_local else 0
+        known = facts.decided(whole, local, bytes_of_group) if self._has_sizes else None
+        if known is not None:
+            launched, *divided = known
+            return Decision(version, *divided, asked, None, launched, (), memory)
+        return self._weighed(
+            version, facts, OriginalLaunch(device, whole, local, bytes_of_group), asked, arguments, memory
+        )
+
+    def _weighed(
+        self,
+        version: BuiltVersion,
+        facts: DeviceFacts,
+        original: OriginalLaunch,
+        asked: PassedSizes,
+        arguments: Arguments,
+        memory: Mapping[int, pyopencl.LocalMemory],
+    ) -> Decision | None:
+        """A launch that doesn't just divide, as for any coarsened kernel; None where it can't be made."""
         launch = version.launches.choose(original)
         launched = version.launches.variant_of(launch)
-        if (
-            launched is not None
-            and launched.objects_below is not None
-            and not are_below(arguments, launched.objects_below)
-        ):
+        limit = None if launched is None else launched.objects_below
+        if limit is not None and not are_below(arguments, limit):
             launch = version.launches.choose_narrow(original)
             launched = version.launches.variant_of(launch)
+        sizes = launch.global_size, launch.local_size
         if launched is None:
-            own = OriginalLaunch(device, launch.global_size, launch.local_size, bytes_of_group)
-            limits = version.limits.get(device.int_ptr)
-            works = limits is not None and limits.allow(own, version.launches.plan.any_groups)
-            return Decision(version, launch, asked, None, (), memory) if works else None
+            works = facts.allow(*sizes, original.local_bytes, version.launches.plan.any_groups)
+            return Decision(version, *sizes, asked, launch, None, (), memory) if works else None
         set_memory = {
             index: memory.get(index, value)
             for index, value in enumerate(arguments)
             if isinstance(value, pyopencl.LocalMemory)
         }
-        added = added_values(launched.added, len(arguments), whole, set_memory)
-        return None if added is None else Decision(version, launch, asked, launched, added, memory)
+        added = added_values(launched.added, len(arguments), original.global_size, set_memory)
+        return None if added is None else Decision(version, *sizes, asked, launch, launched, added, memory)
 
     def _as_written(self, passed: PassedSizes | None, default: VersionSizes | None, reason: str) -> Decision:
         """The kernel as it is written, with the sizes that were passed, else the default version's; said once."""
@@ -254,7 +296,7 @@ class TunedLaunches:
                 ("as written", kernel, reason),
                 f"kernel {kernel}: runs as it is written, not as its tuned file chooses: {reason} (said once)",
             )
-            return Decision(None, DividedLaunch(*passed, ()), passed)
+            return Decision(None, *passed, passed, DividedLaunch(*passed, ()))
         version = self._versions[self.file.default]
         has_macros = bool(self.file.versions[self.file.default].variant.definitions)
         if default is None or default.global_size is None or (self.problem and self.problem.is_other_code):
@@ -268,9 +310,9 @@ class TunedLaunches:
             f"kernel {kernel}: runs in its default version, not as its tuned file chooses: {reason} (said once)",
         )
         memory = {index: pyopencl.LocalMemory(size) for index, size in default.local_memory.items()}
-        launch = DividedLaunch(default.global_size, default.local_size, ())
         asked = default.global_size, default.local_size
-        return Decision(version if has_macros else None, launch, asked, None, (), memory)
+        launch = DividedLaunch(*asked, ())
+        return Decision(version if has_macros else None, *asked, asked, launch, None, (), memory)
 
 
 def _padded(sizes: PassedSizes) -> tuple[int, ...]:

@@ -21,14 +21,15 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import CoarsenError
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.runtime.advice import Advice, AdviceRequest
-from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
+from coarsen.runtime.launches import KernelLaunches, LaunchedVariant
+from coarsen.runtime.original_launch import required_local_size
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.requested import Requested
 from coarsen.runtime.sizes import LaunchLimits, Sizes, fits, has_work, is_plain
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.runtime.tuned_checks import definition_options
+from coarsen.runtime.tuned_division import ExactDivision, exact_division
 from coarsen.runtime.variant_choice import limits_of
 from coarsen.variant.variant import Definitions, Variant
 
@@ -57,38 +58,69 @@ class BuildSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceLimits:
-    """What one version's kernel, as it is written, takes on a device."""
+class DeviceFacts:
+    """One version on one device.
+
+    Args:
+        limits: of its kernel as it is written.
+        most_items: of a work-group of one dimension.
+        required: the local size that this demands; None for any.
+        own_local_memory: its bytes, before any is passed.
+        local_memory: the device's bytes for a work-group.
+        division: divides the launches of a coarsened version; None where each has to be looked at.
+        is_coarsened: whether it is.
+    """
 
     limits: LaunchLimits
+    most_items: int
     required: Sizes | None
     own_local_memory: int
     local_memory: int
+    division: ExactDivision | None
+    is_coarsened: bool
 
-    def allow(self, launch: OriginalLaunch, any_groups: bool) -> bool:
+    def allow(self, whole: Sizes, local: Sizes | None, local_bytes: int, any_groups: bool = False) -> bool:
         """Return True if a launch of the kernel as it is written works."""
-        whole, local = launch.global_size, launch.local_size
-        if not (is_plain(whole, local) or (any_groups and has_work(whole, local))):
+        if self.own_local_memory + local_bytes > self.local_memory:
             return False
-        if self.own_local_memory + launch.local_bytes > self.local_memory:
+        if self.required is None and local is not None and len(local) == len(whole) == 1:
+            # The most common launch, without any call.
+            size = local[0]
+            if 0 < size <= self.most_items and whole[0] > 0 and whole[0] % size == 0:
+                return True
+        if not (is_plain(whole, local) or (any_groups and has_work(whole, local))):
             return False
         if local is None:
             return True
         return fits(local, self.limits) and (self.required is None or self.required[: len(local)] == local)
+
+    def decided(
+        self, whole: Sizes, local: Sizes | None, local_bytes: int
+    ) -> tuple[LaunchedVariant | None, Sizes, Sizes | None] | None:
+        """Return the variant (None: as it is written) and the sizes of a launch that is simple; None for others.
+
+        Args:
+            whole: the global size that the version has for the launch, before anything is merged.
+            local: the local size; None: left to the driver.
+            local_bytes: of local memory that the arguments give a work-group.
+        """
+        if not self.is_coarsened:
+            return (None, whole, local) if self.allow(whole, local, local_bytes) else None
+        divided = None if self.division is None else self.division.divided(whole, local)
+        return None if divided is None or self.division is None else (self.division.launched, *divided)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltVersion:
     """A version that is built.
 
-    `sizes` computes what it is launched with; `limits` are those of its kernel as it is written, by the address of
-    the device.
+    `sizes` computes what it is launched with; `facts` are by the address of the device.
     """
 
     number: int
     launches: KernelLaunches
     sizes: Callable[..., VersionSizes | None]
-    limits: dict[int, DeviceLimits]
+    facts: dict[int, DeviceFacts]
     has_wide_accesses: bool
 
 
@@ -166,7 +198,7 @@ class _Builder:
             number,
             launches,
             sizes_function(self._file, version, self._inputs),
-            self._limits(PlainKernel(program, kernel)),
+            self._facts(version.variant, launches, PlainKernel(program, kernel)),
             version.variant.transforms.wide_accesses,
         )
 
@@ -209,13 +241,19 @@ class _Builder:
             )
         return self._programs[definitions]
 
-    def _limits(self, kernel: pyopencl.Kernel) -> dict[int, DeviceLimits]:
-        return {
-            device.int_ptr: DeviceLimits(
-                limits_of(device, kernel),
+    def _facts(
+        self, variant: Variant, launches: KernelLaunches, kernel: pyopencl.Kernel
+    ) -> dict[int, DeviceFacts]:
+        facts = {}
+        for device in self._settings.devices or self._settings.context.devices:
+            limits = limits_of(device, kernel)
+            facts[device.int_ptr] = DeviceFacts(
+                limits,
+                min(limits.max_work_group_size, limits.max_work_item_sizes[0]),
                 required_local_size(kernel, device),
                 int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, device)),
                 int(device.local_mem_size),
+                exact_division(variant, launches, kernel, device) if variant.is_coarsened else None,
+                variant.is_coarsened,
             )
-            for device in self._settings.devices or self._settings.context.devices
-        }
+        return facts

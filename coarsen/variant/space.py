@@ -52,8 +52,8 @@ class VariantSpace:
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
         constraints: tried in this order.
-        local_size_of: gives the local size of some macro values, where these decide about it; `local_size` is then
-            no dimension.
+        local_size_of: gives the local size of some macro values, where these decide about it; `local_size` is no
+            dimension then.
     """
 
     dimensions: tuple[Dimension, ...]

@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coarsen.models.inputs.acceptance import KernelResult
+from coarsen.models.inputs.acceptance import BEST_OF_ALL, BEST_OF_TRIED, KernelResult
 from coarsen.models.inputs.entrants import Settings, StageOne, every_version
 from coarsen.models.inputs.evaluation import Choices, hold_out_largest, leave_groups_out, outcome
 from coarsen.models.inputs.regret_tree import RegretTree, regret_tree
 from coarsen.models.inputs.shipping import Shipped, shipped
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.models.trees.arrays import Array
-
-# What the fastest version is called where not all versions were measured on all inputs.
-BEST_OF_ALL, BEST_OF_TRIED = "best version", "best of what was tried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +113,5 @@ def judged(made: Plan, again: Array) -> KernelResult:
         is_adaptive=made.tree.is_adaptive,
         has_contents=bool(study.settings.supplied & set(study.times.feature_names)),
         is_control=study.is_control,
+        reference=study.reference,
     )

@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
-from coarsen.models.inputs.growing import between
 from coarsen.models.inputs.parameters import Parameter, parameters_of
+from coarsen.models.inputs.ranks import Asked, Inside, ranked, read_tree
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 
@@ -126,31 +125,22 @@ def _fitted(
 
 def _tree(rows: Array, values: Array, least_inputs: int) -> LinearTree:
     """Return the tree of one parameter, whose best values on the inputs are given."""
+
+    def leaf(inside: Inside) -> LinearTree:
+        return _linear(rows[inside], values[inside])
+
+    def split(asked: Asked, at_most: LinearTree, above: LinearTree) -> LinearTree:
+        return Question(asked.feature, asked.threshold, at_most, above)
+
     if not rows.shape[1] or len(set(values.tolist())) == 1:
         return _linear(rows, values)
-    coded = [np.unique(column, return_inverse=True) for column in rows.T]
-    ranks = np.ascontiguousarray(np.array([places for _, places in coded]).T, dtype=np.float32)
-    classes = np.unique(values, return_inverse=True)[1]
+    features = ranked(rows)
+    # As names: of numbers that are nearly all different scikit-learn warns that they might be no classes.
+    classes = values.astype(str)
     classifier = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=least_inputs, random_state=_SEED)
     with config_context(skip_parameter_validation=True):
-        nodes = classifier.fit(ranks.reshape(rows.shape), classes, check_input=False).tree_
-    children = nodes.children_left.tolist(), nodes.children_right.tolist()
-    questions = nodes.feature.tolist(), np.floor(nodes.threshold).astype(int).tolist()
-
-    def read(number: int, inside: NDArray[np.bool_]) -> LinearTree:
-        if children[0][number] < 0:
-            return _linear(rows[inside], values[inside])
-        feature, low = questions[0][number], questions[1][number]
-        threshold = between(*coded[feature][0][low : low + 2].tolist())
-        at_most = rows[:, feature] <= threshold
-        return Question(
-            feature=feature,
-            threshold=threshold,
-            at_most=read(children[0][number], inside & at_most),
-            above=read(children[1][number], inside & ~at_most),
-        )
-
-    return read(0, np.ones(len(rows), dtype=np.bool_))
+        fitted = classifier.fit(features.ranks, classes, check_input=False)
+    return read_tree(fitted, features, leaf, split)
 
 
 def _linear(rows: Array, values: Array) -> LinearLeaf:

@@ -64,5 +64,11 @@ def sections(
     return tuple(found)
 
 
+def quartiles(grid: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes at a quarter, half and three quarters of a grid, to hold while another size varies."""
+    last = len(grid) - 1
+    return tuple(dict.fromkeys(grid[round(last * quarter / 4)] for quarter in (1, 2, 3)))
+
+
 def _at(measure: MeasureSizes, axis: str, fixed: Sizes, size: int) -> Sequence[float] | Array:
     return measure({**fixed, axis: size})

@@ -31,7 +31,7 @@ class LaunchProvenance:
         sources: what it learned from, such as the files' names.
         settings: of the trees, with the seed.
         versions: of the packages that fitted it.
-        cases: how many cases of each device it learned from; `calibration` how many it was calibrated on.
+        cases: how many cases of each device it learned from; `settled_on` how many its decision was settled on.
         kernels: how many kernels, and `families` how many unrelated ones.
         identities: of the kernels that were learned from, by name.
         evaluation: what is known of how good it is, as JSON.
@@ -42,7 +42,7 @@ class LaunchProvenance:
     settings: Mapping[str, object]
     versions: Mapping[str, str]
     cases: Mapping[str, int]
-    calibration: Mapping[str, int]
+    settled_on: Mapping[str, int]
     kernels: int
     families: int
     identities: Mapping[str, str]
@@ -64,7 +64,7 @@ def launch_card(model: LaunchModel, provenance: LaunchProvenance, sha256: str) -
         "data": {
             "sources": list(provenance.sources),
             "cases": dict(provenance.cases),
-            "calibration_cases": dict(provenance.calibration),
+            "settled_on": dict(provenance.settled_on),
             "kernels": provenance.kernels,
             "families": provenance.families,
             "identities": dict(provenance.identities),

@@ -104,6 +104,11 @@ class LaunchCase:
         return np.zeros(len(self.log_times)) if self.errors is None else self.errors
 
     @property
+    def has_local_sizes(self) -> bool:
+        """True if several local sizes ran uncoarsened, so that the best of them is worth comparing with."""
+        return int((~self.inputs.is_coarsened & np.isfinite(self.mean_log_times())).sum()) > 1
+
+    @property
     def is_certain(self) -> bool:
         """True unless the clock can't tell launches apart: then nothing can be judged by them."""
         return bool(np.median(self.standard_errors) <= MOST_ERROR)

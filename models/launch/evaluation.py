@@ -75,6 +75,13 @@ class Judgement:
     outcomes: tuple[LaunchOutcome, ...]
     promises: tuple[Promise, ...]
 
+    def only(self, kernels: Callable[[str], bool]) -> Judgement:
+        """Return what concerns some kernels, by their names."""
+        return Judgement(
+            tuple(outcome for outcome in self.outcomes if kernels(outcome.kernel)),
+            tuple(promise for promise in self.promises if kernels(promise.kernel)),
+        )
+
 
 @dataclass(frozen=True)
 class Asked:

@@ -39,7 +39,7 @@ class TreeSettings:
 
     kind: Kind = "extra"
     trees: int = 200
-    max_features: float = 0.5
+    max_features: float = 0.4
     min_samples_leaf: int = 3
     depth: int = 6
     rate: float = 0.05

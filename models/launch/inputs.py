@@ -16,8 +16,10 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS
 from coarsen.features.work_counts import InstructionClass
 from coarsen.models.launch.described import PATTERNS, DescribedLaunch
+from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values
 from coarsen.models.launch.input_values import (
     LEVELS,
     PARTS,
@@ -33,6 +35,16 @@ from coarsen.models.launch.input_values import (
     patterns_values,
     plan_values,
     work_values,
+)
+from coarsen.models.launch.launch_input_values import (
+    ACCESS_NAMES,
+    VECTOR_NAMES,
+    accesses_change,
+    accesses_values,
+    code_values,
+    divergence_values,
+    time_values,
+    vector_values,
 )
 from coarsen.models.launch.planning import PLAN_COSTS
 from coarsen.models.trees.arrays import Array, Rows, in_half_precision
@@ -70,7 +82,7 @@ def local_size_rows(uncoarsened: Sequence[DescribedLaunch]) -> Rows:
     What depends on the local size stands there twice: as it is, and less its mean over these launches.
     """
     plain = np.array([_row(_LAUNCH_GROUPS, launch) for launch in uncoarsened])
-    kernel = np.array([_row(_KERNEL_GROUPS, launch) for launch in uncoarsened])
+    kernel = np.array([_row((*_KERNEL_GROUPS, _CODE_GROUP), launch) for launch in uncoarsened])
     return in_half_precision(np.concatenate([plain, plain - plain.mean(axis=0), kernel], axis=1))
 
 
@@ -88,6 +100,10 @@ def _row(groups: Sequence[InputGroup[_Subject]], subject: _Subject) -> Array:
 
 def _before(values: Callable[[DescribedLaunch], Sequence[float]]) -> Callable[[Pair], Sequence[float]]:
     return lambda pair: values(pair.before)
+
+
+def _after(values: Callable[[DescribedLaunch], Sequence[float]]) -> Callable[[Pair], Sequence[float]]:
+    return lambda pair: values(pair.after)
 
 
 _ANALYTIC_NAMES = (
@@ -111,6 +127,7 @@ _KERNEL_GROUPS: tuple[InputGroup[DescribedLaunch], ...] = (
     ),
     InputGroup("device", ("is GPU", "vectorises work-items"), device_values),
 )
+_CODE_GROUP = InputGroup("code", KERNEL_FACTS, code_values)
 _LAUNCH_GROUPS: tuple[InputGroup[DescribedLaunch], ...] = (
     InputGroup(
         "launch",
@@ -125,6 +142,8 @@ _LAUNCH_GROUPS: tuple[InputGroup[DescribedLaunch], ...] = (
         ("profile is known", "analytic time", *(f"{part} share" for part in PARTS)),
         launch_analytic_values,
     ),
+    InputGroup("time", ("whole time", "time of a group"), time_values),
+    InputGroup("vectors", VECTOR_NAMES, vector_values),
 )
 COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
     InputGroup(
@@ -172,7 +191,15 @@ COARSENING_GROUPS: tuple[InputGroup[Pair], ...] = (
         filling_values,
     ),
     InputGroup("analytic", _ANALYTIC_NAMES, analytic_values),
-    *(InputGroup(group.name, group.names, _before(group.values)) for group in _KERNEL_GROUPS),
+    InputGroup("accesses", tuple(f"{name} before" for name in ACCESS_NAMES), _before(accesses_values)),
+    InputGroup("accesses", tuple(f"{name} after" for name in ACCESS_NAMES), _after(accesses_values)),
+    InputGroup("accesses", ("growth of moved bytes", "moved bytes", "growth of accesses"), accesses_change),
+    InputGroup("time", ("whole time before", "time of a group before"), _before(time_values)),
+    InputGroup("time", ("whole time after", "time of a group after"), _after(time_values)),
+    InputGroup("vectors", tuple(f"{name} after" for name in VECTOR_NAMES), _after(vector_values)),
+    InputGroup("gathers", GATHER_NAMES, gather_values),
+    InputGroup("divergence", DIVERGENCE_FACTS, divergence_values),
+    *(InputGroup(group.name, group.names, _before(group.values)) for group in (*_KERNEL_GROUPS, _CODE_GROUP)),
 )
 """The inputs of a coarsened launch."""
 
@@ -186,7 +213,7 @@ COARSENING_INPUTS = _columns(COARSENING_GROUPS)
 LOCAL_SIZE_INPUTS = (
     *_columns(_LAUNCH_GROUPS),
     *((group, f"{name}, less the mean") for group, name in _columns(_LAUNCH_GROUPS)),
-    *_columns(_KERNEL_GROUPS),
+    *_columns((*_KERNEL_GROUPS, _CODE_GROUP)),
 )
 """Group and name of each input of an uncoarsened launch."""
 PLACE_NAMES = tuple(name for _, name in _columns(_KERNEL_GROUPS))

@@ -1,4 +1,4 @@
-"""Judging on the calibration kernels themselves: nothing that judges a kernel saw its family.
+"""Judging on the kernels of the data themselves: nothing that judges a kernel saw its family.
 
 views ─▶ for each fold of families: decision settled on the others ─▶ choices for the fold ─▶ outcomes
 """
@@ -18,7 +18,7 @@ FOLDS = 5
 
 
 def judge_nested(judged: Sequence[Judged]) -> Judgement:
-    """Return what comes of all entrants' choices for calibration kernels.
+    """Return what comes of all entrants' choices for kernels.
 
     Args:
         judged: what trees say that never saw their families.

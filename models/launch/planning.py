@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
+from coarsen.features.kernel_facts import kernel_facts
 from coarsen.features.planned_work.launches import launched_sizes
 from coarsen.features.planned_work.planned_kernel import PlannedKernel
 from coarsen.features.work_counts import LaunchSizes, WorkCounts
@@ -27,11 +29,13 @@ class PlannedLaunch:
         work: of one work-item of the coarsened kernel.
         sizes: that the coarsened kernel is launched with.
         costs: of the plan by which it is coarsened, by name, each for one work-item of the coarsened kernel.
+        facts: of the original kernel's text, by name (`features/kernel_facts.py`); those that are not there are 0.
     """
 
     work: WorkCounts
     sizes: LaunchSizes
     costs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    facts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class WorkPlanner(Protocol):
@@ -52,7 +56,7 @@ class WorkPlanner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelPlanner:
     """Tells the work of a kernel's variants from the plan of the transforms."""
 
@@ -62,6 +66,10 @@ class KernelPlanner:
         """Return the work of a variant, as `WorkPlanner` has it."""
         sizes = launched_sizes(variant, original)
         if not variant.is_coarsened:
-            return PlannedLaunch(self.kernel.work(variant, original, arguments), sizes)
+            return PlannedLaunch(self.kernel.work(variant, original, arguments), sizes, facts=self._facts)
         work, costs = self.kernel.work_and_costs(variant, original, arguments)
-        return PlannedLaunch(work, sizes, {name: getattr(costs, name) for name in PLAN_COSTS})
+        return PlannedLaunch(work, sizes, {name: getattr(costs, name) for name in PLAN_COSTS}, self._facts)
+
+    @cached_property
+    def _facts(self) -> Mapping[str, float]:
+        return kernel_facts(self.kernel.kernel)

@@ -3,7 +3,8 @@
 share of the oracle   exp(mean log speed-up − that of the oracle's choices), every kernel with the same weight;
                       intervals are over families of kernels, by bootstrap
 calibration error     of the probability that the most promising coarsened launch beats every uncoarsened one:
-                      mean distance, over bins by their weight, from the share that did
+                      mean distance, over bins by their weight, from the share that did; beside it the one that
+                      perfectly calibrated probabilities would have in as many cases, which is far from 0 in few
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import numpy as np
 
 from coarsen.models.evaluation.bootstrap import Interval, mean_interval
 from coarsen.models.launch.evaluation import ENTRANTS, LaunchOutcome, Promise
+from coarsen.models.trees.arrays import Array
 
 LOSS = 0.95
 BINS = 5
+_DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,18 @@ class LaunchScore:
 
 @dataclass(frozen=True)
 class PromiseScore:
-    """How far probabilities can be taken at their word: expected calibration error and Brier score."""
+    """How far probabilities can be taken at their word.
+
+    Attributes:
+        promises: how many there are.
+        calibration_error: expected calibration error.
+        least_error: what it would be on average if each probability were right.
+        brier: Brier score.
+    """
 
     promises: int
     calibration_error: float
+    least_error: float
     brier: float
 
 
@@ -67,12 +78,19 @@ def promise_score(promises: Sequence[Promise]) -> PromiseScore | None:
         return None
     probabilities = np.array([promise.probability for promise in promises])
     helped = np.array([promise.came_true for promise in promises], dtype=np.float64)
+    error = float(_calibration_errors(probabilities, helped[None])[0])
+    draws = np.random.default_rng(0).random((_DRAWS, len(promises))) < probabilities
+    least = float(_calibration_errors(probabilities, draws.astype(np.float64)).mean())
+    return PromiseScore(len(promises), error, least, float(((probabilities - helped) ** 2).mean()))
+
+
+def _calibration_errors(probabilities: Array, helped: Array) -> Array:
+    """The calibration error of probabilities, (n,), for each row of what came true, (rows, n): (rows,)."""
     # Bins of as many promises each: few are near 0 or 1.
     order = np.argsort(probabilities, kind="stable")
     bins = [part for part in np.array_split(order, BINS) if len(part)]
-    errors = [len(part) * abs(probabilities[part].mean() - helped[part].mean()) for part in bins]
-    brier = float(((probabilities - helped) ** 2).mean())
-    return PromiseScore(len(promises), float(sum(errors)) / len(promises), brier)
+    errors = [len(part) * np.abs(probabilities[part].mean() - helped[:, part].mean(axis=1)) for part in bins]
+    return np.asarray(np.sum(errors, axis=0) / len(probabilities))
 
 
 def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:

@@ -1,7 +1,7 @@
 """Fitting the launch model.
 
-cases ─┬─ kernels to fit on ──────────▶ trees
-       └─ calibration kernels ─▶ views: trees that never saw their families, or their mechanisms ─▶ decision
+cases ─┬─ all but the calibration set ─▶ trees
+       └─ with several local sizes ────▶ views: trees that saw neither family nor mechanism ─▶ decision
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FittedLaunch:
 
 def train_launch(
     fitted_on: Sequence[LaunchCase],
-    calibration: Sequence[LaunchCase],
+    settled_on: Sequence[LaunchCase],
     settings: TreeSettings,
     seed: int = 0,
     progress: Progress = lambda text: None,
@@ -50,17 +50,16 @@ def train_launch(
 
     Args:
         fitted_on: what the trees learn from.
-        calibration: what the decision is settled on: other kernels.
+        settled_on: what the decision is settled on, by other trees that did not learn from it.
         settings: of the trees.
         seed: of the random numbers.
         progress: told what is done.
 
     Raises:
-        InvalidInputError: one of the second judge's kernels; one to fit on that is kept for calibration, or is
-            calibrated on, too; too few kernels of either.
+        InvalidInputError: one of the second judge's kernels; one to fit on that is kept for calibration; too few
+            kernels of either.
     """
-    refuse_judge(case.kernel for case in calibration)
-    _check_apart(fitted_on, calibration)
+    refuse_judge(case.kernel for case in settled_on)
     if len({case.family for case in fitted_on}) < 2:
         raise InvalidInputError("the launch model learns from cases of at least two unrelated kernels")
     progress(f"growing trees on {len(fitted_on)} cases")
@@ -68,8 +67,8 @@ def train_launch(
     views = tuple(
         tuple(judged(folds, settings, seed, progress))
         for folds in (
-            family_folds(fitted_on, calibration),
-            mechanism_folds(fitted_on, calibration),
+            family_folds(fitted_on, settled_on),
+            mechanism_folds(fitted_on, settled_on),
         )
     )
     progress("settling the decision")
@@ -90,18 +89,16 @@ def train_launch(
 
 
 def split(cases: Iterable[LaunchCase]) -> tuple[tuple[LaunchCase, ...], tuple[LaunchCase, ...]]:
-    """Return the cases to fit on, and those of calibration kernels whose times can be told apart."""
+    """Return the cases to fit on, and those to settle the decision on.
+
+    The latter have several local sizes, and times that can be told apart. The calibration set is among them alone;
+    all others are among both: the decision is settled by trees that did not see them.
+    """
     known = tuple(cases)
     return (
         tuple(case for case in known if not is_calibration(case.kernel)),
-        tuple(case for case in known if is_calibration(case.kernel) and case.is_certain),
+        tuple(case for case in known if case.has_local_sizes and case.is_certain),
     )
-
-
-def _check_apart(fitted_on: Iterable[LaunchCase], calibration: Iterable[LaunchCase]) -> None:
-    both = {case.kernel for case in fitted_on} & {case.kernel for case in calibration}
-    if both:
-        raise InvalidInputError(f"{min(both)} is both fitted on and calibrated on")
 
 
 def fit_parts(cases: Sequence[LaunchCase], settings: TreeSettings, seed: int) -> Parts:

@@ -1,94 +1,146 @@
-"""The first stage of tuning over inputs on a device: a search on some inputs, each trial a row of the store."""
+"""The first stage on a device: searches on a few inputs, whose rows the store keeps like all others.
+
+Every trial is a version against the default one at that input. A search that was killed goes on where it was, and
+what it measured isn't measured again when all inputs have their turn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.inputs.measuring import OpenedInputs, VersionsPlan, opened_inputs
-from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, stage_one
+from coarsen.opencl_bench.inputs.measuring import OpenedInputs, VersionsPlan, opened_inputs, sweep_plan
+from coarsen.opencl_bench.inputs.stage_one import StageOne, StageOneSettings, stage_one
+from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import Store
+from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
+from coarsen.opencl_bench.search.spaces import Choice
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.engine import name_of
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.space import VariantSpace
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
-class LiveInputs:
-    """Inputs on which versions can be tried.
+class SearchedVersions:
+    """What the first stage left.
 
     Attributes:
-        plan: names the benchmark, the device and the inputs.
-        benchmark: the same.
-        device: the same.
-        space: the versions to choose from.
-        store: where the rows go.
+        versions: to measure at all inputs, the default first.
+        result: of the searches.
+        measured: the number of rows measured now.
+    """
+
+    versions: tuple[Variant, ...]
+    result: StageOne
+    measured: int
+
+
+def search_versions(
+    plan: VersionsPlan,
+    inputs: Sequence[InputPoint],
+    space: Space,
+    store: Store,
+    settings: StageOneSettings | None = None,
+    observer: SweepObserver | None = None,
+    pool: CompilePool | None = None,
+) -> SearchedVersions:
+    """Search on some inputs for the versions that are worth measuring at all of them.
+
+    Args:
+        plan: where and how; `presets` and `versions` are not looked at.
+        inputs: all that there are; the name of each is its preset.
+        space: what to search.
+        store: where the rows go, one committed transaction each.
+        settings: how to search.
         observer: sees rows as they come.
-        pool: the processes that compile and measure.
+        pool: the processes that compile and measure; some of its own if None.
+
+    Raises:
+        InvalidInputError: no such benchmark or preset, no inputs, a space that is sampled, a package is missing.
+        DeviceError: no such device; it can't be opened (any more).
+    """
+    if space.sample is not None:
+        raise InvalidInputError("a search draws from the whole space: leave the sample out")
+    if not inputs:
+        raise InvalidInputError("there are no inputs to search on")
+    collector = CollectingObserver(observer or SweepObserver())
+    with opened_inputs(replace(plan, presets=tuple(point.name for point in inputs)), store, pool) as opened:
+        spaces = _Spaces(plan, space, inputs[0].name)
+        with ExitStack() as stack:
+            evaluators = _Evaluators(plan, opened, spaces, collector, stack)
+            result = stage_one(inputs, lambda number: evaluators.at(inputs[number].name), spaces.default, settings)
+    found = dict.fromkeys((plan.default, *map(spaces.first.variant, result.choices)))
+    return SearchedVersions(tuple(found), result, collector.measured)
+
+
+@dataclass(frozen=True)
+class _Spaces:
+    """One space for all inputs, with what can't run at each of them ruled out.
+
+    Its axes are those of the first input: presets differ in which local size comes first.
     """
 
     plan: VersionsPlan
-    benchmark: Benchmark
-    device: DeviceDescription
     space: Space
-    store: Store
-    observer: SweepObserver
-    pool: CompilePool
+    preset: str
 
-    def variants(self, preset: str) -> VariantSearchSpace:
-        """Return the versions that may be tried at an input."""
-        limits, kind = limits_of(self.device), device_kind_of(self.device.device_types)
-        made = variant_space(self.benchmark, preset, self.space, limits, kind)
-        return listed(VariantSearchSpace(replace(made, constraints=(self._sequences, *made.constraints))))
+    @cached_property
+    def first(self) -> VariantSearchSpace:
+        return VariantSearchSpace(self._of(self.preset))
 
-    def _sequences(self, variant: Variant) -> str | None:
-        """Say that several launches run as they are written: nothing else is known to be right at dispatch."""
-        if not variant.is_coarsened or not self.benchmark.other_kernels:
-            return None
+    @property
+    def default(self) -> Choice | None:
+        """The choice of the default version; None where it is not in the space."""
         try:
-            launches = self.benchmark.launches(self.plan.presets[0], variant.local_size, variant.definitions)
-        except InvalidInputError as error:
-            return str(error)
-        return "of several launches none is coarsened" if len(launches) > 1 else None
+            return self.first.choice_of(self.plan.default)
+        except InvalidInputError:
+            return None
+
+    def at(self, preset: str) -> VariantSearchSpace:
+        return listed(VariantSearchSpace(replace(self._of(preset), dimensions=self.first.space.dimensions)))
+
+    def _of(self, preset: str) -> VariantSpace:
+        benchmark = find_benchmark(name_of(sweep_plan(self.plan, preset)))
+        device = find_device(self.plan.device)
+        return variant_space(benchmark, preset, self.space, limits_of(device), device_kind_of(device.device_types))
 
 
-def versions_to_measure(
-    live: LiveInputs, points: Sequence[InputPoint], settings: StageOneSettings
-) -> tuple[Variant, ...]:
-    """Search on some inputs for the versions to measure on all.
+class _Evaluators:
+    """Opens what an input is measured with, and closes that of the input before."""
 
-    Args:
-        live: the inputs.
-        points: their features, in the order of the plan's presets.
-        settings: how to search.
+    def __init__(
+        self,
+        plan: VersionsPlan,
+        opened: OpenedInputs,
+        spaces: _Spaces,
+        observer: SweepObserver,
+        stack: ExitStack,
+    ) -> None:
+        self._default = plan.default
+        self._opened = opened
+        self._spaces = spaces
+        self._observer = observer
+        self._stack = stack
 
-    Raises:
-        InvalidInputError: there are no inputs, or the kernel does not compile.
-        DeviceError: the device can't be opened (any more).
-    """
-    with opened_inputs(live.plan, live.store, live.pool) as opened, ExitStack() as open_context:
-        space = live.variants(live.plan.presets[0])
-
-        def evaluator_of(number: int) -> LiveEvaluator:
-            # One input after the other: each has a process of its own on the device.
-            open_context.close()
-            return _evaluator(live, opened, live.plan.presets[number], open_context)
-
-        found = stage_one(points, evaluator_of, space.choice_of(live.plan.default), settings)
-        return tuple(space.variant(choice) for choice in found.choices)
-
-
-def _evaluator(live: LiveInputs, opened: OpenedInputs, preset: str, open_context: ExitStack) -> LiveEvaluator:
-    context = open_context.enter_context(opened.context(preset, live.observer, Remeasure.NOTHING))
-    return LiveEvaluator(RowMeasurer(context), live.plan.default, live.variants(preset))
+    def at(self, preset: str) -> Evaluator:
+        """Return what tries versions at an input; where the default one doesn't run, nothing does."""
+        self._stack.close()
+        measurer = RowMeasurer(self._stack.enter_context(self._opened.context(preset, self._observer)))
+        space = self._spaces.at(preset)
+        if measurer.compared(self._default, self._default).invalidity is not Invalidity.CORRECT:
+            return FunctionEvaluator(space, lambda _: None)
+        return LiveEvaluator(measurer, self._default, space)

@@ -25,7 +25,7 @@ from coarsen.models.inputs.times import VersionTimes
 from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.described_versions import described_versions
 from coarsen.opencl_bench.inputs.evidence import Evidence
-from coarsen.opencl_bench.inputs.live_stage_one import LiveInputs, versions_to_measure
+from coarsen.opencl_bench.inputs.live_stage_one import search_versions
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
@@ -34,6 +34,7 @@ from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
@@ -113,18 +114,28 @@ def tune_over_inputs(
     plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
     collector = CollectingObserver(observer or SweepObserver())
     with CompilePool() as pool:
-        live = LiveInputs(plan, benchmark, device, settings.space, store, collector, pool)
-        versions = versions_to_measure(live, points, settings.stage_one)
+        found = search_versions(plan, points, settings.space, store, settings.stage_one, collector, pool)
+        versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
         plan = replace(plan, versions=versions)
         measured = measure_versions(plan, store, collector, pool=pool)
-    asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
-    found = measured_times(measured.rows, asked)
+    asked = TimesRequest(benchmark.name, points, plan.versions, default, settings.seed)
+    times = measured_times(measured.rows, asked)
     return TunedOverInputs(
-        tuned_file(description, device, found.times, settings.most),
-        found.times,
-        {**measured.problems, **found.left_out},
+        tuned_file(description, device, times.times, settings.most),
+        times.times,
+        {**measured.problems, **times.left_out},
         collector.measured,
     )
+
+
+def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
+    """Return False for several launches one of which is coarsened: at dispatch they run as they are written."""
+    if not variant.is_coarsened or not benchmark.other_kernels:
+        return True
+    try:
+        return len(benchmark.launches(preset, variant.local_size, variant.definitions)) == 1
+    except InvalidInputError:
+        return False  # a condition rules it out
 
 
 def listed_presets(description: Description, count: int | None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
     inputs ─▶ 8 that fill the space of features ─▶ a search on each ─▶ winners and their neighbours, the default
 
 A search starts from what was best on the nearest input that was searched before. The same code runs on a device
-and on stored times (`stage_one_replay.py`); evaluators are all that it sees of either.
+and on stored times (`live_stage_one.py`, `stage_one_replay.py`); evaluators are all that it sees of either.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class StageOne:
 def stage_one(
     inputs: Sequence[InputPoint],
     evaluator_of: Callable[[int], Evaluator],
-    default: Choice,
+    default: Choice | None,
     settings: StageOneSettings | None = None,
 ) -> StageOne:
     """Search on some inputs for the versions to measure on all.
@@ -99,7 +99,7 @@ def stage_one(
     Args:
         inputs: all that may be looked at; at least one.
         evaluator_of: tries versions on an input, by its number. All evaluators' spaces have the same axes.
-        default: the choice of the default version.
+        default: the choice of the default version; None where the space hasn't got it.
         settings: how to search.
 
     Raises:
@@ -110,7 +110,7 @@ def stage_one(
     searched = spread(inputs, settings.inputs)
     places = _places(inputs)
     found: dict[int, Found] = {}
-    union: dict[Choice, None] = {default: None}
+    union: dict[Choice, None] = {} if default is None else {default: None}
     for number in searched:
         evaluator = evaluator_of(number)
         budget = settings.budget(evaluator.space)

@@ -68,11 +68,13 @@ def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: 
     assert trained.code == 0, trained.err
     found = json.loads(trained.out)
     entrants = found["devices"]["intel"]["entrants"]
-    assert entrants["never"]["cases"] == len(CALIBRATION)
+    assert entrants["never"]["cases"] == len((*FITTED_ON, *CALIBRATION))
     assert entrants["oracle"]["share_of_oracle"] == pytest.approx(1.0)
     card = json.loads((models / "launch.json").read_text())
     assert set(card["data"]["identities"]) == set(FITTED_ON)
-    assert card["data"]["calibration_cases"] == {"intel": len(CALIBRATION)}
+    assert card["data"]["settled_on"] == {"intel": len((*FITTED_ON, *CALIBRATION))}
+    of_calibration_set = card["evaluation"]["calibration_set"]["devices"]["intel"]["entrants"]
+    assert of_calibration_set["never"]["cases"] == len(CALIBRATION)
     predicted = run("predict", kernel, "-d", "intel", "--models", models, "--no-measure")
     assert predicted.out.startswith("kernel scale on intel (")
     judged = run("evaluate", "--launch", "--models", models, "--data", data)
@@ -83,14 +85,16 @@ def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: 
     assert scores["launch"]["cases"] == len((*FITTED_ON, *CALIBRATION))
 
 
-def test_without_calibration_kernels_nothing_is_trained_nor_judged(run: Run, tmp_path: Path) -> None:
-    file = stored(tmp_path, "few", FITTED_ON)
+def test_where_only_one_local_size_ran_nothing_is_trained_nor_judged(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "one.parquet"
+    measured = [row for kernel in FITTED_ON for row in rows(kernel, 1.2)]
+    write_results([row for row in measured if row.candidate.local_size == row.baseline.local_size], file)
     trained = run("train", "--model", "launch", "--data", file, "-o", tmp_path / "models")
     assert trained.code == 2
-    assert "calibration needs cases of at least two unrelated kernels" in trained.err
+    assert "the decision is settled on cases of at least two unrelated kernels" in trained.err
     judged = run("evaluate", "--launch", "--data", file)
     assert judged.code == 2
-    assert "the data has no kernel of the calibration set, which is what is judged" in judged.err
+    assert "the data has no kernel that ran at several local sizes uncoarsened" in judged.err
 
 
 TRAIN, EVALUATE = ("train", "--model", "launch"), ("evaluate", "--data", "x")

@@ -19,6 +19,7 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 from tests.dispatch.files import FILE, PLAIN
 
@@ -216,3 +217,10 @@ def test_no_text_of_the_file_ends_a_comment() -> None:
     header = c_header(replace(PLAIN, device="*/ #error no\n#error"))
     assert "*/ #error" not in header
     assert "\n#error no" not in header
+
+
+def test_wide_accesses_are_refused_since_no_header_knows_how_large_buffers_are() -> None:
+    wide = replace(FILE.versions[1].variant, transforms=Transforms(wide_accesses=True))
+    file = replace(PLAIN, versions=(FILE.versions[0], replace(FILE.versions[1], variant=wide)))
+    with pytest.raises(InvalidInputError, match="version 1 is guarded or has wide accesses"):
+        c_header(file)

@@ -38,14 +38,13 @@ class SkippedFlow(ControlFlow):
         self.kernel = kernel
         self.entry = entry
         self.nodes = nodes
-        seen: set[str] = set()
         edges: list[tuple[str, str]] = []
-        pending = [entry]
+        pending, done = [entry], set[str]()
         while pending:
             name = pending.pop()
-            if name in seen:
+            if name in done:
                 continue
-            seen.add(name)
+            done.add(name)
             for arm in nodes[name].arms:
                 edges.append((name, arm.target))
                 pending.append(arm.target)

@@ -129,7 +129,7 @@ KERNELS = (
         rules=(
             only_with(MACROS, "LANES", "IMPL", DOWN_LANES),
             lanes_fit(DOWN_LANES),
-            coarsened_only_with("IMPL", UP),
+            coarsened_only_with("IMPL", DOWN, UP),
         ),
         factors=(2, 4),
         other_kernels=("bfsStep_zero",),

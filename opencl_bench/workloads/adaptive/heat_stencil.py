@@ -77,7 +77,7 @@ KERNELS = (
             ),
         ),
         test={"nx": 37, "ny": 21, "nz": 11},
-        local_sizes=((32, 4, 1), (16, 4, 1), (64, 2, 1), (64, 4, 1), (128, 1, 1), (8, 8, 1)),
+        local_sizes=((32, 4, 1), (16, 4, 1), (64, 2, 1), (64, 4, 1), (128, 1, 1), (8, 8, 1), (256, 1, 1)),
         make_workload=make_workload,
         make_launches=make_launches,
         macros=MACROS,

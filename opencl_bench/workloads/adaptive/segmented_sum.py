@@ -22,7 +22,7 @@ from coarsen.opencl_bench.workloads.driver_tools import buffers, uint32, unwritt
 from coarsen.opencl_bench.workloads.input_space import InputSpace
 
 SEGMENTS, LANES, EVEN = range(3)
-MACROS: Macros = {"IMPL": (SEGMENTS, LANES, EVEN), "LANES": (32, 4, 8, 64), "EACH": (64, 16, 256, 1024)}
+MACROS: Macros = {"IMPL": (SEGMENTS, LANES, EVEN), "LANES": (32, 4, 8, 16, 64), "EACH": (64, 16, 256, 1024)}
 INT_BYTES = 4
 LARGEST = 1000
 

@@ -127,7 +127,7 @@ KERNELS = (
     _adaptive(
         mri_q.BENCHMARK,
         InputSpace(
-            {"voxels": (WHOLE, 1 << 17), "samples": (16, 2048)},
+            {"voxels": (WHOLE, 1 << 17), "samples": (16, 1024)},
             limits=("voxels * samples <= 2000000", "voxels * samples >= 16384"),
             multiples={"voxels": WHOLE},
         ),

@@ -75,7 +75,7 @@ KERNELS = (
             groups=12,
         ),
         test={"rows": 37, "length": 75, "wanted": 5, "moved_per_mille": 300, "descends": 0},
-        local_sizes=((64,), (16,), (32,), (128,), (256,)),
+        local_sizes=((64,), (16,), (32,), (128,), (256,), (512,)),
         make_workload=make_workload,
         make_launches=make_launches,
         macros=MACROS,

@@ -10,7 +10,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.break_even import BreakEven, break_evens, switches
 from coarsen.models.inputs.break_even_errors import compared, pooled, regret_between
-from coarsen.models.inputs.sections import Section, sections
+from coarsen.models.inputs.sections import Section, quartiles, sections
 
 GRID = [2**k for k in range(0, 21, 2)]
 NAN = math.nan
@@ -127,6 +127,11 @@ def test_sections_run_along_each_axis_at_what_the_others_are_held_at() -> None:
         Section("height", {"width": 64}, ()),
         Section("height", {"width": 3000}, (BreakEven(1, 0, 2, 4),)),
     )
+
+
+def test_sizes_are_held_within_their_range() -> None:
+    assert quartiles([2**k for k in range(9)]) == (4, 16, 64)
+    assert quartiles([7]) == (7,)
 
 
 def test_errors_are_octaves_to_the_bracket_and_nothing_within_it() -> None:

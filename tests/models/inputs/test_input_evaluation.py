@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.dispatch.tree import Leaf, Split
+from coarsen.dispatch.tree import Leaf, Split, check_tree
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.entrants import Entrant, Settings, fitted
 from coarsen.models.inputs.evaluation import fold, hold_out_largest, leave_groups_out, outcome
@@ -138,6 +138,7 @@ def test_shipped_are_the_versions_that_can_be_answered_and_the_default() -> None
     assert found.default == 0
     assert isinstance(found.tree, Split)
     assert (found.tree.at_most, found.tree.above) == (Leaf(1), Leaf(2))
+    check_tree(found.tree, frozenset({"n"}), len(found.versions))
     few = shipped(regret_tree(CROSSING.of_inputs([15]), CPU_MARGIN), CROSSING)
     assert few.versions == (version(0), version(2))
     assert few.tree == Leaf(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 from coarsen.models.inputs.acceptance import Criterion, KernelResult, criteria
 from coarsen.models.inputs.entrants import Entrant
 from coarsen.models.inputs.evaluation import Outcome
+from coarsen.models.inputs.results_data import entrant_rows, results_data
 from coarsen.models.inputs.scores import entrant_score, is_sensitive, part_of_gain, sensitivity, speed_up
 from coarsen.models.inputs.times import InputPoint
 
@@ -89,22 +91,25 @@ CONTROL = KernelResult(made_up("control", DEFAULT=1.0), None, versions=1, is_ada
 
 def test_every_criterion_that_times_decide_is_told() -> None:
     found = found_by([GOOD, CONTROL])
-    expected = "3 4a 4b 4c 5 6 8 7a 7b 7c 9a 9b 9c 9d 9e 14 16 17a 17b"
+    expected = "3 4a 4b 4c 5a 5b 6 8 7a 7b 7c 9a 9b 9c 9d 9e 14 16 17a 17b"
     assert list(found) == expected.split()
     assert found["3"].value == 1
     assert not found["3"].is_met
     unmet = {number for number, criterion in found.items() if not criterion.is_met}
     # Of majority and nearest, which are perfect here, the tree falls short.
     assert unmet == {"3", "9b", "9c"}
-    assert found["5"].value == pytest.approx(1 - math.log(1.04) / (5 * math.log(2)))
+    assert found["5a"].value == pytest.approx(1 - math.log(1.04) / (5 * math.log(2)))
 
 
 def test_contents_are_judged_where_there_are_some() -> None:
     blind = made_up(TREE_WITHOUT_SUPPLIED=1.2)
     found = found_by([KernelResult(blind, None, 2, True, has_contents=True)])
-    assert found["13"].value == 1
+    assert (found["13a"].value, found["13b"].value) == (1, 1)
     assert "14" not in found
-    assert "13" not in found_by([GOOD])
+    assert "13a" not in found_by([GOOD])
+    slightly = KernelResult(made_up(TREE_WITHOUT_SUPPLIED=1.05), None, 2, True, has_contents=True)
+    found = found_by([slightly, slightly])
+    assert (found["13a"].value, found["13b"].value) == (2, 0)
 
 
 def test_a_control_for_which_the_input_decides_is_a_failure() -> None:
@@ -128,5 +133,15 @@ def test_losing_against_the_fixed_best_fails_sooner_on_a_gpu() -> None:
 
 def test_without_sensitive_kernels_nothing_is_said_of_their_gain() -> None:
     found = found_by([CONTROL])
-    assert found["5"].value is None
-    assert not found["5"].is_met
+    assert found["5a"].value is None
+    assert not found["5a"].is_met
+
+
+def test_results_are_told_as_data_with_every_entrant_in_one_table() -> None:
+    data = results_data([GOOD, CONTROL], is_gpu=False)
+    assert json.loads(json.dumps(data)) == data
+    assert isinstance(data["entrants"], list)
+    assert len(data["entrants"]) == 3 * len(Entrant)
+    rows = {(row.kernel, row.entrant): row.score for row in entrant_rows([GOOD, CONTROL])}
+    assert rows["made up", Entrant.FIXED].hits == 0.5
+    assert rows["all kernels", Entrant.FIXED].hits == 0.75

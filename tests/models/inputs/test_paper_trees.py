@@ -88,6 +88,12 @@ def test_there_is_a_tree_for_each_parameter() -> None:
     assert all(trees.version(point.features) == each for point, each in zip(points, best, strict=True))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_parameter_with_another_value_on_each_input_is_no_reason_to_warn() -> None:
+    blocks = tuple(32 * n for n in range(1, 13))
+    paper_trees(times_with_best(list(blocks), blocks), ["n"])
+
+
 def test_joint_answers_that_nobody_built_are_counted_and_replaced() -> None:
     # A is best at 2 for large x, B at 2 for large y; both large was never measured, so (2, 2) was never built.
     versions = tuple(Variant(definitions=(("A", a), ("B", b))) for a in ("1", "2") for b in ("1", "2"))

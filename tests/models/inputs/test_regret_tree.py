@@ -10,8 +10,9 @@ import pytest
 
 from coarsen.dispatch.tree import Leaf, Split, answer
 from coarsen.models.inputs.choice_tree import leaves_of, renumbered, shortened
-from coarsen.models.inputs.growing import MOST_DEPTH, TreeSettings, between, grown, prunings, regret_table
+from coarsen.models.inputs.growing import MOST_DEPTH, TreeSettings, grown, prunings, regret_table
 from coarsen.models.inputs.portfolio import CPU_MARGIN
+from coarsen.models.inputs.ranks import between
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from tests.models.inputs.made_up import sizes, times_of, version

@@ -13,10 +13,10 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.launch.card import LaunchProvenance, cases_by_device
 from coarsen.models.launch.decision import Risk
-from coarsen.models.launch.evaluation import ORACLE, Asked, ask, judge, ran
+from coarsen.models.launch.evaluation import ORACLE, Asked, Promise, ask, judge, ran
 from coarsen.models.launch.nested import judge_nested
 from coarsen.models.launch.scores import launch_scores, promise_score
-from coarsen.models.launch.settling import MOST_LOSSES, settle
+from coarsen.models.launch.settling import MOST_LOSSES, Judged, settle
 from coarsen.models.launch.storage import load_launch, save_launch
 from coarsen.models.launch.training import FittedLaunch, split, train_launch
 from coarsen.variant.variant import Variant
@@ -69,14 +69,52 @@ def test_calibration_needs_unrelated_kernels() -> None:
         train_launch(LEARNED, related, SMALL)
 
 
-def test_no_kernel_is_both_fitted_and_calibrated_on() -> None:
-    with pytest.raises(InvalidInputError, match="made_up_0 is both fitted on and calibrated on"):
-        train_launch(LEARNED, [*CALIBRATION, LEARNED[0]], SMALL)
+def test_the_decision_is_settled_by_trees_that_did_not_see_the_kernel() -> None:
+    """A kernel that lies about itself is believed by trees that learned from it, and by no others."""
+    liar = case(900, 0.02, family="liar")
+    turned = replace(liar, log_times=-3 * liar.log_times)
+    among = train_launch([*LEARNED, turned], [*LEARNED, turned], SMALL)
+    seen = next(each for each in among.views[0] if each.case.family == "liar")
+    unseen = replace(liar, log_times=liar.log_times)
+    told = next(
+        each for each in train_launch(LEARNED, [*LEARNED, unseen], SMALL).views[0] if each.case.family == "liar"
+    )
+    assert np.corrcoef(seen.speeds, told.speeds)[0, 1] > 0.9
+    itself = among.model.parts.log_speeds(liar.inputs)
+    assert np.corrcoef(itself, told.speeds)[0, 1] < np.corrcoef(seen.speeds, told.speeds)[0, 1]
 
 
-def test_kernels_of_the_calibration_set_are_told_by_their_names() -> None:
+def test_the_calibration_set_is_settled_on_alone_and_other_kernels_are_fitted_on_too() -> None:
     kept = case(900, 0.5, kernel="launch-3-19")
-    assert split([*LEARNED, kept]) == (tuple(LEARNED), (kept,))
+    assert split([*LEARNED, kept]) == (tuple(LEARNED), (*LEARNED, kept))
+
+
+def test_kernels_with_one_local_size_or_unclear_times_are_not_settled_on() -> None:
+    inputs = LEARNED[0].inputs
+    other = [place for place, each in enumerate(inputs.variants) if each.local_size != (256,)]
+    times = LEARNED[0].log_times.copy()
+    times[other] = np.nan
+    unclear = replace(LEARNED[1], errors=np.full(len(LEARNED[1].log_times), 0.2))
+    one = replace(LEARNED[0], log_times=times)
+    assert split([one, unclear, LEARNED[2]]) == ((one, unclear, LEARNED[2]), (LEARNED[2],))
+
+
+def test_neutral_loses_no_more_often_than_the_choice_of_the_local_size_does(fitted: FittedLaunch) -> None:
+    """Here local sizes can't be told apart: whoever chooses one alone loses in half of the cases."""
+    views = [[_blind(each, number % 2) for number, each in enumerate(view)] for view in fitted.views]
+    scores = settle(views).scores
+    assert MOST_LOSSES[Risk.NEUTRAL] < scores[Risk.NEUTRAL][1] <= 0.5
+    assert scores[Risk.NEUTRAL] == scores[Risk.BOLD], "nothing is given up for losses that nobody averts"
+
+
+def _blind(judged: Judged, sign: int) -> Judged:
+    """A case of which one uncoarsened launch is slower than the other, and predictions that don't know which."""
+    case = judged.case
+    kept = [0, 1, *np.flatnonzero(case.inputs.is_coarsened)[:1].tolist()]
+    times = np.array([[0.15], [-0.15], [-0.9 if sign else 0.0]])
+    times[:2] *= 1 if sign else -1
+    only = replace(case, inputs=case.inputs.only(kept), log_times=times, errors=None, own=0)
+    return replace(judged, case=only, speeds=np.array([0.01, 0.0, 0.3 if sign else -0.3]))
 
 
 def test_what_was_stored_says_the_same(fitted: FittedLaunch, tmp_path: Path) -> None:
@@ -122,9 +160,23 @@ def test_entrants_are_scored_over_the_best_uncoarsened_launch(fitted: FittedLaun
     assert scores["local-size-only"].geometric_mean == pytest.approx(1.0, abs=0.02)
     assert scores["launch"].share_of_oracle > 0.85
     assert scores["launch+2"].share_of_oracle > scores["launch"].share_of_oracle - 0.02
-    assert scores["launch"].losses < 0.1
+    assert scores["launch"].losses < 0.2
     found = promise_score(judgement.promises)
     assert found is not None and found.promises == 12 and found.brier < 0.2
+
+
+def test_right_probabilities_are_off_too_where_there_are_few() -> None:
+    draws = np.random.default_rng(1)
+    chances = draws.uniform(size=600)
+    few, many = (
+        promise_score(
+            [Promise("k", "f", "intel", chance, bool(draws.random() < chance)) for chance in chances[:count]]
+        )
+        for count in (15, 600)
+    )
+    assert few is not None and many is not None
+    assert few.least_error > 0.12 > 0.05 > many.least_error
+    assert many.calibration_error == pytest.approx(many.least_error, abs=0.06)
 
 
 def test_choices_are_scored_by_a_run_that_nobody_chose_by(fitted: FittedLaunch) -> None:
@@ -147,7 +199,7 @@ def test_launches_that_did_not_run_are_nobodys_choice() -> None:
     assert left.own is None and not left.inputs.variants[left.own_place].is_coarsened
 
 
-def test_calibration_kernels_are_judged_by_what_never_saw_their_families(fitted: FittedLaunch) -> None:
+def test_kernels_are_judged_by_what_never_saw_their_families(fitted: FittedLaunch) -> None:
     judgement = judge_nested(fitted.views[0])
     assert {outcome.kernel for outcome in judgement.outcomes} == {each.kernel for each in CALIBRATION}
     assert launch_scores(judgement.outcomes)["launch"].share_of_oracle > 0.8
@@ -160,7 +212,7 @@ def provenance() -> LaunchProvenance:
         settings={"seed": 0},
         versions={},
         cases=cases_by_device(LEARNED),
-        calibration=cases_by_device(CALIBRATION),
+        settled_on=cases_by_device(CALIBRATION),
         kernels=len(LEARNED),
         families=len(LEARNED),
         identities={each.kernel: each.identity for each in LEARNED},

@@ -13,13 +13,17 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.inputs import measuring
+from coarsen.opencl_bench.inputs import live_stage_one, measuring
+from coarsen.opencl_bench.inputs.live_stage_one import search_versions
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, stored_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, confirm_versions, measure_versions
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.sweep import compiler, engine
 from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -45,6 +49,7 @@ def _own_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' benchmarks are known here and in the processes that compile and measure."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(measuring, "find_benchmark", find_benchmark)
+    monkeypatch.setattr(live_stage_one, "find_benchmark", find_benchmark)
     monkeypatch.setattr(compiler, "SERVICE", "tests.opencl_bench.inputs.compile_service")
     monkeypatch.setattr(engine, "SERVICE", "tests.opencl_bench.inputs.measure_service")
 
@@ -129,6 +134,32 @@ def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Sto
     measured = measure_versions(plan, store)
     assert [row.candidate for row in measured.rows] == [WRONG]
     assert measured.problems["test"].startswith("the default version, uncoarsened, local size 32, -D IMPL=1")
+
+
+def test_a_search_on_a_few_inputs_says_what_to_measure_on_all_and_keeps_its_rows(store: Store) -> None:
+    plan = plan_of("intel")
+    inputs = (InputPoint("test", "test", {"n": 256.0}), InputPoint("input-1", "input-1", {"n": 1024.0}))
+    space = Space(factors=(1,), local_sizes=((32,), (64,)), definitions={"PLUS": ("1",)})
+    settings = StageOneSettings(StaircaseSearcher(), inputs=1, is_warm=False)
+    found = search_versions(plan, inputs, space, store, settings)
+    # Two parameters of two values each: all are tried, and the winner has two neighbours.
+    assert found.versions[0] == DEFAULT
+    assert 3 <= len(found.versions) <= 4 and found.measured == found.result.trials == 4
+    assert search_versions(plan, inputs, space, store, settings).measured == 0
+    searched = PRESETS[found.result.searched[0]]
+    measured = measure_versions(replace(plan, versions=found.versions, presets=(searched,)), store)
+    assert (measured.measured, len(measured.rows)) == (0, len(found.versions))
+
+
+def test_where_the_default_version_fails_nothing_is_searched(store: Store) -> None:
+    inputs = (InputPoint("test", "test", {}),)
+    space = Space(factors=(1,), local_sizes=((32,),), definitions={"PLUS": ("1",)})
+    found = search_versions(replace(plan_of("intel"), default=WRONG), inputs, space, store)
+    assert (found.versions, found.measured) == ((WRONG,), 1)
+    with pytest.raises(InvalidInputError, match="no inputs"):
+        search_versions(plan_of("intel"), (), space, store)
+    with pytest.raises(InvalidInputError, match="leave the sample out"):
+        search_versions(plan_of("intel"), inputs, replace(space, sample=3), store)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from coarsen.dispatch.features import ArgumentKind, KernelArgument, feature_steps, input_kinds
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import draw_inputs, is_within
-from coarsen.opencl_bench.workloads.adaptive_driver import LIST_FOLDER, AdaptiveKernel
+from coarsen.opencl_bench.workloads.adaptive_driver import LIST_FOLDER
 from coarsen.opencl_bench.workloads.benchmark import KERNEL_FOLDER
 from coarsen.opencl_bench.workloads.lookup import SUITE, adaptive, adaptive_kernel, find_benchmark
 
@@ -20,22 +19,6 @@ OWN = tuple(name for name, kernel in adaptive().items() if kernel.own is None)
 FEW_SIZES = {"adaptive-fastWalsh": 11, "adaptive-dwtHaar1D": 14, "adaptive-floydWarshall": 20}
 # Of these the outputs depend on the local size, so there is one.
 ONE_LOCAL_SIZE = {"adaptive-reduce", "adaptive-dwtHaar1D"}
-
-
-def arguments_of(kernel: AdaptiveKernel) -> list[KernelArgument]:
-    """A kernel's arguments, by its source."""
-    found = re.search(rf"kernel void {kernel.kernel}\(([^)]*)\)", kernel.benchmark.source)
-    assert found
-    return [KernelArgument(re.findall(r"\w+", text)[-1], kind_of(text.split())) for text in found[1].split(",")]
-
-
-def kind_of(words: list[str]) -> ArgumentKind:
-    """The kind of an argument by the words of its declaration."""
-    if words[0] == "local":
-        return ArgumentKind.LOCAL
-    if words[0] in ("global", "constant"):
-        return ArgumentKind.BUFFER
-    return ArgumentKind.REAL if words[0] == "float" else ArgumentKind.WHOLE
 
 
 def test_every_file_has_a_driver() -> None:
@@ -101,16 +84,6 @@ def test_the_list_is_what_is_drawn(name: str) -> None:
     assert all(is_within(space, one) for one in listed)
     assert [*kernel.listed] == [preset for preset in kernel.benchmark.presets if preset != "test"]
     assert set(kernel.test) >= set(space.names) - set(space.fixed)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_features_are_of_what_a_launch_passes(name: str) -> None:
-    kernel = adaptive_kernel(name)
-    kinds = input_kinds(arguments_of(kernel))
-    assert all((feature_steps(feature, kinds) is None) == feature.is_supplied for feature in kernel.all_features)
-    assert kernel.features
-    settings = set(kernel.inputs.contents[0])
-    assert not settings & {*kernel.features, *kernel.supplied}
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if adaptive_kernel(name).supplied])

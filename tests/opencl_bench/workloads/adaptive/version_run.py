@@ -1,18 +1,17 @@
 """Running a version of a kernel that adapts on a device, and what is wrong with its results.
 
-    python -m tests.opencl_bench.workloads.adaptive.version_run DEVICE [NAME …] [--every N] [--seconds S]
+    python -m tests.opencl_bench.workloads.adaptive.version_run DEVICE [NAME …] [--inputs N] [--every N]
 
-runs every N-th pair of a version and an input and prints what is wrong, and how long it took.
+runs all versions at some inputs and prints what is wrong, and how long it took.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -43,32 +42,38 @@ from coarsen.variant.variant import Variant
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A version's program on a device; `added` are the arguments that a coarsened kernel takes besides."""
+    """A version's programs on a device.
 
-    kernels: KernelChoice
-    added: Sequence[AddedArgument]
+    `coarsened` has the kernel that is coarsened, and takes the arguments `added` besides; None where none is.
+    """
+
+    original: KernelChoice
+    coarsened: KernelChoice | None = None
+    added: Sequence[AddedArgument] = ()
 
 
 def build(context: cl.Context, kernel: AdaptiveKernel, version: Variant) -> Built:
     """Build a version for a context, coarsened where it is."""
     benchmark = kernel.benchmark
     options = [*benchmark.build_options, *(f"-D{name}={value}" for name, value in version.definitions)]
+    original = kernels_of(build_uncached(context, benchmark.source, options))
     if not version.is_coarsened:
-        return Built(kernels_of(build_uncached(context, benchmark.source, options)), ())
+        return Built(original)
     lowered = lower(benchmark.code, benchmark.kernel, tuple(options))
     made = CoarsenedKernel(coarsen_kernel(lowered, version.coarsenings), version.coarsenings, ())
     program = build_uncached(context, made.opencl_c, [made.opencl_c_standard])
-    return Built(kernels_of(program), made.added_arguments)
+    return Built(original, kernels_of(program), made.added_arguments)
 
 
-def run(queue: cl.CommandQueue, built: Built, version: Variant, workload: Workload) -> RunResult:
-    """Run a workload once with a version."""
+def run(queue: cl.CommandQueue, built: Built, version: Variant, workload: Workload, kernel: str) -> RunResult:
+    """Run a workload once with a version, of which the launches of one kernel are coarsened."""
 
     def choose(launch: Launch) -> LaunchableKernel:
+        if built.coarsened is None or launch.kernel != kernel:
+            return built.original(launch)
         own = variant_launch(launch, version, built.added)
         added = [getattr(argument, "value", None) for argument in own.arguments[len(launch.arguments) :]]
-        kernel = built.kernels(launch)
-        return cast("LaunchableKernel", partial(_launched, kernel, own, added))
+        return cast("LaunchableKernel", partial(_launched, built.coarsened(launch), own, added))
 
     return run_workload(queue, workload, choose)
 
@@ -94,7 +99,7 @@ def mistakes(
     found: list[str] = []
     for preset in presets:
         workload = kernel.benchmark.workload(preset, 1, version.local_size, version.definitions)
-        result = run(queue, built, version, workload)
+        result = run(queue, built, version, workload, kernel.kernel)
         wrong = compare(result.outputs, workload.expected(), workload)
         found += [f"{preset}: {sentence}" for sentence in wrong]
         found += [f"{preset}: wrote outside of {name}" for name in result.violated]
@@ -120,54 +125,67 @@ def some_versions(kernel: AdaptiveKernel) -> list[Variant]:
 
 
 def main() -> None:
-    """Check and time pairs of versions and inputs."""
+    """Check and time versions at inputs."""
     parser = argparse.ArgumentParser()
     parser.add_argument("device")
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=240.0)
+    parser.add_argument(
+        "--inputs", type=int, default=4, help="how many of the listed ones, evenly; besides `test`"
+    )
+    parser.add_argument("--every", type=int, default=1, help="take only every so many versions")
+    parser.add_argument("--seconds", type=float, default=240.0, help="begin with no further input after so many")
     chosen = parser.parse_args()
     device = next(each for each in discover_devices() if each.is_called(chosen.device))
     context = cl.Context([open_device(device)])
     queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
     end = time.monotonic() + chosen.seconds
     for name in chosen.names or adaptive():
-        _check(queue, adaptive_kernel(name), chosen.every, end)
+        kernel = adaptive_kernel(name)
+        presets = ["test", *[*kernel.listed][:: max(len(kernel.listed) // chosen.inputs, 1)]]
+        _check(queue, kernel, kernel.versions[:: chosen.every], presets, end)
 
 
-def _check(queue: cl.CommandQueue, kernel: AdaptiveKernel, every: int, end: float) -> None:
+def _check(
+    queue: cl.CommandQueue, kernel: AdaptiveKernel, versions: Sequence[Variant], presets: Sequence[str], end: float
+) -> None:
+    started = time.perf_counter()
+    built = {version: build(queue.context, kernel, version) for version in versions}
+    building = time.perf_counter() - started
     nanoseconds: list[int] = []
-    build_seconds: list[float] = []
     wrong = 0
-    pairs = [*itertools.product(kernel.versions, ["test", *kernel.listed])][::every]
-    for version, group in itertools.groupby(pairs, key=lambda pair: pair[0]):
+    for preset in presets:
         if time.monotonic() > end:
-            print(f"{kernel.name}: out of time")
+            print(f"{kernel.name}: out of time at {preset}")
             break
-        started = time.perf_counter()
-        built = build(queue.context, kernel, version)
-        build_seconds.append(time.perf_counter() - started)
-        for _, preset in group:
+        workload = kernel.benchmark.workload(preset, 1)
+        expected = workload.expected()
+        for version in versions:
             try:
-                workload = kernel.benchmark.workload(preset, 1, version.local_size, version.definitions)
-                result = run(queue, built, version, workload)
+                own = replace(workload, launches=_launches(kernel, preset, version))
+                result = run(queue, built[version], version, own, kernel.kernel)
             except (cl.Error, InvalidInputError) as error:
-                print(f"{kernel.name} {preset} {version}: {error}")
-                wrong += 1
-                continue
-            nanoseconds.append(result.nanoseconds)
-            found = [*compare(result.outputs, workload.expected(), workload), *result.violated]
+                found = [str(error)]
+            else:
+                found = [*compare(result.outputs, expected, workload), *result.violated]
+                nanoseconds.append(result.nanoseconds)
             wrong += bool(found)
             for sentence in found:
                 print(f"{kernel.name} {preset} {version}: {sentence}")
-    if nanoseconds:
-        cut = statistics.quantiles(nanoseconds, n=20) if len(nanoseconds) > 1 else nanoseconds * 19
+    if len(nanoseconds) > 1:
+        cut = [each / 1e6 for each in statistics.quantiles(nanoseconds, n=20)]
         print(
-            f"{kernel.name}: {len(nanoseconds)} runs, {wrong} wrong, launch {cut[0] / 1e6:.3f} "
-            f"{statistics.median(nanoseconds) / 1e6:.3f} {cut[-1] / 1e6:.3f} ms (5, 50, 95 %), "
-            f"build {statistics.median(build_seconds):.2f} s",
+            f"{kernel.name}: {len(nanoseconds)} runs, {wrong} wrong, launches {cut[0]:.3f}, {cut[9]:.3f}, "
+            f"{cut[-1]:.3f} ms (5, 50, 95 %), {building / len(versions):.2f} s to build one, "
+            f"{time.perf_counter() - started:.0f} s in all",
             flush=True,
         )
+
+
+def _launches(kernel: AdaptiveKernel, preset: str, version: Variant) -> tuple[Launch, ...]:
+    benchmark = kernel.benchmark
+    if benchmark.make_launches is not None:
+        return benchmark.launches(preset, version.local_size, version.definitions)
+    return benchmark.workload(preset, 1, version.local_size, version.definitions).launches
 
 
 if __name__ == "__main__":
