@@ -201,7 +201,7 @@ def bench(
         all_single,
     )
     parts = Parts(preset, wanted, design)
-    refuse_misspelt_subcommand(kernels, SUBCOMMANDS["bench"])
+    refuse_misspelt_subcommand("bench", kernels, SUBCOMMANDS["bench"])
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     places = places_of(device, form.value, scheduler is not None)
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from coarsen.cli.kernel_input import is_ir_file, lower_file
+from coarsen.cli.kernel_input import is_ir_file, lower_file, naming_file
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -23,6 +23,8 @@ from coarsen.cli.options import (
 )
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotations import read_annotations, source_without_pragmas
+from coarsen.frontend.lower import lower, opencl_c_of
 
 # Devices differ in their default.
 DEFAULT_STANDARD = "CL1.2"
@@ -53,6 +55,30 @@ def init(
 
     Example: coarsen bench init scale.cl -o scale.toml
     """
+    path = write_description(kernel_file, kernel, output, force, define, include, cl_std, build_option)
+    print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
+
+
+def write_description(
+    kernel_file: Path,
+    kernel: str | None,
+    output: Path | None,
+    force: bool,
+    define: list[str] | None,
+    include: list[str] | None,
+    cl_std: str | None,
+    build_option: list[str] | None,
+    over_inputs: bool = False,
+) -> Path:
+    """Write the description of a kernel; return its path. The arguments are the command's.
+
+    Args:
+        over_inputs: whether it is to be tuned over inputs, which are then declared.
+
+    Raises:
+        InvalidInputError: the file is there already, or the kernel has no description.
+        RefusalError: the kernel calls itself.
+    """
     if is_ir_file(kernel_file):
         raise InvalidInputError(f"{kernel_file}: a benchmark needs OpenCL C source, not LLVM IR")
     path = output or kernel_file.with_suffix(".toml")
@@ -61,15 +87,25 @@ def init(
     if path.exists() and not force:
         raise InvalidInputError(f"{path}: the file is there already; --force overwrites it")
     standard = cl_std or DEFAULT_STANDARD
-    lowered = lower_file(kernel_file, kernel, build_options(define, include, standard, build_option))
+    source = opencl_c_of(kernel_file) or ""
+    annotations = read_annotations(source, str(kernel_file))
+    given = build_options(define, [*(include or ()), str(kernel_file.parent)], standard, build_option)
+    if annotations.pragmas:
+        # The defaults are those of the pragmas: an implementation's name means nothing to the source as it is.
+        with naming_file(kernel_file):
+            lowered = lower(source_without_pragmas(source, str(kernel_file)), kernel, given)
+    else:
+        lowered = lower_file(kernel_file, kernel, build_options(define, include, standard, build_option))
     tunables, others = _macros(define or ())
     folders = [f"-I{_from_file(folder, path)}" for folder in include or ()]
     options = [*others, *folders, f"-cl-std={standard}", *(build_option or ())]
     # Imported late: it loads NumPy, which a mistaken command can do without.
     from coarsen.opencl_bench.workloads.described.template import template
+    from coarsen.opencl_bench.workloads.described.template_inputs import inputs_text, parameters_comment
 
-    write_result(template(lowered, _relative(kernel_file, path), options, tunables), path)
-    print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
+    text = template(lowered, _relative(kernel_file, path), options, tunables, parameters_comment(annotations))
+    write_result(text + (inputs_text(lowered, annotations) if over_inputs else ""), path)
+    return path
 
 
 def _macros(definitions: Iterable[str]) -> tuple[dict[str, str], list[str]]:

@@ -62,7 +62,7 @@ def benchmarks_of(
     if free_launch is not None:
         drawn += free_launch_names(synthetic_seed or 0, _range(free_launch))
     whole = _kernels_of(suite) if suite is not None else ()
-    names = dict.fromkeys((*map(_name, words or ()), *whole, *drawn)) or SUITE
+    names = dict.fromkeys((*map(described_name, words or ()), *whole, *drawn)) or SUITE
     return [(_checked(name), name) for name in names]
 
 
@@ -81,10 +81,11 @@ def _kernels_of(suite: SuiteName) -> Iterable[str]:
             return judge()
 
 
-def refuse_misspelt_subcommand(words: Sequence[str] | None, subcommands: Iterable[str]) -> None:
-    """Refuse a first word that is no benchmark, nor like one, but almost a subcommand of `coarsen bench`.
+def refuse_misspelt_subcommand(command: str, words: Sequence[str] | None, subcommands: Iterable[str]) -> None:
+    """Refuse a first word that is no benchmark, nor like one, but almost a subcommand of a command.
 
     Args:
+        command: the command's name.
         words: names and files, as `benchmarks_of` takes them.
         subcommands: the subcommands' names, `init` for one.
 
@@ -93,7 +94,7 @@ def refuse_misspelt_subcommand(words: Sequence[str] | None, subcommands: Iterabl
     """
     if not words or Path(words[0]).suffix or similar_names(words[0], SUITE):
         return
-    near = [f"'coarsen bench {each}'" for each in similar_names(words[0], subcommands)]
+    near = [f"'coarsen {command} {each}'" for each in similar_names(words[0], subcommands)]
     if near:
         raise InvalidInputError(f"no benchmark {words[0]!r} (did you mean {' or '.join(near)}?)")
 
@@ -150,7 +151,12 @@ def plans_of(
                 yield plan, rows_of(benchmark, plan, place.limits)
 
 
-def _name(word: str) -> str | Path:
+def described_name(word: str) -> str | Path:
+    """Return what a plan calls a kernel: the path of its description, or a name.
+
+    Raises:
+        InvalidInputError: a kernel's file has no description beside it.
+    """
     path = Path(word)
     if path.suffix == ".cl":
         description = path.with_suffix(".toml")

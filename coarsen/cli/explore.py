@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.cli.explore_inputs import InputsFigure, draw_inputs
 from coarsen.cli.explore_options import (
     Against,
     Benchmarks,
@@ -17,9 +18,11 @@ from coarsen.cli.explore_options import (
     FigureName,
     FileType,
     Html,
+    InputsFile,
     Kernels,
     OtherAxis,
     Output,
+    Over,
     Preset,
     Show,
     Sources,
@@ -53,6 +56,8 @@ def explore(
     file_type: Type = None,
     html: Html = None,
     kernels: Kernels = None,
+    inputs: InputsFile = None,
+    over: Over = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
     """Plot stored measurements, or list the best configurations.
@@ -62,9 +67,24 @@ def explore(
     Without it the best configuration of each kernel on each device is listed. With -f json a figure's numbers
     are printed. With --html curves, predictions, failures and sources become one page for a browser.
 
+    With --inputs the figure is of a tuned file: the time of each of its versions over the input.
+
     Example: coarsen explore curves --benchmark sgemm -o sgemm.svg
     """
     _check_packages()
+    if inputs is not None:
+        others: dict[str, object] = {
+            "FIGURE": figure,
+            "--store": store,
+            "--from": source,
+            "--device": device,
+            "--benchmark": benchmark,
+        }
+        others |= {"--preset": preset, "--by": by, "--choice": choice, "--against": against, "--html": html}
+        draw_inputs(InputsFigure(inputs, over, output, file_type, show), _given(others), output_format)
+        return
+    if over is not None:
+        raise InvalidInputError("--over goes with --inputs: the feature along which inputs are")
     if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
     page = page_asked_for(html, kernels)

@@ -115,3 +115,17 @@ Kernels = Annotated[
         help="For --html: descriptions (NAME.toml) of kernels that are not the suite's.",
     ),
 ]
+InputsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs", metavar="FILE.tuned.json", help="Draw the times of a tuned file's versions over the input."
+    ),
+]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        metavar="FEATURE",
+        help="With --inputs: along which feature.  [default: the one asked about first]",
+    ),
+]

@@ -20,7 +20,7 @@ def source_file(benchmark: str | Path) -> str:
         found = find_benchmark(benchmark)
     except CoarsenError:
         return UNKNOWN
-    if found.source_text:
+    if found.source_text and found.source_file is None:
         return UNKNOWN
     file, here = found.kernel_file.absolute(), Path.cwd()
     return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)

@@ -14,7 +14,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format
 from coarsen.cli.stores import check_packages
-from coarsen.errors import VerificationError
+from coarsen.errors import InvalidInputError, VerificationError
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
     from coarsen.variant.transforms import Transforms
 
+DEFAULT_PRESET = "cpu"
+DEFAULT_SECONDS = 20.0
+
 KernelToTune = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="KERNEL",
         help="KERNEL.toml, or KERNEL.cl beside it: described (`coarsen bench init`) or captured; or a name of the "
@@ -57,6 +60,35 @@ TuneLevels = Annotated[
 ]
 NoWideAccesses = Annotated[
     bool, typer.Option("--no-wide-accesses", help="Merge no accesses to consecutive addresses.")
+]
+
+
+Inputs = Annotated[
+    int | None,
+    typer.Option(
+        "--inputs",
+        metavar="NUMBER",
+        min=1,
+        help="Tune over the first so many of the file's inputs.  [default: all]",
+    ),
+]
+MostVersions = Annotated[
+    int | None,
+    typer.Option(
+        "--most",
+        metavar="NUMBER",
+        min=1,
+        help="The most versions of a tuned file, with the default.  [default: 8]",
+    ),
+]
+TunedOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE.tuned.json",
+        help="Where what is found over inputs goes.  [default: beside the description]",
+    ),
 ]
 
 
@@ -91,14 +123,17 @@ class Subject:
 
 
 def tune(
-    kernel: KernelToTune,
+    kernels: KernelToTune,
     device: TunedDevice = None,
-    preset: PresetName = "cpu",
-    seconds: Seconds = 20.0,
+    preset: PresetName = DEFAULT_PRESET,
+    seconds: Seconds = DEFAULT_SECONDS,
     trials: Trials = None,
     seed: TuneSeed = 0,
     levels: TuneLevels = "item,group",
     no_wide_accesses: NoWideAccesses = False,
+    inputs: Inputs = None,
+    most: MostVersions = None,
+    output: TunedOutput = None,
     store: StoreUrl = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
@@ -107,15 +142,32 @@ def tune(
     Every variant is verified against the kernel as it is, and the best are timed again in new processes. Programs
     made with coarsen.Program use what is remembered for launches of such sizes.
 
+    A file that declares inputs is tuned over these: for each launch a tree then chooses one of several versions by
+    its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`,
+    `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with.
+
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.
-    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.bench_inputs import benchmarks_of, refuse_misspelt_subcommand
+    from coarsen.cli.main import SUBCOMMANDS
+    from coarsen.cli.tune_inputs import InputsRequest, description_over_inputs, tune_inputs
     from coarsen.cli.tune_report import print_tuned, tuned_as_data
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
     from coarsen.opencl_bench.tuning.settings import Tune
 
+    refuse_misspelt_subcommand("tune", kernels, SUBCOMMANDS["tune"])
+    if len(kernels) > 1:
+        raise InvalidInputError(f"one kernel is tuned at a time, not {len(kernels)}")
+    (kernel,) = kernels
+    request = InputsRequest(inputs, most, output, seed, store)
+    over_inputs = description_over_inputs(kernel, request)
+    if over_inputs is not None:
+        if (preset, seconds, trials) != (DEFAULT_PRESET, DEFAULT_SECONDS, None):
+            raise InvalidInputError("--preset, --seconds and --trials are for tuning at one size, not over inputs")
+        tune_inputs(over_inputs, _device(device), request, output_format)
+        return
     settings = Tune(
         seconds=seconds,
         trials=trials,

@@ -43,9 +43,13 @@ class Condition:
         """The names that it needs."""
         return self.left.names | self.right.names
 
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Return True if it is fulfilled. Raises InvalidInputError where a side can't be computed."""
+        return _COMPARISONS[self.sign](self.left.evaluate(values), self.right.evaluate(values))
+
     def check(self, values: Mapping[str, int]) -> None:
         """Raise InvalidInputError, with the values, if it is not fulfilled."""
-        if not _COMPARISONS[self.sign](self.left.evaluate(values), self.right.evaluate(values)):
+        if not self.holds(values):
             shown = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))
             raise InvalidInputError(f"'{self.text}' does not hold" + (f" for {shown}" if shown else ""))
 

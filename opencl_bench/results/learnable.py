@@ -35,7 +35,7 @@ def check_learnable(names: Iterable[str], kernels: Path | None = None) -> None:
     refuse_judge(known)
     for name in known:
         described = known_kernel(name, kernels) if name not in SUITE else None
-        if described is None or described.source_text:
+        if described is None or (described.source_text and described.source_file is None):
             # The suite's and the generator's kernels are this package's, and tested to be others.
             continue
         found = judge_hashes().get(normal_form_hash(described))

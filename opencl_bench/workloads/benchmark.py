@@ -184,8 +184,8 @@ class Benchmark:
 
     @property
     def kernel_file(self) -> Path:
-        """The path of the kernel's source. Raises InternalError where the source is a text."""
-        if self.source_text:
+        """The path of the kernel's source. Raises InternalError where the source is a text of no file."""
+        if self.source_text and self.source_file is None:
             raise InternalError(f"the source of {self.name} is in no file")
         return self.source_file or KERNEL_FOLDER / f"{self.name}.cl"
 

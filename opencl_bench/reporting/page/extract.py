@@ -113,7 +113,8 @@ def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: P
 
 def _file_of(benchmark: Benchmark | None) -> str:
     """The name of a kernel's source file, without the folders of whoever makes the page."""
-    return "FILE.cl" if benchmark is None or benchmark.source_text else benchmark.kernel_file.name
+    is_text = benchmark is None or (benchmark.source_text and benchmark.source_file is None)
+    return "FILE.cl" if benchmark is None or is_text else benchmark.kernel_file.name
 
 
 def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:

@@ -51,24 +51,36 @@ def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription
 
 
 def _buffer(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
-    table.check_names("name", "buffer", "element_bytes", "elements", "values", "same_as", "null")
+    table.check_names("name", "buffer", "element_bytes", "elements", "values", "same_as", "null", "scratch")
     name = table.text("name")
     kind = _type(table, "buffer")
     if table.has("same_as"):
-        _check_lacks(table, "elements", "values", "null")
+        _check_lacks(table, "elements", "values", "null", "scratch")
         return SharedDescription(name, kind, table.text("same_as"))
     if table.has("null"):
-        _check_lacks(table, "elements", "values")
+        _check_lacks(table, "elements", "values", "scratch")
         if table.values["null"] is not True:
             raise table.error("null", "it must be true; leave it out where there is a buffer")
         return NullDescription(name, kind)
-    default = "unwritten" if name in outputs else None
+    is_scratch = _is_scratch(table)
+    default = "unwritten" if name in outputs or is_scratch else None
     return BufferDescription(
         name,
         kind,
         table.parse("elements", parse_expression),
         table.parse("values", partial(parse_values, folder=table.path.parent), default),
+        is_scratch,
     )
+
+
+def _is_scratch(table: Table) -> bool:
+    if not table.has("scratch"):
+        return False
+    if table.values["scratch"] is not True:
+        raise table.error("scratch", "it must be true; leave it out of a buffer whose contents count")
+    if table.has("values"):
+        raise table.error("values", "scratch has none before a launch; leave it out")
+    return True
 
 
 def _check_lacks(table: Table, *keys: str) -> None:

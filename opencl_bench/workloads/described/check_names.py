@@ -16,6 +16,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
+from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
 
 
 def check_names(description: Description) -> None:
@@ -23,6 +24,7 @@ def check_names(description: Description) -> None:
     sizes = _common_sizes(description)
     for name in sizes & description.tunables.keys():
         raise InvalidInputError(f"{description.path}: tunables.{name}: there is a size of this name too")
+    _check_shared_contents(description)
     known = sizes | _whole_macros(description)
     # Left open, it has no extents.
     known |= {f"local_size_{dimension}" for dimension in range(len(description.local_size))}
@@ -31,6 +33,17 @@ def check_names(description: Description) -> None:
             raise InvalidInputError(
                 f"{description.path}: {key}: there is no '{name}'{did_you_mean(name, known)}; "
                 f"there are {', '.join(sorted(known))}"
+            )
+
+
+def _check_shared_contents(description: Description) -> None:
+    known = [contents.name for contents in description.contents]
+    for index, argument in enumerate(description.arguments):
+        values = argument.values if isinstance(argument, BufferDescription | ImageDescription) else None
+        if isinstance(values, SharedValues) and values.name not in known:
+            raise InvalidInputError(
+                f"{description.path}: arguments[{index}].values: there are no contents '{values.name}'"
+                f"{did_you_mean(values.name, known)}; there are {', '.join(known) or 'none'}: [contents]"
             )
 
 
@@ -60,6 +73,16 @@ def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str
         yield "ndrange.global_size", expression.names
     for expression in description.global_offset:
         yield "ndrange.global_offset", expression.names
+    for expression in description.local_size_expressions:
+        yield "ndrange.local_size", expression.names
+    for condition in description.parameters.conditions:
+        yield "where", condition.names
+    for number, launch in enumerate(description.launches):
+        for key, texts in launch.expressions:
+            for each in texts:
+                yield f"launches[{number}].{key}", each.names
+    for contents in description.contents:
+        yield f"contents.{contents.name}", contents.names
     if description.roundings is not None:
         yield "roundings", description.roundings.names
     for condition in description.conditions:

@@ -36,26 +36,32 @@ def check_kernel_of(path: Path) -> None:
     """
     description = read_description(path)
     definitions = [f"-D{name}={value}" for name, value in description.defaults]
-    options = [*description.build_options, *definitions]
-    check_signature(description, lower(description.kernel_file, description.kernel, options))
+    folder = f"-I{description.kernel_file.parent}"
+    options = [*description.build_options, *definitions, *([folder] if description.parameters.source else [])]
+    for kernel in (description.kernel, *description.other_kernels):
+        check_signature(description, lower(description.code, kernel, options))
 
 
 def check_signature(description: Description, kernel: Kernel) -> None:
-    """Compare a file's arguments with a kernel's parameters: number, names, kinds, types.
+    """Compare the arguments of a launch with a kernel's parameters: number, names, kinds, types.
 
     Raises:
         InvalidInputError: the first difference, with file and key.
     """
-    wanted, given = len(kernel.arguments), len(description.arguments)
+    arguments = description.arguments_of(kernel.name)
+    wanted, given = len(kernel.arguments), len(arguments)
     if wanted != given:
         names = ", ".join(argument.name for argument in kernel.arguments)
         raise InvalidInputError(
             f"{description.path}: arguments: there are {given}; the kernel '{kernel.name}' has {wanted}: {names}"
         )
-    for index, (argument, parameter) in enumerate(zip(description.arguments, kernel.arguments, strict=True)):
-        problem = _difference(kernel, argument, parameter, argument.name in description.outputs)
+    places = {argument.name: index for index, argument in enumerate(description.arguments)}
+    for argument, parameter in zip(arguments, kernel.arguments, strict=True):
+        # A scratch buffer has a name for all launches, and so have the buffers that several kernels take.
+        is_own = kernel.name == description.kernel
+        problem = _difference(kernel, argument, parameter, argument.name in description.outputs, is_own)
         if problem is not None:
-            raise InvalidInputError(f"{description.path}: arguments[{index}]: {problem}")
+            raise InvalidInputError(f"{description.path}: arguments[{places[argument.name]}]: {problem}")
 
 
 def kind_of(parameter: Argument) -> str | None:
@@ -92,8 +98,10 @@ def parameter_type(kernel: Kernel, parameter: Argument) -> ElementType:
     return opaque_type(1 if isinstance(passed, PointerType) else size_of(passed))
 
 
-def _difference(kernel: Kernel, argument: ArgumentDescription, parameter: Argument, is_output: bool) -> str | None:
-    if argument.name != parameter.name:
+def _difference(
+    kernel: Kernel, argument: ArgumentDescription, parameter: Argument, is_output: bool, is_own: bool
+) -> str | None:
+    if is_own and argument.name != parameter.name:
         return f"the kernel's parameter there is '{parameter.name}', not '{argument.name}'"
     given, wanted = _kind(argument), kind_of(parameter)
     if wanted is None:

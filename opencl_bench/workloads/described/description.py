@@ -14,16 +14,24 @@ from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
+from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
+from coarsen.opencl_bench.workloads.described.shared_contents import SharedContents
+from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
+from coarsen.opencl_bench.workloads.input_space import InputSpace
 
 
 @dataclass(frozen=True, slots=True)
 class BufferDescription:
-    """A pointer to global or constant memory: so many elements of a type, and what is in them."""
+    """A pointer to global or constant memory: so many elements of a type, and what is in them.
+
+    Scratch is what only launches of one sequence share: nothing is in it before the first.
+    """
 
     name: str
     type: ElementType
     elements: Expression
     values: Values
+    is_scratch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,30 @@ ArgumentDescription = (
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchDescription:
+    """One launch of several, made where its conditions hold; `local_size` is None for that of the version."""
+
+    kernel: str
+    arguments: tuple[str, ...]
+    global_size: tuple[Expression, ...]
+    local_size: tuple[Expression, ...] | None
+    conditions: tuple[Condition, ...]
+
+    @property
+    def expressions(self) -> tuple[tuple[str, tuple[Expression | Condition, ...]], ...]:
+        """Its expressions and conditions, by the keys of the file."""
+        sizes = (("global_size", self.global_size), ("local_size", self.local_size or ()))
+        return (*sizes, ("when", self.conditions))
+
+    @property
+    def content(self) -> list[object]:
+        """What tells it from other launches, as JSON takes it."""
+        local_size = [each.text for each in self.local_size] if self.local_size is not None else None
+        sizes = [[each.text for each in self.global_size], local_size]
+        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions]]
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """A user's kernel, its launch and its sizes; `path` is the TOML file.
 
@@ -81,6 +113,10 @@ class Description:
     of each `-D` macro, the default first. The tolerances of floating-point numbers are None where the file gives
     none: they follow from `roundings`, how many rounded operations lead to an element of the outputs, or without
     these from the extents of the buffers.
+
+    `local_size_expressions` say the local size where parameters decide about it; `local_size` is then that of the
+    defaults. `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
+    lists `inputs`; None where no file does yet.
     """
 
     path: Path
@@ -101,6 +137,13 @@ class Description:
     roundings: Expression | None = None
     global_offset: tuple[Expression, ...] = ()
     order_free: tuple[tuple[str, ...], ...] = ()
+    local_size_expressions: tuple[Expression, ...] = ()
+    parameters: KernelParameters = NO_PARAMETERS
+    launches: tuple[LaunchDescription, ...] = ()
+    contents: tuple[SharedContents, ...] = ()
+    features: tuple[LaunchFeature, ...] = ()
+    inputs: InputSpace | None = None
+    input_list: Path | None = None
 
     @property
     def name(self) -> str:
@@ -128,7 +171,31 @@ class Description:
             content.append(["global_offset", *(entry.text for entry in self.global_offset)])
         if self.order_free:
             content.append(["order_free", *self.order_free])
+        if self.local_size_expressions:
+            content.append(["local_size", *(entry.text for entry in self.local_size_expressions)])
+        if self.parameters.conditions:
+            content.append(["where", *(condition.text for condition in self.parameters.conditions)])
+        if self.launches:
+            content.append(["launches", *(launch.content for launch in self.launches)])
+        if self.contents:
+            content.append(["contents", *(each.text for each in self.contents)])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def code(self) -> Path | str:
+        """The kernel's source as the front end takes it: the file, or the text that `-D` chooses values of."""
+        return self.parameters.source or self.kernel_file
+
+    @property
+    def other_kernels(self) -> tuple[str, ...]:
+        """The names of the kernels that launches name besides `kernel`."""
+        return tuple(dict.fromkeys(each.kernel for each in self.launches if each.kernel != self.kernel))
+
+    def arguments_of(self, kernel: str) -> tuple[ArgumentDescription, ...]:
+        """Return the arguments of a kernel, in its order."""
+        by_name = {argument.name: argument for argument in self.arguments}
+        launch = next((each for each in self.launches if each.kernel == kernel), None)
+        return self.arguments if launch is None else tuple(by_name[name] for name in launch.arguments)
 
     @property
     def workload_names(self) -> frozenset[str]:
@@ -139,14 +206,17 @@ class Description:
                 names |= argument.elements.names | argument.values.names
             elif isinstance(argument, ImageDescription):
                 names |= argument.names | argument.values.names
+        for contents in self.contents:
+            names |= contents.names
         return frozenset(names)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that buffers and images are filled from."""
+        """The files that buffers and images are filled from, and the list of inputs."""
         filled = BufferDescription | ImageDescription
         values = (argument.values for argument in self.arguments if isinstance(argument, filled))
-        return tuple(dict.fromkeys(each.path for each in values if isinstance(each, FileValues)))
+        filling = dict.fromkeys(each.path for each in values if isinstance(each, FileValues))
+        return (*filling, *((self.input_list,) if self.input_list is not None else ()))
 
     @property
     def is_rounding_bounded(self) -> bool:
@@ -168,7 +238,8 @@ def _content(argument: ArgumentDescription) -> list[object]:
     """Return the whole entry of an argument, as JSON takes it."""
     said: list[object] = [type(argument).__name__, argument.name, argument.type.content]
     if isinstance(argument, BufferDescription):
-        return [*said, argument.elements.text, argument.values.content]
+        scratch = ["scratch"] if argument.is_scratch else []
+        return [*said, argument.elements.text, argument.values.content, *scratch]
     if isinstance(argument, ImageDescription | SamplerDescription):
         return [*said[:2], *argument.content]
     if isinstance(argument, SharedDescription):

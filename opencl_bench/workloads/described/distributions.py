@@ -15,11 +15,14 @@ from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
+from coarsen.opencl_bench.workloads.described.shaped_values import fill_indices, fill_keys, fill_starts
 from coarsen.opencl_bench.workloads.driver_tools import unwritten
 
 Number = int | float
 # Whole numbers of an interval.
 _WHOLE = ("integers", "sorted")
+# Whole numbers of 32 bits, which `shaped_values.py` makes.
+_SHAPED = ("keys", "starts", "indices")
 _Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
 
 
@@ -76,6 +79,8 @@ class Distribution:
             raise InvalidInputError(
                 f"'{self.text}' is for floating-point types; integers(low, high) is for {kind.name}"
             )
+        if self.name in _SHAPED and (not kind.is_integer or kind.components > 1 or kind.byte_count < 4):
+            raise InvalidInputError(f"'{self.text}' is for int, uint, long and ulong, not for {kind.name}")
         if self.name in ("uniform", *_WHOLE) and not numbers[0] < numbers[1]:
             raise InvalidInputError(f"'{self.text}' has no number between {numbers[0]} and {numbers[1]}")
         if self.name == "normal" and numbers[1] < 0:
@@ -107,8 +112,9 @@ def _parameter(tree: ast.expr, text: str, name: str) -> Expression | float:
     negative = isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub)
     literal = tree.operand if isinstance(tree, ast.UnaryOp) and negative else tree
     if isinstance(literal, ast.Constant) and isinstance(literal.value, float):
-        if name in _WHOLE or not math.isfinite(literal.value):
-            raise InvalidInputError(f"'{text}' needs {'whole' if name in _WHOLE else 'finite'} numbers")
+        is_whole = name in (*_WHOLE, *_SHAPED)
+        if is_whole or not math.isfinite(literal.value):
+            raise InvalidInputError(f"'{text}' needs {'whole' if is_whole else 'finite'} numbers")
         return -literal.value if negative else literal.value
     return checked_expression(tree, text)
 
@@ -181,6 +187,9 @@ _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
         "arange": (_arange, ()),
         "permutation": (_permutation, ()),
         "unwritten": (_unwritten, ()),
+        "keys": (fill_keys, ("kind", "bins", "per_mille")),
+        "starts": (fill_starts, ("kind", "total", "per_mille")),
+        "indices": (fill_indices, ("table", "reach_per_mille")),
     }
 )
 

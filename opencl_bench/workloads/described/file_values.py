@@ -22,6 +22,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues, parse_shared_values
 
 # NumPy's letters for truth values, signed and unsigned integers and floating-point numbers.
 _NUMBERS = "biuf"
@@ -116,11 +117,11 @@ def _has_numbers_only(kind: np.dtype[Any]) -> bool:
     return content.kind in _NUMBERS
 
 
-Values = Distribution | FileValues
+Values = Distribution | FileValues | SharedValues
 
 
 def parse_values(text: str, folder: Path) -> Values:
-    """Read what a buffer is filled with: a distribution, or a file.
+    """Read what a buffer is filled with: a distribution, a part of shared contents, or a file.
 
     Args:
         text: as the description has it.
@@ -130,7 +131,7 @@ def parse_values(text: str, folder: Path) -> Values:
         InvalidInputError: no such distribution; no such file in the folder or below.
     """
     if not text.strip().startswith("file("):
-        return parse_distribution(text)
+        return parse_shared_values(text) or parse_distribution(text)
     path = (folder / _name_of(parsed(text), text)).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise InvalidInputError(f"'{text}' must name a file in the folder of the description, or below")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-from coarsen.dispatch.conditions import Condition, parse_condition
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
+from coarsen.frontend.annotations import Annotations, read_annotations
+from coarsen.frontend.file_directives import file_directives
+from coarsen.frontend.lower import opencl_c_of
 from coarsen.limits import LONGEST_NAME
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Preset
+from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, whole_numbers
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.described.arguments import read_argument
 from coarsen.opencl_bench.workloads.described.check_names import check_names
 from coarsen.opencl_bench.workloads.described.description import (
@@ -22,18 +26,22 @@ from coarsen.opencl_bench.workloads.described.description import (
     Description,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
+from coarsen.opencl_bench.workloads.described.inputs import list_file, read_input_space
+from coarsen.opencl_bench.workloads.described.launch_features import read_features
+from coarsen.opencl_bench.workloads.described.launches import local_size_of, make_launches
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
+from coarsen.opencl_bench.workloads.described.outputs import output_buffers, read_order_free, read_outputs
+from coarsen.opencl_bench.workloads.described.parameter_use import check_parameter_use
+from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
+from coarsen.opencl_bench.workloads.described.parameters import read_parameters
+from coarsen.opencl_bench.workloads.described.sequence import read_launches
+from coarsen.opencl_bench.workloads.described.shared_contents import read_shared_contents
+from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, read_sizes
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
-from coarsen.opencl_bench.workloads.described.workload import check_preset, make_launches, make_workload
-from coarsen.opencl_bench.workloads.included_files import check_included_files
-from coarsen.variant.coarsening import DIMENSIONS
-
-T = TypeVar("T")
+from coarsen.opencl_bench.workloads.described.workload import check_preset, make_workload
+from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 
 LARGEST_DESCRIPTION = MEBIBYTE
-LOCAL_SIZE_PREFIX = "local_size_"
-# In place of a local size: the implementation chooses it, as for a launch that gives none.
-OPEN = "open"
 
 
 def read_benchmark(path: Path) -> Benchmark:
@@ -47,20 +55,25 @@ def read_benchmark(path: Path) -> Benchmark:
     for preset in description.sizes:
         check_preset(description, preset)
     dimensions = tuple(range(len(description.global_size)))
+    is_tied = bool(description.local_size_expressions)
     return Benchmark(
         name=description.name,
         dimensions=dimensions,
         presets={name: Preset(sizes, description.local_size) for name, sizes in description.sizes.items()},
         divisible_local_sizes=dict.fromkeys(dimensions, description.local_size),
         make_workload=partial(make_workload, description),
-        build_options=description.build_options,
+        build_options=(*description.build_options, *_folder_options(description)),
         local_sizes=description.local_sizes,
         tunables=description.tunables,
         make_launches=partial(make_launches, description),
         kernel_name=description.kernel,
         source_file=description.kernel_file,
+        source_text=description.parameters.source,
         inputs_hash=description.inputs_hash,
         input_files=description.files,
+        other_kernels=description.other_kernels,
+        clock=Clock.SPAN if description.launches else Clock.SUM,
+        local_size_of=partial(local_size_of, description.local_size_expressions) if is_tied else None,
         input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
         buffers_fit_any_local_size=not any(
             name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
@@ -70,43 +83,87 @@ def read_benchmark(path: Path) -> Benchmark:
 
 def read_description(path: Path) -> Description:
     """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
-    top = Table(path, "", _load(path))
+    top = read_table(path)
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
-        *("ndrange", "tunables", "sizes"),
+        *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
-    outputs = _outputs(top)
+    outputs = read_outputs(top)
     arguments = tuple(read_argument(entry, outputs) for entry in top.tables("arguments"))
     _check_arguments(top, arguments)
-    ndrange = top.as_table("ndrange", top.required("ndrange"))
-    ndrange.check_names("global_size", "local_size", "global_offset", "local_sizes", "conditions")
-    global_size = _parsed(ndrange, "global_size", parse_expression)
-    given = ndrange.required("local_size")
-    local_size = () if given == OPEN else _local_size(ndrange, "local_size", given)
-    output_buffers = _output_buffers(top, arguments, outputs)
+    buffers = output_buffers(top, arguments, outputs)
+    ndrange = read_ndrange(top)
+    kernel, file, space = _kernel(top), _kernel_file(top), read_input_space(top)
+    source, annotations = _annotated(top, file)
+    parameters = read_parameters(top, source, annotations, file)
+    tunables = _tunables(top.table("tunables"))
+    for name in tunables.keys() & parameters.values.keys():
+        raise top.error(f"tunables.{name}", "it is a parameter, too; leave out one of them")
+    tunables |= parameters.values
     description = Description(
         path=path,
-        kernel_file=_kernel_file(top),
-        kernel=_kernel(top),
+        kernel_file=file,
+        kernel=kernel,
         build_options=_build_options(top),
         arguments=arguments,
-        outputs=output_buffers,
-        global_size=global_size,
-        global_offset=_global_offset(ndrange, len(global_size)),
-        order_free=_order_free(top, output_buffers, arguments),
-        local_size=local_size,
-        local_sizes=_local_sizes(ndrange) or (local_size,),
-        conditions=_conditions(ndrange),
-        tunables=_tunables(top.table("tunables")),
-        sizes=_sizes(top),
+        outputs=buffers,
+        global_size=ndrange.global_size,
+        global_offset=ndrange.global_offset,
+        order_free=read_order_free(top, buffers, arguments),
+        local_size=_tied_local_size(top, ndrange, tunables) or ndrange.local_size,
+        local_sizes=ndrange.local_sizes,
+        local_size_expressions=ndrange.local_size_expressions,
+        conditions=ndrange.conditions,
+        tunables=tunables,
+        sizes=read_sizes(top, space),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
         integer_tolerance=int(top.tolerance("integer_tolerance") or 0),
         roundings=_roundings(top),
+        parameters=parameters,
+        launches=read_launches(top, kernel, arguments, ndrange, parameters.selects),
+        contents=read_shared_contents(top),
+        inputs=space,
+        input_list=list_file(path) if space is not None and list_file(path).is_file() else None,
     )
     check_names(description)
-    return description
+    check_parameter_use(description)
+    features = read_features(top, annotations.features, description.arguments_of(kernel))
+    return replace(description, features=features)
+
+
+def _tied_local_size(top: Table, ndrange: NdRange, tunables: Mapping[str, tuple[str, ...]]) -> LocalSize:
+    """The local size that the defaults of parameters give; empty where these do not decide about it."""
+    defaults = tuple((name, values[0]) for name, values in tunables.items())
+    for expression in ndrange.local_size_expressions:
+        for name in sorted(expression.names - whole_numbers(defaults).keys()):
+            hint = did_you_mean(name, tunables)
+            raise top.error("ndrange.local_size", f"'{name}' is no parameter{hint}; a local size is made of these")
+    return local_size_of(ndrange.local_size_expressions, defaults)
+
+
+def _annotated(top: Table, file: Path) -> tuple[str, Annotations]:
+    """The text of a kernel's file and its pragmas; nothing where neither it nor the description has parameters."""
+    if b"pragma" not in read_file(file, LARGEST_SOURCE) and not top.has(PARAMETERS):
+        return "", Annotations()
+    source = opencl_c_of(file)
+    if source is None:
+        raise top.error("file", f"parameters need OpenCL C, and {file} is LLVM IR")
+    return source, read_annotations(source, str(file))
+
+
+def _folder_options(description: Description) -> tuple[str, ...]:
+    """The option by which a text finds what its file would include beside it."""
+    source = description.parameters.source
+    if not source or next(file_directives(source), None) is None:
+        return ()
+    return (f"-I{description.kernel_file.parent}",)
+
+
+def read_table(path: Path) -> Table:
+    """Return the outermost table of a file. Raises InvalidInputError where it can't be read or is no TOML."""
+    return Table(path, "", _load(path))
 
 
 def _load(path: Path) -> Mapping[str, object]:
@@ -155,36 +212,6 @@ def _roundings(top: Table) -> Expression | None:
     return top.parse("roundings", parse_expression)
 
 
-def _outputs(top: Table) -> tuple[str, ...]:
-    outputs = tuple(dict.fromkeys(top.texts("outputs")))
-    if not outputs:
-        raise top.error("outputs", "name at least one buffer that the kernel writes")
-    return outputs
-
-
-def _order_free(
-    top: Table, outputs: tuple[str, ...], arguments: tuple[ArgumentDescription, ...]
-) -> tuple[tuple[str, ...], ...]:
-    images = [argument.name for argument in arguments if isinstance(argument, ImageDescription)]
-    groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
-    named = [name for group in groups for name in group]
-    for name in named:
-        if name not in outputs:
-            raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
-        if name in images:
-            raise top.error("order_free", f"'{name}' is an image, whose pixels have their places")
-        if named.count(name) > 1:
-            raise top.error("order_free", f"'{name}' is named twice")
-    return groups
-
-
-def _group(top: Table, entry: object) -> tuple[str, ...]:
-    names = entry if isinstance(entry, list) else [entry]
-    if not names or not all(isinstance(name, str) for name in names):
-        raise top.error("order_free", f"it must hold names of outputs, or arrays of those, not {entry!r}")
-    return tuple(map(str, names))
-
-
 def _check_arguments(top: Table, arguments: tuple[ArgumentDescription, ...]) -> None:
     names = [argument.name for argument in arguments]
     for index, name in enumerate(names):
@@ -200,57 +227,6 @@ def _check_arguments(top: Table, arguments: tuple[ArgumentDescription, ...]) -> 
                 )
 
 
-def _output_buffers(
-    top: Table, arguments: tuple[ArgumentDescription, ...], outputs: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The buffers of the outputs: one that is given twice is an output by either name."""
-    buffer_of = {
-        each.name: each.name for each in arguments if isinstance(each, BufferDescription | ImageDescription)
-    }
-    buffer_of |= {each.name: each.same_as for each in arguments if isinstance(each, SharedDescription)}
-    for name in outputs:
-        if name not in buffer_of:
-            raise top.error("outputs", f"there is no buffer and no image '{name}' among the arguments")
-    return tuple(dict.fromkeys(buffer_of[name] for name in outputs))
-
-
-def _parsed(table: Table, name: str, parser: Callable[[str], T]) -> tuple[T, ...]:
-    """One parsed entry for each dimension of the NDRange."""
-    entries = table.array(name)
-    if not 1 <= len(entries) <= DIMENSIONS:
-        raise table.error(name, f"it must have an entry for each of 1 to {DIMENSIONS} dimensions")
-    for entry in entries:
-        if isinstance(entry, bool) or not isinstance(entry, str | int):
-            raise table.error(name, f"it must hold texts or whole numbers, not {entry!r}")
-    return tuple(table.parse_text(name, parser, str(entry)) for entry in entries)
-
-
-def _global_offset(ndrange: Table, dimensions: int) -> tuple[Expression, ...]:
-    if not ndrange.has("global_offset"):
-        return ()
-    offset = _parsed(ndrange, "global_offset", parse_expression)
-    if len(offset) != dimensions:
-        raise ndrange.error("global_offset", f"it must have an entry for each of the {dimensions} dimensions")
-    return offset
-
-
-def _local_size(ndrange: Table, name: str, value: object) -> tuple[int, ...]:
-    dimensions = len(ndrange.array("global_size"))
-    numbers = tuple(number for number in value if type(number) is int) if isinstance(value, list) else ()
-    if not isinstance(value, list) or len(numbers) != len(value) or len(value) != dimensions or min(value) < 1:
-        raise ndrange.error(name, f"a local size is {dimensions} positive whole numbers, not {value!r}")
-    return numbers
-
-
-def _local_sizes(ndrange: Table) -> tuple[tuple[int, ...], ...]:
-    entries = ndrange.array("local_sizes", [])
-    return tuple(_local_size(ndrange, f"local_sizes[{index}]", entry) for index, entry in enumerate(entries))
-
-
-def _conditions(ndrange: Table) -> tuple[Condition, ...]:
-    return tuple(ndrange.parse_text("conditions", parse_condition, text) for text in ndrange.texts("conditions"))
-
-
 def _tunables(table: Table) -> dict[str, tuple[str, ...]]:
     tunables = {}
     for name in table.values:
@@ -263,21 +239,3 @@ def _tunables(table: Table) -> dict[str, tuple[str, ...]]:
         if any(not value or any(letter.isspace() for letter in value) for value in tunables[name]):
             raise table.error(name, "a macro's value may not be empty or have blanks")
     return tunables
-
-
-def _sizes(top: Table) -> dict[str, dict[str, int]]:
-    presets = top.table("sizes")
-    if not presets.values:
-        raise top.error("sizes", "there must be at least one preset: [sizes.test]")
-    return {name: _preset(presets.table(name)) for name in presets.values}
-
-
-def _preset(table: Table) -> dict[str, int]:
-    sizes = {}
-    for name, value in table.values.items():
-        if not name.isidentifier() or name.startswith(LOCAL_SIZE_PREFIX):
-            raise table.error(name, "a size can't be called so")
-        if type(value) is not int or value < 1:
-            raise table.error(name, f"a size is a whole number of at least 1, not {value!r}")
-        sizes[name] = value
-    return sizes

@@ -73,7 +73,9 @@ local_sizes = {local_sizes}{check_local_sizes}
 """
 
 
-def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mapping[str, str]) -> str:
+def template(
+    kernel: Kernel, file: str, options: Sequence[str], tunables: Mapping[str, str], parameters: str = ""
+) -> str:
     """The text of the TOML file.
 
     Args:
@@ -81,6 +83,7 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         file: the path of its source, as the TOML file is to name it.
         options: the build options, without those macros.
         tunables: the values of macros of which a sweep may try others.
+        parameters: a comment about the parameters that the source declares.
 
     Raises:
         InvalidInputError: a parameter that no benchmark can have, or no buffer to compare.
@@ -107,7 +110,7 @@ def template(kernel: Kernel, file: str, options: Sequence[str], tunables: Mappin
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
         check_local_sizes="  # CHECK: is the kernel's local memory large enough?" if _may_outgrow(kernel) else "",
-        tunables=_tunables(tunables),
+        tunables=parameters + _tunables(tunables),
         sizes="\n".join(f"[sizes.{name}]\nn = {n}  # CHECK\n" for name, n in launch.extents.items()),
     )
     entries = (

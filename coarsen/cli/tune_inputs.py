@@ -1,0 +1,116 @@
+"""`coarsen tune` over the inputs that a description declares, and the tuned file that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.cli.messages import note
+from coarsen.cli.output import Format, print_json
+from coarsen.cli.stores import STORE_PACKAGES, check_packages
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.opencl_bench.results.store.database import Store
+
+TUNED_SUFFIX = ".tuned.json"
+
+
+@dataclass(frozen=True, slots=True)
+class InputsRequest:
+    """What a person asks for beside the kernel and the device; None is the default.
+
+    Args:
+        inputs: how many inputs.
+        most: how many versions at most.
+        output: where the tuned file goes.
+        seed: of the searches.
+        store: where rows go.
+    """
+
+    inputs: int | None
+    most: int | None
+    output: Path | None
+    seed: int
+    store: str | None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Return True if an option is given that only tuning over inputs has."""
+        return any(value is not None for value in (self.inputs, self.most, self.output))
+
+
+def description_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
+    """Return the description to tune over its inputs; None where the kernel is to be tuned at a preset.
+
+    Raises:
+        InvalidInputError: inputs are asked for, and there is no description.
+    """
+    # Imported late: they load NumPy.
+    from coarsen.cli.bench_inputs import described_name
+    from coarsen.opencl_bench.workloads.described.inputs import KEY
+    from coarsen.opencl_bench.workloads.described.read import read_table
+
+    name = described_name(kernel)
+    if not isinstance(name, Path):
+        if request.is_asked_for:
+            raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
+        return None
+    return name if request.is_asked_for or read_table(name).has(KEY) else None
+
+
+def tune_inputs(path: Path, device: DeviceDescription, request: InputsRequest, output_format: Format) -> None:
+    """Tune a described kernel over its inputs, and write its tuned file.
+
+    Args:
+        path: of the description.
+        device: where.
+        request: what is asked for.
+        output_format: of what is printed.
+
+    Raises:
+        InvalidInputError: the file declares no inputs, a mistake in it, or a package is missing.
+        DeviceError: the device can't be opened (any more).
+    """
+    output = request.output or path.with_name(f"{path.stem}{TUNED_SUFFIX}")
+    if not output.name.endswith(".json"):
+        raise InvalidInputError(f"{output}: the tuned file's name must end with .json, {TUNED_SUFFIX} for one")
+    check_packages((*STORE_PACKAGES, "scipy", "sklearn"))
+    # Imported late: they load the store's packages, SciPy and scikit-learn.
+    from coarsen.cli.tuned_text import print_summary
+    from coarsen.models.inputs.portfolio import MOST_VERSIONS
+    from coarsen.opencl_bench.inputs.described_check import check_described
+    from coarsen.opencl_bench.inputs.described_listing import list_inputs
+    from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
+    from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+
+    listed, is_new = list_inputs(path)
+    if is_new:
+        note(f"listed the inputs in {listed}")
+    for line in check_described(path):
+        note(line)
+    settings = OverInputs(
+        request.inputs, request.most or MOST_VERSIONS, stage_one=StageOneSettings(seed=request.seed)
+    )
+    with _opened(request.store) as store:
+        tuned = tune_over_inputs(path, device, store, settings)
+    for name, reason in tuned.left_out.items():
+        note(f"{name} is left out, for the default version does not run there: {reason}")
+    tuned.file.write(output)
+    if output_format is Format.JSON:
+        rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
+        print_json({"tuned_file": str(output), "versions": len(tuned.file.versions), **rows})
+    else:
+        print_summary(tuned.file, len(tuned.times.inputs), str(output))
+
+
+@contextmanager
+def _opened(url: str | None) -> Iterator[Store]:
+    from coarsen.opencl_bench.results.store.database import open_store
+
+    with open_store(url) as store:
+        yield store

@@ -1,0 +1,41 @@
+"""`coarsen tune show`: the rules of a tuned file, its versions, and what each is worth."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coarsen.cli.options import OutputFormat
+from coarsen.cli.output import Format, print_json
+
+TunedPath = Annotated[
+    Path,
+    typer.Argument(metavar="FILE.tuned.json", help="What `coarsen tune` wrote over inputs.", show_default=False),
+]
+
+
+def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
+    """Show by which rules a tuned file chooses a version, and what each version is worth.
+
+    Worth is told by the times that the tuning has kept: at how many inputs a version is chosen and is the fastest,
+    how many times as fast as the default it is where it is chosen, and how much longer all inputs take without it.
+
+    Example: coarsen tune show mv.tuned.json
+    """
+    # Imported late: they load NumPy.
+    from coarsen.cli.tuned_text import print_tuned_file
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.inputs.worth import worth_of_versions
+    from coarsen.variant.variant_json import variant_to_json
+
+    tuned = TunedFile.read(file)
+    worth = worth_of_versions(tuned)
+    if output_format is Format.JSON:
+        content = {name: value for name, value in tuned.to_json().items() if name != "evidence"}
+        content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth]
+        print_json(content)
+    else:
+        print_tuned_file(tuned, worth)

@@ -1,0 +1,88 @@
+"""How a tuned file is shown: its tree as rules, its versions and what each is worth, and its evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from coarsen.cli.output import counted, print_line, print_table
+from coarsen.dispatch.tree import Leaf, Tree, versions_of
+from coarsen.dispatch.tuned_file import TunedFile
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.inputs.judged import Judged
+    from coarsen.opencl_bench.inputs.worth import VersionWorth
+
+_INDENT = "    "
+
+
+def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
+    """Print a tuned file for people."""
+    print_line(f"{file.kernel} on {file.device}, driver {file.driver}, tuned by coarsen {file.coarsen_version}")
+    print_line()
+    if isinstance(file.tree, Leaf):
+        print_line(f"not input-sensitive: one version suffices, version {file.tree.version}")
+    for line in rules(file.tree):
+        print_line(line)
+    if file.tree_without_supplied is not None:
+        print_line()
+        print_line("for a caller who supplies no features:")
+        for line in rules(file.tree_without_supplied):
+            print_line(line)
+    print_line()
+    headings = ["version", "what", "chosen at", "fastest at", "over the default", "without it"]
+    print_table(headings, (_cells(file, each) for each in worth), numbers=headings[2:])
+    for feature in file.features:
+        print_line(f"{feature.name} = {feature.expression or 'supplied by the caller'}")
+
+
+def rules(tree: Tree, depth: int = 0) -> Iterator[str]:
+    """Enumerate the lines of a tree as rules."""
+    indent = _INDENT * depth
+    if isinstance(tree, Leaf):
+        yield f"{indent}version {tree.version}"
+        return
+    yield f"{indent}if {tree.feature} <= {tree.threshold:g}:"
+    yield from rules(tree.at_most, depth + 1)
+    yield f"{indent}otherwise:"
+    yield from rules(tree.above, depth + 1)
+
+
+def print_summary(file: TunedFile, inputs: int, output: str) -> None:
+    """Print what a tuning over inputs has made."""
+    chosen = len(versions_of(file.tree))
+    if chosen == 1:
+        print_line(f"{file.kernel} is not input-sensitive: one version suffices for {counted(inputs, 'input')}")
+    else:
+        print_line(f"{file.kernel}: {chosen} versions for {counted(inputs, 'input')}")
+    print_line(f"wrote {output}; coarsen tune show {output} has its rules")
+
+
+def print_judged(judged: Judged) -> None:
+    """Print how well versions are chosen for inputs that nothing was fitted to."""
+    headings = [
+        "chosen by",
+        "share of the best",
+        "lowest 5 %",
+        "within noise",
+        "over the default",
+        "over the fixed",
+    ]
+    print_table(headings, ([each.name, *each.cells] for each in judged.rows), numbers=headings[1:])
+    print_line()
+    for line in judged.notes:
+        print_line(line)
+
+
+def _cells(file: TunedFile, worth: VersionWorth) -> list[str]:
+    default = " (the default)" if worth.number == file.default else ""
+    over = "" if worth.over_default is None else f"{worth.over_default:.2f} times as fast"
+    without = "" if worth.without is None else f"{worth.without:.3f} times as long"
+    return [
+        f"{worth.number}",
+        f"{worth.variant}{default}",
+        counted(worth.chosen, "input"),
+        counted(worth.best, "input"),
+        over,
+        without,
+    ]

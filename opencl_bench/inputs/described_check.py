@@ -1,0 +1,103 @@
+"""Checks of a description before anything is measured: its kernels' arguments, and that parameters have an effect.
+
+A parameter without effect would multiply the versions, all of them the same: most often its macro is spelled
+otherwise in the source. It counts as effect that a value changes the code, a launch, or an argument. Values are
+compared with each other with the other parameters at their defaults, and where that shows nothing, with every
+value of every other one: what only one implementation knows has an effect there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.frontend.lower import assembly_of
+from coarsen.frontend.parameters import Parameter
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.described.description import Description
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+
+# Places in the source, which values of macros may move.
+_METADATA = re.compile(r", !dbg !\d+|^!\d+ = .*DI[A-Z].*$|^\s*#dbg_.*$", re.MULTILINE)
+
+
+def check_described(path: Path) -> tuple[str, ...]:
+    """Check a description with its kernels.
+
+    Args:
+        path: of the TOML file.
+
+    Returns:
+        A line for each declaration of the source that the file replaces.
+
+    Raises:
+        InvalidInputError: a mistake, arguments that aren't the kernel's, or a parameter without effect.
+    """
+    check_kernel_of(path)
+    description = read_description(path)
+    check_effects(description, read_benchmark(path))
+    return description.parameters.overridden
+
+
+def check_effects(description: Description, benchmark: Benchmark) -> None:
+    """Check that every parameter has an effect. Raises InvalidInputError, with the place of one that has none."""
+    effects = _Effects(benchmark)
+    for parameter in description.parameters.parameters:
+        if len(parameter.values) > 1 and not effects.has(parameter, description.parameters.parameters):
+            raise InvalidInputError(
+                f"{parameter.place}: {parameter.name} has no effect: no two of its values, "
+                f"{', '.join(map(parameter.value_of, parameter.values))}, differ in code, launch or arguments"
+            )
+
+
+class _Effects:
+    """What becomes of macro values, each found out once."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self._preset = next(iter(benchmark.presets))
+        self._known: dict[Definitions, tuple[str, str | None]] = {}
+
+    def has(self, parameter: Parameter, others: tuple[Parameter, ...]) -> bool:
+        """Return True if two values of a parameter differ in anything."""
+        for setting in _settings(parameter, others):
+            made = [self._of({**setting, parameter.name: value}) for value in parameter.values]
+            codes, launches = {code for code, _ in made}, {launch for _, launch in made if launch is not None}
+            if len(codes) > 1 or len(launches) > 1:
+                return True
+        return False
+
+    def _of(self, values: dict[str, str]) -> tuple[str, str | None]:
+        definitions = tuple(sorted({**dict(self._benchmark.own_definitions), **values}.items()))
+        if definitions not in self._known:
+            self._known[definitions] = (self._code(definitions), self._launches(definitions))
+        return self._known[definitions]
+
+    def _code(self, definitions: Definitions) -> str:
+        options = [*self._benchmark.build_options, *(f"-D{name}={value}" for name, value in definitions)]
+        try:
+            return _METADATA.sub("", assembly_of(self._benchmark.code, options))
+        except CoarsenError as error:
+            return str(error)
+
+    def _launches(self, definitions: Definitions) -> str | None:
+        """The launches with their arguments as a text; None where a condition rules the values out."""
+        tied = self._benchmark.local_size_of
+        try:
+            local_size = tied(definitions) if tied is not None else None
+            # It has the types of scalars, too.
+            return repr(self._benchmark.launches(self._preset, local_size, definitions))
+        except CoarsenError:
+            return None
+
+
+def _settings(parameter: Parameter, others: tuple[Parameter, ...]) -> Iterator[dict[str, str]]:
+    """The values of other parameters at which a parameter is looked at: their defaults, then each other value."""
+    yield {}
+    for other in others:
+        if other.name != parameter.name:
+            yield from ({other.name: value} for value in itertools.islice(other.values, 1, None))

@@ -1,0 +1,63 @@
+"""What a tuned file keeps of its tuning: the times that its versions were chosen by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coarsen.dispatch.tuned_file import JSON, TunedFile
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.variant.variant_json import variant_from_json, variant_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a tuning found.
+
+    Attributes:
+        description: the name of the TOML file.
+        margin: what counted as noise, as a share of the time.
+        times: of the versions that were tried on every input.
+    """
+
+    description: str
+    margin: float
+    times: VersionTimes
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it as a tuned file keeps it; a version that failed has no time."""
+        times = self.times
+        return {
+            "description": self.description,
+            "margin": self.margin,
+            "inputs": [
+                {"name": point.name, "group": point.group, "features": dict(point.features)}
+                for point in times.inputs
+            ],
+            "versions": [variant_to_json(version) for version in times.versions],
+            "default": times.default,
+            "seconds": [[None if math.isnan(t) else t for t in row] for row in times.seconds.tolist()],
+        }
+
+
+def evidence_of(file: TunedFile) -> Evidence:
+    """Return what a tuned file keeps of its tuning. Raises InvalidInputError where it keeps none."""
+    kept: Mapping[str, Any] = file.evidence
+    try:
+        inputs = tuple(
+            InputPoint(
+                str(each["name"]), str(each["group"]), {str(n): float(v) for n, v in each["features"].items()}
+            )
+            for each in kept["inputs"]
+        )
+        seconds = np.array([[math.nan if t is None else float(t) for t in row] for row in kept["seconds"]])
+        versions = tuple(variant_from_json(each) for each in kept["versions"])
+        times = VersionTimes(inputs, versions, seconds, int(kept["default"]))
+        return Evidence(str(kept["description"]), float(kept["margin"]), times)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InvalidInputError(f"the tuned file keeps no times of its tuning: {type(error).__name__}") from None

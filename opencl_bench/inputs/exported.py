@@ -1,0 +1,60 @@
+"""The versions of a tuned file as sources of their own, for a host program in C, with the header that chooses.
+
+choose.h        which version, with which sizes
+version_0.cl    its macros defined, coarsened where the version is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from coarsen.api import CoarsenedKernel
+from coarsen.dispatch.header import c_header
+from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.errors import InvalidInputError
+from coarsen.files import read_file
+from coarsen.frontend.annotations import source_without_pragmas
+from coarsen.frontend.lower import lower
+from coarsen.limits import MOST_INPUT_BYTES
+from coarsen.pipeline import carry_out
+from coarsen.variant.variant import Variant
+
+HEADER = "choose.h"
+
+
+def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
+    """Return the names and texts of the files for a host program.
+
+    Args:
+        file: the tuned file.
+        source: the kernel's file, that was tuned.
+
+    Raises:
+        InvalidInputError: the source is another, does not compile, or the header can't choose between versions.
+    """
+    text = read_file(source, MOST_INPUT_BYTES).decode(errors="replace")
+    if source_hash_of(text) != file.source_hash:
+        raise InvalidInputError(f"{source}: it is not the source that was tuned; tune it again")
+    macros = {name for version in file.versions for name, _ in version.variant.definitions}
+    prepared = source_without_pragmas(text, str(source), macros)
+    header = c_header(file)
+    yield HEADER, header
+    for number, version in enumerate(file.versions):
+        made = _coarsened(file, prepared, version.variant) if version.variant.is_coarsened else prepared
+        yield f"version_{number}.cl", f"{_first_lines(file, version.variant)}{made}"
+
+
+def _first_lines(file: TunedFile, variant: Variant) -> str:
+    """What the version is, how it is built, and for a source as it was written the values of its macros."""
+    options = " ".join(file.build_options)
+    lines = [f"/* {file.kernel}: {variant}. Build with: {options} */"]
+    if not variant.is_coarsened:
+        lines += [f"#define {name} {value}" for name, value in variant.definitions]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _coarsened(file: TunedFile, prepared: str, variant: Variant) -> str:
+    options = [*file.build_options, *(f"-D{name}={value}" for name, value in variant.definitions)]
+    kernel = carry_out(lower(prepared, file.kernel, options), variant).kernel
+    return CoarsenedKernel(kernel, variant.coarsenings, ()).opencl_c

@@ -1,0 +1,195 @@
+"""Tuning over inputs: from a described kernel to a tuned file.
+
+    inputs ─▶ which versions are worth measuring ─▶ these on all inputs ─▶ a tree that chooses ─▶ tuned file
+
+Rows go to the store as they come, and what it has is not measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.tree import answer
+from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.distribution import __version__
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, MOST_VERSIONS
+from coarsen.models.inputs.regret_tree import regret_tree
+from coarsen.models.inputs.shipping import Shipped, shipped
+from coarsen.models.inputs.times import VersionTimes
+from coarsen.opencl_bench.inputs.described_points import described_points
+from coarsen.opencl_bench.inputs.described_versions import described_versions
+from coarsen.opencl_bench.inputs.evidence import Evidence
+from coarsen.opencl_bench.inputs.live_stage_one import search_versions
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.results.store.database import Store
+from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.described.description import Description
+from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.opencl_bench.workloads.input_space import PREFIX
+from coarsen.variant.transforms import DeviceKind, device_kind_of
+from coarsen.variant.variant import Variant
+
+# Coarsening beside the parameters of a kernel: along any one dimension.
+FACTORS = (1, 2, 4, 8)
+STRIDES = (1,)
+
+
+@dataclass(frozen=True, slots=True)
+class OverInputs:
+    """How to tune over inputs.
+
+    Attributes:
+        inputs: how many of those that are listed; all if None.
+        most: how many versions may be shipped, with the default one.
+        space: the versions to choose from, beside the kernel's own parameters.
+        stage_one: how versions are searched.
+        method: how they are measured.
+        seed: of the inputs' contents.
+    """
+
+    inputs: int | None = None
+    most: int = MOST_VERSIONS
+    space: Space = field(default_factory=lambda: Space(factors=FACTORS, strides=STRIDES))
+    stage_one: StageOneSettings = field(default_factory=StageOneSettings)
+    method: Method = field(default_factory=Method)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TunedOverInputs:
+    """What a tuning over inputs found.
+
+    Attributes:
+        file: the versions and how one is chosen.
+        times: of the versions that were tried on every input.
+        left_out: inputs at which the default version does not run, each with why.
+        measured: how many rows were measured now.
+    """
+
+    file: TunedFile
+    times: VersionTimes
+    left_out: Mapping[str, str]
+    measured: int
+
+
+def tune_over_inputs(
+    path: Path,
+    device: DeviceDescription,
+    store: Store,
+    settings: OverInputs | None = None,
+    observer: SweepObserver | None = None,
+) -> TunedOverInputs:
+    """Tune a described kernel over the inputs that are listed beside its file.
+
+    Args:
+        path: of the TOML file.
+        device: where.
+        store: where the rows go.
+        settings: how.
+        observer: sees rows as they come.
+
+    Raises:
+        InvalidInputError: a mistake in the file, no features or no inputs, or a default version that runs nowhere.
+        DeviceError: the device can't be opened (any more).
+    """
+    settings = settings or OverInputs()
+    description, benchmark = read_description(path), read_benchmark(path)
+    presets = listed_presets(description, settings.inputs)
+    points = described_points(description, benchmark, presets, settings.seed)
+    first = benchmark.preset(presets[0])
+    default = Variant(first.local_size, definitions=benchmark.own_definitions)
+    plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
+    collector = CollectingObserver(observer or SweepObserver())
+    with CompilePool() as pool:
+        found = search_versions(plan, points, settings.space, store, settings.stage_one, collector, pool)
+        versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
+        plan = replace(plan, versions=versions)
+        measured = measure_versions(plan, store, collector, pool=pool)
+    asked = TimesRequest(benchmark.name, points, plan.versions, default, settings.seed)
+    times = measured_times(measured.rows, asked)
+    return TunedOverInputs(
+        tuned_file(description, device, times.times, settings.most),
+        times.times,
+        {**measured.problems, **times.left_out},
+        collector.measured,
+    )
+
+
+def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
+    """Return False for several launches one of which is coarsened: at dispatch they run as they are written."""
+    if not variant.is_coarsened or not benchmark.other_kernels:
+        return True
+    try:
+        return len(benchmark.launches(preset, variant.local_size, variant.definitions)) == 1
+    except InvalidInputError:
+        return False  # a condition rules it out
+
+
+def listed_presets(description: Description, count: int | None) -> tuple[str, ...]:
+    """Return the names of the first so many listed inputs, of all if None.
+
+    Raises:
+        InvalidInputError: there are fewer.
+    """
+    listed = tuple(name for name in description.sizes if name.startswith(PREFIX))
+    if count is not None and not 1 <= count <= len(listed):
+        raise InvalidInputError(
+            f"{description.path}: inputs.count: {len(listed)} inputs are listed: write count = {count}"
+        )
+    return listed[:count]
+
+
+def tuned_file(
+    description: Description, device: DeviceDescription, times: VersionTimes, most: int = MOST_VERSIONS
+) -> TunedFile:
+    """Return the tuned file of a kernel from the times of its versions.
+
+    Args:
+        description: of the kernel.
+        device: where they were measured.
+        times: of versions on inputs.
+        most: how many versions may be shipped.
+
+    Raises:
+        InvalidInputError: a version takes several launches whose sizes are no arguments.
+    """
+    margin = GPU_MARGIN if device_kind_of(device.device_types) is DeviceKind.GPU else CPU_MARGIN
+    supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
+    choice = shipped(regret_tree(times, margin, supplied, most), times)
+    return TunedFile(
+        kernel=description.kernel,
+        arguments=tuple(kernel_arguments(description.arguments_of(description.kernel))),
+        source_hash=source_hash_of(description.kernel_file.read_text(encoding="utf-8")),
+        device=device.name,
+        driver=device.driver_version,
+        build_options=description.build_options,
+        coarsen_version=__version__,
+        features=tuple(each.feature for each in description.features),
+        versions=described_versions(description, choice.versions),
+        default=choice.default,
+        tree=choice.tree,
+        tree_without_supplied=choice.tree_without_supplied,
+        evidence={**Evidence(description.path.name, margin, times).to_json(), "gains": [*_gains(choice, times)]},
+    )
+
+
+def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
+    """How many times as fast as the default each version is where it is chosen, in the geometric mean."""
+    chosen = [answer(choice.tree, point.features) for point in times.inputs]
+    for number, version in enumerate(choice.versions):
+        seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]
+        gain = np.log(seconds[:, times.default] / seconds[:, times.versions.index(version)])
+        yield float(np.exp(gain.mean())) if gain.size else 1.0

@@ -1,0 +1,63 @@
+"""What the versions of a tuned file are worth, by the times that they were chosen by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.dispatch.tree import answer
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.models.trees.arrays import Array
+from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class VersionWorth:
+    """What one version is worth.
+
+    Attributes:
+        number: its own, in the tuned file.
+        variant: what it is.
+        chosen: at how many of the inputs the tree chooses it.
+        best: at how many it is the fastest of the file's versions.
+        over_default: the geometric mean, over the inputs at which it is chosen, of how many times as fast as the
+            default version it is; None where it is chosen at none.
+        without: how many times as long all inputs would take without it, in the geometric mean, each with the best
+            of the others; None where it is the only one.
+    """
+
+    number: int
+    variant: Variant
+    chosen: int
+    best: int
+    over_default: float | None
+    without: float | None
+
+
+def worth_of_versions(file: TunedFile) -> tuple[VersionWorth, ...]:
+    """Return what each version of a tuned file is worth. Raises InvalidInputError where it keeps no times."""
+    times = evidence_of(file).times
+    columns = [times.versions.index(version.variant) for version in file.versions]
+    seconds = times.played[:, columns]
+    chosen = np.array([answer(file.tree, point.features) for point in times.inputs])
+    return tuple(_worths(file, seconds, chosen))
+
+
+def _worths(file: TunedFile, seconds: Array, chosen: NDArray[np.int64]) -> Iterator[VersionWorth]:
+    best = seconds.min(axis=1)
+    for number, version in enumerate(file.versions):
+        own = chosen == number
+        over = np.log(seconds[own, file.default] / seconds[own, number])
+        others = np.delete(seconds, number, axis=1)
+        yield VersionWorth(
+            number,
+            version.variant,
+            int(own.sum()),
+            int((seconds.argmin(axis=1) == number).sum()),
+            float(np.exp(over.mean())) if own.any() else None,
+            float(np.exp(np.log(others.min(axis=1) / best).mean())) if others.size else None,
+        )

@@ -1,0 +1,145 @@
+"""Inputs that a described kernel is to be tuned for: sizes within ranges, and settings of the contents.
+
+    [inputs]
+    ranges = { height = [16, 1048576], width = [16, 65536] }
+    limit = "height * width <= 33554432"
+    count = 24
+    contents = [{ skew = 0 }, { skew = 800 }]      # the settings that inputs of the same sizes have in turn
+
+They are drawn once (`coarsen tune`) and listed in NAME.inputs.csv beside NAME.toml, where every process finds the
+same ones by their names, `input-000` and so on; these are presets.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from coarsen.dispatch.conditions import parse_condition
+from coarsen.errors import InvalidInputError
+from coarsen.files import MEBIBYTE, read_file
+from coarsen.opencl_bench.workloads.benchmark import Size
+from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.input_space import InputSpace, read_inputs
+
+KEY = "inputs"
+DEFAULT_COUNT = 24
+MOST_INPUTS = 1000
+_SUFFIX = ".inputs.csv"
+
+
+def list_file(description: Path) -> Path:
+    """Return the path of the list of inputs of a TOML file."""
+    return description.with_suffix(_SUFFIX)
+
+
+def read_input_space(top: Table) -> InputSpace | None:
+    """Read the table `inputs`; None where there is none. Raises InvalidInputError for a mistake in it."""
+    if not top.has(KEY):
+        return None
+    table = top.table(KEY)
+    table.check_names(
+        "ranges", "limit", "count", "contents", "contents_each", "multiples", "powers_of_two", "fixed"
+    )
+    ranges = table.table("ranges")
+    contents = tuple(_numbers(entry) for entry in table.tables("contents")) if table.has("contents") else ({},)
+    for index, entry in enumerate(contents):
+        if entry.keys() != contents[0].keys():
+            raise table.error(f"contents[{index}]", f"it must have {', '.join(contents[0])}, as the first has")
+    each = _whole(table, "contents_each", len(contents))
+    if not 1 <= each <= len(contents):
+        raise table.error("contents_each", f"it is from 1 to {len(contents)}, the number of contents, not {each}")
+    count = _whole(table, "count", DEFAULT_COUNT)
+    if not 1 <= count <= MOST_INPUTS:
+        raise table.error("count", f"it is from 1 to {MOST_INPUTS}, not {count}")
+    space = InputSpace(
+        ranges={name: _range(ranges, name) for name in ranges.values},
+        limits=_limits(table),
+        contents=contents,
+        contents_each=each,
+        groups=-(-count // each),
+        multiples=_numbers(table.table("multiples")),
+        powers_of_two=frozenset(table.texts("powers_of_two")),
+        fixed=_numbers(table.table("fixed")),
+    )
+    _check_names(table, space)
+    return space
+
+
+def listed_inputs(description: Path, space: InputSpace) -> dict[str, dict[str, int]]:
+    """Read the list of inputs; empty where there is none yet.
+
+    Args:
+        description: the TOML file.
+        space: its `inputs`.
+
+    Raises:
+        InvalidInputError: the list is none, or not of this space.
+    """
+    path = list_file(description)
+    if not path.is_file():
+        return {}
+    anew = f"coarsen tune {description} lists the inputs anew"
+    try:
+        read_file(path, MEBIBYTE).decode()
+        listed = dict(read_inputs(path))
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error):
+        raise InvalidInputError(f"{path}: it is no list of inputs; {anew}") from None
+    for name, size in listed.items():
+        if not _is_of(space, size):
+            raise InvalidInputError(f"{path}: {name} is none of the inputs of {description.name}; {anew}")
+    return listed
+
+
+def _is_of(space: InputSpace, size: Size) -> bool:
+    """Return True if an input may be one of a space."""
+    if size.keys() != {*space.names}:
+        return False
+    in_ranges = all(low <= size[name] <= high for name, (low, high) in space.ranges.items())
+    has_contents = {name: size[name] for name in space.contents[0]} in space.contents
+    is_fixed = all(size[name] == value for name, value in space.fixed.items())
+    return in_ranges and has_contents and is_fixed and all(parse_condition(e).holds(size) for e in space.limits)
+
+
+def _range(table: Table, name: str) -> tuple[int, int]:
+    match table.array(name):
+        case [int(low), int(high)] if not isinstance(low, bool) and 1 <= low <= high:
+            return low, high
+    raise table.error(name, f"it must be the least and the largest value, above 0, not {table.values[name]!r}")
+
+
+def _limits(table: Table) -> tuple[str, ...]:
+    if not table.has("limit"):
+        return ()
+    texts = [table.text("limit")] if isinstance(table.values["limit"], str) else table.texts("limit")
+    return tuple(table.parse_text("limit", parse_condition, text).text for text in texts)
+
+
+def _numbers(table: Table) -> dict[str, int]:
+    return {name: _whole(table, name, 0) for name in table.values}
+
+
+def _whole(table: Table, name: str, default: int) -> int:
+    value = table.values.get(name, default)
+    if type(value) is not int or value < 0:
+        raise table.error(name, f"it must be a whole number of at least 0, not {value!r}")
+    return value
+
+
+def _check_names(table: Table, space: InputSpace) -> None:
+    if not space.ranges:
+        raise table.error("ranges", "there must be at least one size: { n = [16, 1048576] }")
+    for name in space.names:
+        if space.names.count(name) > 1:
+            raise table.error("", f"'{name}' is there twice, among ranges, fixed and contents")
+    known = {*space.ranges, *space.fixed}
+    for limit in map(parse_condition, space.limits):
+        for name in sorted(limit.names - known):
+            raise table.error("limit", f"there is no size '{name}'; there are {', '.join(sorted(known))}")
+    for key, names in (("multiples", space.multiples), ("powers_of_two", space.powers_of_two)):
+        for name in names:
+            if name not in space.ranges:
+                raise table.error(key, f"'{name}' has no range; there are {', '.join(space.ranges)}")
+    for name, multiple in space.multiples.items():
+        if multiple < 1:
+            raise table.error("multiples", f"{name} can't be a multiple of {multiple}")

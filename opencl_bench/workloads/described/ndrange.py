@@ -1,0 +1,106 @@
+"""The NDRange of a described kernel: its sizes, the local sizes worth trying, and what the kernel asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from coarsen.dispatch.conditions import Condition, parse_condition
+from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.variant.coarsening import DIMENSIONS
+
+T = TypeVar("T")
+
+# In place of a local size: the implementation chooses it, as for a launch that gives none.
+OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class NdRange:
+    """The NDRange of a launch.
+
+    Args:
+        global_size: an expression for each dimension.
+        global_offset: the same, or none.
+        local_size: numbers; empty where it is left open or has expressions.
+        local_size_expressions: of the parameters, where these decide about the local size.
+        local_sizes: those that a sweep tries.
+        conditions: what the kernel asks of local sizes and macros.
+    """
+
+    global_size: tuple[Expression, ...]
+    global_offset: tuple[Expression, ...]
+    local_size: LocalSize
+    local_size_expressions: tuple[Expression, ...]
+    local_sizes: tuple[LocalSize, ...]
+    conditions: tuple[Condition, ...]
+
+
+def read_ndrange(top: Table) -> NdRange:
+    """Read the table `ndrange`. Raises InvalidInputError for a mistake in it."""
+    ndrange = top.as_table("ndrange", top.required("ndrange"))
+    ndrange.check_names("global_size", "local_size", "global_offset", "local_sizes", "conditions")
+    global_size = extents_of(ndrange, "global_size")
+    given = ndrange.required("local_size")
+    expressions = _local_size_expressions(ndrange, given, len(global_size))
+    local_size = () if given == OPEN or expressions else _local_size(ndrange, "local_size", given)
+    return NdRange(
+        global_size,
+        _global_offset(ndrange, len(global_size)),
+        local_size,
+        expressions,
+        () if expressions else _local_sizes(ndrange) or (local_size,),
+        tuple(ndrange.parse_text("conditions", parse_condition, text) for text in ndrange.texts("conditions")),
+    )
+
+
+def extents_of(table: Table, name: str) -> tuple[Expression, ...]:
+    """Return an expression for each dimension of an NDRange. Raises InvalidInputError."""
+    return _parsed(table, name, parse_expression)
+
+
+def _parsed(table: Table, name: str, parser: Callable[[str], T]) -> tuple[T, ...]:
+    entries = table.array(name)
+    if not 1 <= len(entries) <= DIMENSIONS:
+        raise table.error(name, f"it must have an entry for each of 1 to {DIMENSIONS} dimensions")
+    for entry in entries:
+        if isinstance(entry, bool) or not isinstance(entry, str | int):
+            raise table.error(name, f"it must hold texts or whole numbers, not {entry!r}")
+    return tuple(table.parse_text(name, parser, str(entry)) for entry in entries)
+
+
+def _global_offset(ndrange: Table, dimensions: int) -> tuple[Expression, ...]:
+    if not ndrange.has("global_offset"):
+        return ()
+    offset = extents_of(ndrange, "global_offset")
+    if len(offset) != dimensions:
+        raise ndrange.error("global_offset", f"it must have an entry for each of the {dimensions} dimensions")
+    return offset
+
+
+def _local_size_expressions(ndrange: Table, given: object, dimensions: int) -> tuple[Expression, ...]:
+    """The expressions of a local size that has any text in it; none where it has numbers alone."""
+    if not isinstance(given, list) or not any(isinstance(entry, str) for entry in given):
+        return ()
+    expressions = extents_of(ndrange, "local_size")
+    if len(expressions) != dimensions:
+        raise ndrange.error("local_size", f"it must have an entry for each of the {dimensions} dimensions")
+    if ndrange.has("local_sizes"):
+        raise ndrange.error("local_sizes", "the local size follows from parameters: their values are tried")
+    return expressions
+
+
+def _local_size(ndrange: Table, name: str, value: object) -> tuple[int, ...]:
+    dimensions = len(ndrange.array("global_size"))
+    numbers = tuple(number for number in value if type(number) is int) if isinstance(value, list) else ()
+    if not isinstance(value, list) or len(numbers) != len(value) or len(value) != dimensions or min(value) < 1:
+        raise ndrange.error(name, f"a local size is {dimensions} positive whole numbers, not {value!r}")
+    return numbers
+
+
+def _local_sizes(ndrange: Table) -> tuple[tuple[int, ...], ...]:
+    entries = ndrange.array("local_sizes", [])
+    return tuple(_local_size(ndrange, f"local_sizes[{index}]", entry) for index, entry in enumerate(entries))

@@ -1,0 +1,133 @@
+"""Parameters of a described kernel: those of its source's pragmas and of its file, which wins.
+
+[parameters]
+BLKSZ = "erange 64,512,2"        # the default is the source's #define
+ROWS = [1, 2, 4]                 # the default is the first
+IMPL = "select rows,lanes"
+
+where = ["BLKSZ % ROWS == 0"]    # before the first table
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from coarsen.dispatch.conditions import Condition, parse_condition
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotated_source import code_lines, define_of, prepared_source
+from coarsen.frontend.annotations import Annotations
+from coarsen.frontend.parameters import Kind, Parameter, parse_parameter
+from coarsen.opencl_bench.workloads.described.table import Table, is_number
+
+KEY = "parameters"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameters:
+    """The parameters of a kernel, and what goes with them.
+
+    Args:
+        parameters: the source's first, in its order.
+        conditions: what must hold of them.
+        source: the text that is compiled, with `-D` for each of them; empty where the file is, as it stands.
+        overridden: a line for each declaration of the source that the file replaces.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    source: str = ""
+    overridden: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The values of each, by its name."""
+        return {each.name: each.values for each in self.parameters}
+
+    @property
+    def selects(self) -> tuple[Parameter, ...]:
+        """Those that choose between implementations."""
+        return tuple(each for each in self.parameters if each.kind is Kind.SELECT)
+
+
+NO_PARAMETERS = KernelParameters()
+
+
+def read_parameters(top: Table, source: str, annotations: Annotations, file: Path) -> KernelParameters:
+    """Read the parameters of a kernel.
+
+    Args:
+        top: the outermost table of its description.
+        source: the kernel's file's text.
+        annotations: its pragmas.
+        file: the kernel's file, as messages name it.
+
+    Raises:
+        InvalidInputError: a mistake in one of them, in one line that names its place.
+    """
+    own = {each.name: each for each in annotations.parameters}
+    told = {each.name: each for each in _told(top.table(KEY), source, own, str(file))}
+    parameters = tuple({**own, **told}.values())
+    if not parameters and not annotations.pragmas:
+        return NO_PARAMETERS
+    return KernelParameters(
+        parameters,
+        _conditions(top, annotations, [each for each in parameters if each.labels]),
+        prepared_source(source, parameters, annotations.pragmas, str(file)),
+        tuple(_overridden(own, told)),
+    )
+
+
+def _told(table: Table, source: str, own: Mapping[str, Parameter], file: str) -> Iterator[Parameter]:
+    """The parameters that the file declares; those of a range have the source's default."""
+    lines = code_lines(source) if table.values else []
+    for name, value in table.values.items():
+        place = f"{table.path}: {table.key_of(name)}"
+        parameter = parse_parameter(name, _text(table, name, value), place)
+        define = define_of(name, lines, file)
+        if isinstance(value, str) and define is not None:
+            parameter = parameter.with_default(define.value or "")
+        declared = own.get(name)
+        if declared is not None and declared.kind is not Kind.MACRO:
+            # What the pragma stands above or compares with is the source's.
+            parameter = replace(parameter, kind=declared.kind, labels=parameter.labels or declared.labels)
+        yield parameter
+
+
+def _text(table: Table, name: str, value: object) -> str:
+    """What the grammar has for a value: an array is `values`."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not value or not all(isinstance(v, str) or is_number(v) for v in value):
+        raise table.error(name, f'it must be a text such as "erange 64,512,2" or an array, not {value!r}')
+    return f"values {','.join(map(str, value))}"
+
+
+def _conditions(top: Table, annotations: Annotations, selects: Sequence[Parameter]) -> tuple[Condition, ...]:
+    """The conditions of the source; those of the file instead where it has any."""
+    if top.has("where"):
+        return tuple(top.parse_text("where", lambda t: condition(t, selects), text) for text in top.texts("where"))
+    found = []
+    for each in annotations.conditions:
+        try:
+            found.append(condition(each.text, selects))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{each.place}: {error}") from None
+    return tuple(found)
+
+
+def condition(text: str, selects: Sequence[Parameter]) -> Condition:
+    """Read a condition, in which a select may be compared with the name of an implementation.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    for select in selects:
+        text = select.numbered(text)
+    return parse_condition(text)
+
+
+def _overridden(own: Mapping[str, Parameter], told: Mapping[str, Parameter]) -> Iterator[str]:
+    for name in (name for name in own if name in told):
+        yield f"{told[name].place}: it takes the place of the pragma at {own[name].place}"

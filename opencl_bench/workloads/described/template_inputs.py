@@ -1,0 +1,64 @@
+"""What a written description says beside a kernel's parameters, for tuning over inputs: features and inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coarsen.frontend.annotations import Annotations
+from coarsen.ir.kernel import Kernel
+from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
+from coarsen.opencl_bench.workloads.described.toml_text import quoted
+
+_INPUTS = """
+# What `coarsen tune` may choose a version by, of a launch's arguments: numbers by their names, bytes_NAME of
+# buffers, global_size_0 and so on: + - * / // % min max log2. What only the contents of buffers tell is supplied
+# by the caller, and here it is computed: row_cv = {{ supplied = "variation_of_lengths(row_starts)" }}
+[features]
+{features}
+# The inputs that it tunes for: sizes from the least to the largest, within limits.
+[inputs]
+ranges = {{ n = [1024, 1048576] }}  # CHECK: all sizes of [sizes.test]
+# limit = "height * width <= 33554432"
+count = 24
+"""
+
+
+def parameters_comment(annotations: Annotations) -> str:
+    """Return lines that say which parameters the source declares; empty where it declares none."""
+    if not annotations.parameters:
+        return ""
+    lines = [f"#     {each.name}: {', '.join(map(each.value_of, each.values))}" for each in annotations.parameters]
+    return "\n".join(
+        (
+            "# The source's pragmas declare these parameters, the default first; local_size may name them: "
+            f'["{annotations.parameters[0].name}"].',
+            *lines,
+            "# [parameters] in this file takes their place:",
+            '# BLKSZ = "erange 64,512,2"',
+            "",
+        )
+    )
+
+
+def inputs_text(kernel: Kernel, annotations: Annotations) -> str:
+    """Return the tables `features` and `inputs` for a kernel, to be completed."""
+    declared = [each.name for each in annotations.features]
+    return _INPUTS.format(features="\n".join(_features(kernel, declared)) + "\n")
+
+
+def _features(kernel: Kernel, declared: Sequence[str]) -> Iterator[str]:
+    if declared:
+        yield f"# The source declares {', '.join(declared)}."
+        return
+    wholes = [
+        parameter.name
+        for parameter in kernel.arguments
+        if kind_of(parameter) == "scalar"
+        and (found := declared_type(parameter)) is not None
+        and found.is_integer
+        and found.components == 1
+    ]
+    for name in wholes:
+        yield f"{name} = {quoted(name)}  # CHECK"
+    if not wholes:
+        yield 'items = "global_size_0"  # CHECK'

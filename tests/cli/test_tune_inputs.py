@@ -1,0 +1,223 @@
+"""`coarsen tune` over inputs: what it writes is shown, evaluated, exported, and used by a program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import coarsen
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.opencl_bench.inputs import over_inputs
+from coarsen.opencl_bench.inputs.over_inputs import tuned_file
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+from tests.cli.conftest import Run
+from tests.devices.described_devices import TAHITI
+
+KERNEL = """\
+#pragma coarsen select IMPL straight,turned
+#pragma coarsen input length = count
+kernel void scale(global float *values, int count, float factor)
+{
+    int item = get_global_id(0);
+#if IMPL == turned
+    item = get_global_size(0) - 1 - item;
+#endif
+    if (item < count)
+        values[item] *= factor;
+}
+"""
+DESCRIPTION = """\
+file = "scale.cl"
+kernel = "scale"
+build_options = ["-cl-std=CL1.2"]
+outputs = ["values"]
+
+[ndrange]
+global_size = ["(count + 63) // 64 * 64"]
+local_size = [64]
+
+[sizes.test]
+count = 100
+
+[inputs]
+ranges = { count = [64, 5000] }
+count = 3
+
+[[arguments]]
+name = "values"
+buffer = "float"
+elements = "count"
+values = "uniform(0, 1)"
+
+[[arguments]]
+name = "count"
+scalar = "int"
+value = "count"
+
+[[arguments]]
+name = "factor"
+scalar = "float"
+value = 0.5
+"""
+STRAIGHT = Variant((64,), definitions=(("IMPL", "0"),))
+TURNED = Variant((64,), definitions=(("IMPL", "1"),))
+COARSENED = Variant((64,), (Coarsening(2),), (("IMPL", "0"),))
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> Path:
+    """The description of a kernel with pragmas, beside it."""
+    (tmp_path / "scale.cl").write_text(KERNEL)
+    path = tmp_path / "scale.toml"
+    path.write_text(DESCRIPTION)
+    return path
+
+
+@pytest.fixture
+def tuned(described: Path) -> Path:
+    """A tuned file of which two versions are each twice as fast as the other at half of the inputs."""
+    points = tuple(InputPoint(f"input-{i:03}", f"count={2**i}", {"length": float(2**i)}) for i in range(12))
+    seconds = [[2e-3, 4e-3, 1e-3] if point.features["length"] > 100 else [1e-3, 4e-3, 2e-3] for point in points]
+    times = VersionTimes(points, (STRAIGHT, TURNED, COARSENED), np.array(seconds), 0)
+    path = described.with_name("scale.tuned.json")
+    tuned_file(read_description(described), TAHITI, times).write(path)
+    return path
+
+
+def test_show_says_rules_versions_and_what_each_is_worth(run: Run, tuned: Path) -> None:
+    shown = run("tune", "show", tuned)
+    assert shown.code == 0 and shown.err == ""
+    lines = shown.out.splitlines()
+    assert lines[0].startswith(f"scale on {TAHITI.name}, driver {TAHITI.driver_version}, tuned by coarsen ")
+    assert lines[2].startswith("if length <= ") and lines[3:6] == ["    version 0", "otherwise:", "    version 1"]
+    assert "length = count" in lines
+    (default, faster) = (line for line in lines if line[:2] in ("0 ", "1 "))
+    assert "uncoarsened, local size 64, -D IMPL=0 (the default)" in default and "7 inputs" in default
+    assert "factor 2" in faster and "5 inputs" in faster and "2.00 times as fast" in faster
+
+
+def test_show_as_json(run: Run, tuned: Path) -> None:
+    content = json.loads(run("tune", "show", tuned, "-f", "json").out)
+    assert content["kernel"] == "scale" and "evidence" not in content
+    assert [each["chosen"] for each in content["worth"]] == [7, 5]
+
+
+def test_a_kernel_whose_best_version_is_one_is_said_to_be_insensitive(run: Run, described: Path) -> None:
+    points = tuple(InputPoint(f"input-{i:03}", f"count={2**i}", {"length": float(2**i)}) for i in range(6))
+    times = VersionTimes(points, (STRAIGHT, TURNED), np.array([[1e-3, 2e-3]] * 6), 0)
+    path = described.with_name("scale.tuned.json")
+    tuned_file(read_description(described), TAHITI, times).write(path)
+    assert "not input-sensitive: one version suffices, version 0" in run("tune", "show", path).out
+
+
+def test_evaluate_leaves_each_size_out(run: Run, tuned: Path) -> None:
+    evaluated = run("tune", "evaluate", tuned)
+    assert evaluated.code == 0, evaluated.err
+    assert "best of what was tried" in evaluated.out and "regret tree" in evaluated.out
+    assert "12 inputs of 12 different sizes" in evaluated.out
+    rows = json.loads(run("tune", "evaluate", tuned, "-f", "json").out)["chosen_by"]
+    share = {row["name"]: row["share"]["value"] for row in rows}
+    assert share["best of what was tried"] == 1.0
+    assert share["regret tree"] > share["fixed best: the least mean regret"]
+
+
+def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:
+    folder = tuned.parent / "generated"
+    exported = run("tune", "export", tuned, "--c", folder)
+    assert exported.code == 0, exported.err
+    assert sorted(path.name for path in folder.iterdir()) == ["choose.h", "version_0.cl", "version_1.cl"]
+    assert "scale_choose" in (folder / "choose.h").read_text()
+    texts = [(folder / f"version_{number}.cl").read_text() for number in (0, 1)]
+    assert "#define IMPL 0\n" in texts[0] and "IMPL == 1" in texts[0]
+    assert all("kernel void scale(" in text for text in texts)
+
+
+def test_export_refuses_another_source(run: Run, tuned: Path) -> None:
+    (tuned.parent / "scale.cl").write_text(KERNEL.replace("factor;", "factor + 1;"))
+    refused = run("tune", "export", tuned, "--c", tuned.parent / "generated")
+    assert refused.code == 2 and "it is not the source that was tuned" in refused.error
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("shwo", "x"), "no benchmark 'shwo' (did you mean 'coarsen tune show'?)"),
+        (("mt", "--inputs", "3"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("show", "nowhere.json"), "nowhere.json"),
+        (("mt", "mt"), "one kernel is tuned at a time, not 2"),
+    ],
+)
+def test_what_is_misspelt_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
+    refused = run("tune", *words)
+    assert refused.code == 2 and message in refused.error
+
+
+def test_a_description_without_inputs_is_told_the_line_to_add(run: Run, described: Path) -> None:
+    described.write_text(DESCRIPTION.replace("[inputs]\nranges = { count = [64, 5000] }\ncount = 3\n", ""))
+    refused = run("tune", described, "--inputs", "3")
+    assert refused.code == 2 and "inputs: it is missing; add [inputs]" in refused.err.splitlines()[-1]
+
+
+def test_init_writes_a_description_to_tune_over_inputs(run: Run, described: Path) -> None:
+    written = run("tune", "init", described.with_suffix(".cl"), "-o", described.with_name("new.toml"))
+    assert written.code == 0, written.err
+    text = described.with_name("new.toml").read_text()
+    assert "#     IMPL: straight, turned" in text and "# The source declares length." in text
+    assert read_benchmark(described.with_name("new.toml")).tunables == {"IMPL": ("0", "1")}
+    description = read_description(described.with_name("new.toml"))
+    assert description.inputs is not None and [each.feature.name for each in description.features] == ["length"]
+
+
+@pytest.mark.compiled_devices
+def test_what_is_tuned_over_inputs_is_what_a_program_launches(
+    run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_inputs, "FACTORS", (1, 2))
+    store = described.with_name("store.sqlite")
+    made = run("tune", described, "-d", device.index, "--inputs", 2, "--store", store, "-f", "json")
+    assert made.code == 0, made.err
+    path = described.with_name("scale.tuned.json")
+    assert json.loads(made.out)["tuned_file"] == str(path)
+    context = cl.Context([coarsen.open_device(device)])
+    queue = cl.CommandQueue(context)
+    program = coarsen.Program(context, KERNEL, tuned=str(path)).build(["-cl-std=CL1.2"])
+    for count in (100, 64, 1000):
+        values = np.arange(count, dtype=np.float32)
+        there = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=values)
+        size = (count + 63) // 64 * 64
+        program.scale(queue, (size,), (64,), there, np.int32(count), np.float32(2))
+        found = np.empty_like(values)
+        cl.enqueue_copy(queue, found, there)
+        assert (found == 2 * values).all()
+
+
+def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> None:
+    figure = tuned.with_name("scale.svg")
+    drawn = run("explore", "--inputs", tuned, "-o", figure)
+    assert drawn.code == 0, drawn.err
+    assert "<svg" in figure.read_text()
+    numbers = json.loads(run("explore", "--inputs", tuned, "-f", "json").out)
+    assert numbers["feature"] == "length" and numbers["chosen"] == [0] * 7 + [1] * 5
+    (point,) = numbers["break_evens"]
+    assert (point["before"], point["after"], point["low"], point["high"]) == (0, 1, 64, 128)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--over", "length"), "--over goes with --inputs"),
+        (("curves", "--inputs", "x.json", "-o", "x.svg"), "--inputs is a figure of its own: leave out FIGURE"),
+        (("--inputs", "x.json"), "where shall the figure go?"),
+        (("--inputs", "x.json", "-o", "x.svg"), "x.json"),
+    ],
+)
+def test_what_does_not_go_with_a_figure_of_inputs_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
+    refused = run("explore", *words)
+    assert refused.code == 2 and message in refused.error

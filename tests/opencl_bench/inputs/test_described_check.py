@@ -1,0 +1,50 @@
+"""A parameter that changes neither code nor launch nor argument is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.described_check import check_described
+from tests.opencl_bench.workloads.described.row_sums import write_sums
+
+
+def test_parameters_of_code_and_of_launches_alone_are_fine(tmp_path: Path) -> None:
+    # BLKSZ is a local size alone, PARTS is known to one implementation only, LU is a hint.
+    assert check_described(write_sums(tmp_path)) == ()
+
+
+def test_a_macro_that_the_source_spells_otherwise_is_refused(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ("[sizes.test]", "[parameters]\nUNROL = [1, 2]\n[sizes.test]"))
+    with pytest.raises(InvalidInputError) as failure:
+        check_described(path)
+    assert str(failure.value) == (
+        f"{path}: parameters.UNROL: UNROL has no effect: no two of its values, 1, 2, differ in code, launch or "
+        "arguments"
+    )
+
+
+def test_a_pragma_without_effect_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ("where PARTS * BLKSZ <= 128", "values 5,6\n#define SPARE 5"))
+    with pytest.raises(InvalidInputError, match=r"sum\.cl:6: SPARE has no effect: no two of its values, 5, 6"):
+        check_described(path)
+
+
+def test_values_that_a_condition_rules_out_show_no_effect(tmp_path: Path) -> None:
+    replaced = ("where PARTS * BLKSZ <= 128", "where SPARE <= 5\n#pragma coarsen values 5,6\n#define SPARE 5")
+    with pytest.raises(InvalidInputError, match="SPARE has no effect"):
+        check_described(write_sums(tmp_path, replaced))
+
+
+def test_a_scalar_argument_is_an_effect(tmp_path: Path) -> None:
+    declared = "[parameters]\nHEIGHT = [128, 64]\n[sizes.test]"
+    check_described(write_sums(tmp_path, ("[sizes.test]", declared), ('value = "height"', 'value = "HEIGHT"')))
+
+
+def test_what_the_file_replaces_is_said(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ("[sizes.test]", "[parameters]\nLU = [1, 4]\n[sizes.test]"))
+    assert check_described(path) == (
+        f"{path}: parameters.LU: it takes the place of the pragma at {tmp_path}/sum.cl:13",
+    )

@@ -1,0 +1,113 @@
+"""A described kernel is tuned over its inputs on a device, and what comes of it is a tuned file that chooses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.choosing import chooser
+from coarsen.dispatch.features import ArgumentKind, KernelArgument
+from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_version import TunedLaunch
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.described_points import described_points
+from coarsen.opencl_bench.inputs.described_versions import described_versions
+from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.variant.variant import Variant
+from tests.opencl_bench.workloads.described.row_sums import KERNEL, write_sums
+
+DECLARED = """\
+[parameters]
+BLKSZ = [32]
+PARTS = [2]
+LU = [1]
+
+[inputs]
+ranges = { height = [64, 256], width = [1, 64] }
+multiples = { height = 64 }
+count = 2
+
+[sizes.test]"""
+METHOD = Method(repetitions=3, minimum_repetitions=3, interval_width=10.0)
+SETTINGS = OverInputs(space=Space(factors=(1, 2), strides=(1,)), method=METHOD)
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> Path:
+    """The file of a kernel with two implementations and four inputs, which are listed."""
+    path = write_sums(tmp_path, ("[sizes.test]", DECLARED))
+    list_inputs(path)
+    return path
+
+
+def variant(implementation: str) -> Variant:
+    macros = {"BLKSZ": "32", "IMPL": implementation, "LU": "1", "PARTS": "2"}
+    return Variant((32,), definitions=tuple(macros.items()))
+
+
+def test_points_have_the_features_of_their_launches(described: Path) -> None:
+    description, benchmark = read_description(described), read_benchmark(described)
+    presets = listed_presets(description, None)
+    assert len(presets) == 2
+    points = described_points(description, benchmark, presets)
+    assert [point.features["length"] for point in points] == [benchmark.presets[p].size["width"] for p in presets]
+    assert all(0 <= point.features["order"] <= 1 for point in points)
+    assert len({point.group for point in points}) == 2
+    with pytest.raises(InvalidInputError, match=r"inputs\.count: 2 inputs are listed: write count = 5"):
+        listed_presets(description, 5)
+
+
+def test_a_file_without_features_is_told_what_to_add(tmp_path: Path) -> None:
+    removed = [("#pragma coarsen input length = width\n", ""), ("#pragma coarsen input order\n", "")]
+    removed.append(('[features]\norder = { supplied = "share_in_order(values)" }\n', ""))
+    path = write_sums(tmp_path, *removed)
+    with pytest.raises(InvalidInputError, match=r"features: none are there to choose by; add \[features\]"):
+        described_points(read_description(path), read_benchmark(path), ("test",))
+
+
+def test_launches_of_versions_are_told_by_the_arguments(described: Path) -> None:
+    at_once, in_parts = described_versions(read_description(described), (variant("0"), variant("1")))
+    assert at_once.launches == (TunedLaunch("sum", ("height",)),)
+    assert in_parts.launches == (
+        TunedLaunch(
+            "sum_parts", ("PARTS", "height"), ("PARTS", "BLKSZ // 2"), (), ("parts", "values", "height", "width")
+        ),
+        TunedLaunch("finish", ("height",), ("1",), (), ("sums", "parts")),
+    )
+    assert in_parts.scratch == (("parts", "(height * PARTS) * 4"),)
+
+
+def test_a_sequence_whose_size_is_no_argument_is_refused(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ("[sizes.test]", DECLARED), ('value = "height"', 'value = "height + 0"'))
+    with pytest.raises(InvalidInputError, match="no argument of sum has the value of 'height'"):
+        described_versions(read_description(path), (variant("0"), variant("1")))
+
+
+@pytest.mark.compiled_devices
+def test_tuning_makes_a_file_that_chooses_for_every_input(device: DeviceDescription, described: Path) -> None:
+    with open_store(str(described.with_suffix(".sqlite"))) as store:
+        tuned = tune_over_inputs(described, device, store, SETTINGS)
+        again = tune_over_inputs(described, device, store, SETTINGS)
+    assert tuned.measured > 0 and again.measured == 0
+    assert again.file.to_bytes() == tuned.file.to_bytes()
+    file = TunedFile.from_bytes(tuned.file.to_bytes())
+    assert (file.kernel, file.device, file.source_hash) == ("sum", device.name, source_hash_of(KERNEL))
+    assert file.arguments[2] == KernelArgument("height", ArgumentKind.WHOLE)
+    assert file.versions[file.default].variant == variant("0")
+    # Coarsened where it is one launch; two launches run as they are written.
+    assert {v.is_coarsened: dict(v.definitions)["IMPL"] for v in tuned.times.versions}[True] == "0"
+    assert len(tuned.times.versions) == 3
+    choice = chooser(file, file.tree)
+    for point in tuned.times.inputs:
+        version = choice.version([point.features.get(name, 1.0) for name in choice.features.inputs])
+        assert version is not None and 0 <= version < len(file.versions)
+    kept = evidence_of(file).times
+    assert kept.inputs == tuned.times.inputs and (kept.seconds == tuned.times.seconds).all()

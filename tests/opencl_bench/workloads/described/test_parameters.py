@@ -1,0 +1,245 @@
+"""Parameters of a described kernel: from its source and its file, in local size, launches and buffers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.points import DeviceLimits, points, variant_space
+from coarsen.opencl_bench.workloads.benchmark import BufferArgument
+from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.variant.variant import Variant
+from tests.opencl_bench.workloads.described.conftest import Write
+from tests.opencl_bench.workloads.described.row_sums import write_sums
+
+LIMITS = DeviceLimits(1024, (1024, 1024, 1024), 2**20)
+# Of the blend kernel's file before there were parameters: what is stored under it must be found for ever.
+GOLDEN = "b743c4fc01deccfbe5f36cc834aba70eb7dd8ade2b824ca44baeeca4e9b3c5dd"
+
+
+def test_a_file_without_parameters_keeps_its_hash(write: Write) -> None:
+    read = read_benchmark(write())
+    assert read.inputs_hash == GOLDEN
+    assert (read.clock, read.local_size_of, read.other_kernels) == (Clock.SUM, None, ())
+
+
+def test_pragmas_of_the_source_are_parameters(tmp_path: Path) -> None:
+    read = read_benchmark(write_sums(tmp_path))
+    assert read.tunables == {
+        "IMPL": ("0", "1"),
+        "BLKSZ": ("32", "16", "64"),
+        "PARTS": ("2", "4"),
+        "LU": ("1", "2", "4"),
+    }
+    assert (read.other_kernels, read.clock, read.input_macros) == (("sum_parts", "finish"), Clock.SPAN, ("PARTS",))
+    assert read.kernel_file == tmp_path / "sum.cl"
+    assert "#pragma" not in read.source
+    check_kernel_of(tmp_path / "sum.toml")
+
+
+def test_the_local_size_follows_from_parameters(tmp_path: Path) -> None:
+    read = read_benchmark(write_sums(tmp_path))
+    assert read.presets["test"].local_size == (32,)
+    space = variant_space(read, "test", Space(), LIMITS)
+    assert {(v.local_size, dict(v.definitions)["BLKSZ"]) for v in space} == {((n,), str(n)) for n in (16, 32, 64)}
+    first, *others = points(read, "test", Space(factors=(1, 2), strides=(1,)), LIMITS)
+    assert first.candidate == Variant((32,), definitions=read.own_definitions)
+    excluded = {
+        (p.candidate.local_size, dict(p.candidate.definitions)["PARTS"])
+        for p in others
+        if "where: 'PARTS * BLKSZ <= 128' does not hold" in str(p.violation)
+    }
+    assert excluded == {((64,), "4")}
+
+
+def test_launches_and_scratch_follow_from_parameters(tmp_path: Path) -> None:
+    read = read_benchmark(write_sums(tmp_path))
+    (launch,) = read.launches("test", (32,), read.own_definitions)
+    assert (launch.kernel, launch.global_size, launch.local_size) == ("sum", (128,), (32,))
+    definitions = tuple({**dict(read.own_definitions), "IMPL": "1", "PARTS": "4"}.items())
+    workload = read.workload("test", 0, (32,), definitions)
+    parts, finish = workload.launches
+    assert (parts.kernel, parts.global_size, parts.local_size) == ("sum_parts", (4, 128), (4, 16))
+    assert (finish.kernel, finish.global_size, finish.local_size) == ("finish", (128,), (1,))
+    assert finish.arguments == (BufferArgument("sums"), BufferArgument("parts"))
+    assert workload.buffers["parts"].shape == (512,)
+
+
+def test_the_file_wins_over_the_source_and_says_so(tmp_path: Path) -> None:
+    path = write_sums(
+        tmp_path, ("[sizes.test]", '[parameters]\nBLKSZ = "range 32,64,32"\nPARTS = [4, 2]\n\n[sizes.test]')
+    )
+    parameters = read_description(path).parameters
+    assert parameters.values["BLKSZ"] == ("32", "64") and parameters.values["PARTS"] == ("4", "2")
+    assert parameters.overridden == (
+        f"{path}: parameters.BLKSZ: it takes the place of the pragma at {tmp_path}/sum.cl:2",
+        f"{path}: parameters.PARTS: it takes the place of the pragma at {tmp_path}/sum.cl:4",
+    )
+
+
+def test_features_are_of_arguments_or_supplied(tmp_path: Path) -> None:
+    description = read_description(write_sums(tmp_path))
+    length, order = description.features
+    assert (length.feature.name, length.feature.expression) == ("length", "width")
+    assert order.feature.is_supplied
+    assert order.supplied({"values": np.array([1, 2, 1], np.float32)}) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[sizes.test]", '[parameters]\nBLKSZ = "erange 1,2"\n[sizes.test]', "parameters.BLKSZ: 'erange' takes"),
+        ("[sizes.test]", "[parameters]\nBLKSZ = 3\n[sizes.test]", "parameters.BLKSZ: it must be a text such as"),
+        ("[sizes.test]", "[tunables]\nBLKSZ = [3]\n[sizes.test]", "tunables.BLKSZ: it is a parameter, too"),
+        (
+            'local_size = ["BLKSZ"]',
+            'local_size = ["BLKSIZE"]',
+            "ndrange.local_size: 'BLKSIZE' is no parameter (did you mean BLKSZ?)",
+        ),
+        ('local_size = ["BLKSZ"]', 'local_size = ["height"]', "ndrange.local_size: 'height' is no parameter"),
+        (
+            'local_size = ["BLKSZ"]',
+            'local_size = ["BLKSZ", 1]',
+            "must have an entry for each of the 1 dim",
+        ),
+        (
+            '"IMPL == at_once"',
+            '"IMPL == at_onec"',
+            "when: IMPL is compared with at_onec, which is none",
+        ),
+        ('"parts", "values"', '"part", "values"', "launches[1].arguments: there is no argument 'part'"),
+        ("scratch = true", 'scratch = true\nvalues = "zeros"', "values: scratch has none before a launch"),
+        ('outputs = ["sums"]', 'outputs = ["sums", "parts"]', "outputs: 'parts' is scratch"),
+        ('elements = "height"', 'elements = "height * PARTS"', "(sums): the extent of an output depends on PARTS"),
+        ("where PARTS * BLKSZ <= 128", "where PARTS * BLKSZ", "sum.cl:6: 'PARTS * BLKSZ' must compare"),
+        ("where PARTS * BLKSZ <= 128", "where PART <= 128", "where: there is no 'PART' (did you mean PARTS?)"),
+        ("input length = width", "input length = widht", "sum.cl:7: the feature length needs 'widht'"),
+        (
+            "share_in_order(values)",
+            "share_in_ordre(values)",
+            "there is no function 'share_in_ordre'",
+        ),
+        ("share_in_order(values)", "share_in_order(value)", "features.order: there is no buffer 'value'"),
+        ("share_in_order(values)", "share_in_order()", "must have the form share_in_order(values)"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = write_sums(tmp_path, (old, new))
+    with pytest.raises(InvalidInputError) as failure:
+        read_benchmark(path)
+    assert message in str(failure.value) and "\n" not in str(failure.value)
+    assert str(failure.value).startswith(str(tmp_path))
+
+
+def test_a_choice_without_any_launch_is_refused(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ('when = "IMPL == at_once"', 'when = "BLKSZ == 1"'))
+    with pytest.raises(InvalidInputError, match="launches: there is none for BLKSZ = 32, IMPL = 0"):
+        read_benchmark(path)
+
+
+def test_a_supplied_feature_that_nothing_computes_is_refused_when_it_is_needed(tmp_path: Path) -> None:
+    replaced = ('[features]\norder = { supplied = "share_in_order(values)" }\n', "")
+    order = read_description(write_sums(tmp_path, replaced)).features[1]
+    with pytest.raises(InvalidInputError, match=r"features\.order = "):
+        order.supplied({})
+
+
+SPARSE_FILE = """\
+file = "multiply.cl"
+kernel = "multiply"
+outputs = ["result"]
+roundings = "columns"
+
+[ndrange]
+global_size = ["rows"]
+local_size = [16]
+
+[contents]
+matrix = "sparse(rows, columns, entries, kind, per_mille, 0, 0)"
+
+[sizes.test]
+rows = 64
+columns = 32
+entries = 256
+kind = 3
+per_mille = 100
+
+[[arguments]]
+name = "result"
+buffer = "float"
+elements = "rows"
+
+[[arguments]]
+name = "row_starts"
+buffer = "int"
+elements = "rows + 1"
+values = "matrix.row_starts"
+
+[[arguments]]
+name = "column_indices"
+buffer = "int"
+elements = "entries"
+values = "matrix.column_indices"
+
+[[arguments]]
+name = "values"
+buffer = "float"
+elements = "entries"
+values = "matrix.values"
+
+[[arguments]]
+name = "keys"
+buffer = "uint"
+elements = "entries"
+values = "keys(kind, 10, per_mille)"
+"""
+
+
+def _sparse(folder: Path, *replacements: tuple[str, str]) -> Path:
+    text = SPARSE_FILE
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "multiply.cl").write_text("kernel void multiply() {}\n")
+    path = folder / "multiply.toml"
+    path.write_text(text)
+    return path
+
+
+def test_contents_that_buffers_share_go_together(tmp_path: Path) -> None:
+    read = read_benchmark(_sparse(tmp_path))
+    buffers = read.workload("test", seed=3).buffers
+    starts, columns = buffers["row_starts"], buffers["column_indices"]
+    assert starts[0] == 0 and starts[-1] == len(columns) == len(buffers["values"]) == 256
+    assert (np.diff(starts) >= 0).all() and columns.max() < 32
+    # One row has a tenth of all.
+    assert np.diff(starts).max() == 25
+    assert buffers["keys"].dtype == np.uint32 and buffers["keys"].max() < 10
+    again = read.workload("test", seed=3).buffers
+    assert all((buffers[name] == again[name]).all() for name in ("row_starts", "column_indices", "values", "keys"))
+    assert (buffers["column_indices"] != read.workload("test", seed=4).buffers["column_indices"]).any()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"matrix.row_starts"', '"matrix.rows"', "values: 'matrix.rows': contents have row_starts"),
+        ('"matrix.row_starts"', '"matrx.row_starts"', "values: there are no contents 'matrx'"),
+        ("sparse(rows,", "sparse(", "contents.matrix: "),
+        ("sparse(rows,", "sparse(rowz,", "contents.matrix: there is no 'rowz'"),
+        ('"keys(kind, 10, per_mille)"', '"keys(kind, 10)"', "must have the form keys(kind, bins, per_mille)"),
+        ('buffer = "uint"', 'buffer = "ushort"', "is for int, uint, long and ulong, not for ushort"),
+        ('elements = "rows + 1"\nvalues', 'elements = "rows"\nvalues', "'matrix.row_starts' has 65 elements, and"),
+        ("kind = 3", "kind = 7", "contents.matrix: there is no kind 7; there are 0 even, 1 uniform"),
+    ],
+)
+def test_a_mistake_in_contents_is_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(InvalidInputError) as failure:
+        read_benchmark(_sparse(tmp_path, (old, new))).workload("test")
+    assert message in str(failure.value) and "\n" not in str(failure.value)
