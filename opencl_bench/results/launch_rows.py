@@ -111,7 +111,7 @@ def _where(row: Measurement) -> tuple[object, ...]:
 
 def _log_time(row: Measurement) -> _Timed:
     if row.invalidity is Invalidity.TIMEOUT:
-        # Without code it was not launched: it took the compiler too long, which says nothing of the kernel's speed.
+        # Without code it was not launched: it took the compiler too long, which says nothing of how fast it is.
         return _Timed(GIVEN_UP, 0.0) if row.code_hash else _UNTIMED
     gain = speedup_of(row, interval=False)
     if gain is None or not gain.ratio > 0:
