@@ -169,9 +169,11 @@ class Session:
     def time(self, method: Method) -> Timed:
         """Time the candidate against the baseline. Raises LaunchError."""
         baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
-        runs = [TimedRun(each.placement.executor, each.job, method, self.clock) for each in (baseline, candidate)]
-        timed = interleaved(*runs, method)
-        return replace(timed, baseline_beside=runs[0].beside, candidate_beside=runs[1].beside)
+        first, second = (
+            TimedRun(each.placement.executor, each.job, method, self.clock) for each in (baseline, candidate)
+        )
+        timed = interleaved(first, second, method)
+        return replace(timed, baseline_beside=first.beside, candidate_beside=second.beside)
 
     def _check(self, oracle: Oracle) -> None:
         """Raise LaunchError where an oracle isn't right at the preset `test`."""

@@ -144,10 +144,8 @@ def measurements(draw: st.DrawFn) -> Measurement:
     correct = invalidity is Invalidity.CORRECT
     pairs = draw(st.lists(st.tuples(DURATIONS, DURATIONS), min_size=1, max_size=5)) if correct else []
     clock = draw(st.sampled_from(Clock))
-    beside = [
-        draw(st.just(()) | st.lists(DURATIONS, min_size=len(pairs), max_size=len(pairs)).map(tuple))
-        for _ in range(4 if clock is Clock.SPAN else 0)
-    ]
+    times = st.just(()) | st.lists(DURATIONS, min_size=len(pairs), max_size=len(pairs)).map(tuple)
+    beside: dict[str, Any] = {name: draw(times) for name in (BESIDE if clock is Clock.SPAN else ())}
     return Measurement(
         subject=draw(subjects()),
         environment=draw(environments()),
@@ -166,5 +164,5 @@ def measurements(draw: st.DrawFn) -> Measurement:
         timed_seconds=draw(SECONDS),
         code_hash=draw(st.just("") | st.from_regex("[0-9a-f]{64}", fullmatch=True)),
         clock=clock,
-        **dict(zip(BESIDE, beside, strict=False)),
+        **beside,
     )

@@ -63,7 +63,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The requests for compilation, as they are sent."""
-    requests = []
+    requests: list[Any] = []
     send = CompilePool.ask
 
     def ask(pool: CompilePool, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
