@@ -115,6 +115,22 @@ def test_random_launches(context: cl.Context, queue: cl.CommandQueue, no_builds:
         product.check()
 
 
+def test_a_large_buffer_takes_no_wide_accesses(
+    context: cl.Context, queue: cl.CommandQueue, no_builds: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, seen = whole_program(context)
+    no_builds()
+    product, first = Product(queue, 60, 72), len(seen.launches)
+    program.mv.launch(queue, *product.arguments, features={"skew": 0.9})
+    product.check()
+    monkeypatch.setattr("coarsen.runtime.tuned_launches.are_below", lambda arguments, limit: False)
+    larger = Product(queue, 60, 72, guard=256)
+    program.mv.launch(queue, *larger.arguments, features={"skew": 0.9})
+    larger.check()
+    wide = [divided.transforms.wide_accesses for _, divided in seen.launches[first:] if divided.transforms]
+    assert wide == [True, False]
+
+
 def test_the_same_sizes_with_other_numbers_are_another_launch(context: cl.Context, queue: cl.CommandQueue) -> None:
     seen = Seen()
     program = built(context, small_file(context.devices[0]), observer=seen)
