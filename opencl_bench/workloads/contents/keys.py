@@ -78,4 +78,5 @@ def _zipf(count: int, bins: int, per_mille: int, generator: np.random.Generator)
     ranks = np.searchsorted(ends, generator.random(count) * ends[-1], side="right")
     # Without this the frequent bins would stand side by side.
     names = generator.permutation(bins).astype(np.int32)
-    return names[np.minimum(ranks, bins - 1)]
+    keys: NDArray[np.int32] = names[np.minimum(ranks, bins - 1)]
+    return keys

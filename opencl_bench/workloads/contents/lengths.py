@@ -56,7 +56,8 @@ def apportioned(weights: NDArray[np.float64], total: int) -> NDArray[np.int64]:
         ends = np.arange(1.0, len(weights) + 1)
     rounded = np.floor(ends / ends[-1] * total).astype(np.int64)
     rounded[-1] = total
-    return np.diff(rounded, prepend=0)
+    lengths: NDArray[np.int64] = np.diff(rounded, prepend=0)
+    return lengths
 
 
 def capped(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:

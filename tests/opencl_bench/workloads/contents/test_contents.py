@@ -66,7 +66,8 @@ def test_capped_lengths_keep_their_total() -> None:
 @pytest.mark.parametrize(("count", "bins"), [(1, 1), (10, 3), (5000, 64)])
 def test_keys_are_in_range_and_as_many(kind: Keys, count: int, bins: int) -> None:
     keys = make_keys(kind, count, bins, 700, generator())
-    assert (keys.shape, keys.dtype) == ((count,), np.int32)
+    assert keys.shape == (count,)
+    assert keys.dtype == np.int32
     assert 0 <= keys.min() <= keys.max() < bins
     assert np.array_equal(keys, make_keys(kind, count, bins, 700, generator()))
 
@@ -103,7 +104,8 @@ def test_partly_sorted_values_are_the_same_values() -> None:
 @pytest.mark.parametrize("reach", [0, 1, 1000])
 def test_indices_are_in_the_table(count: int, table: int, reach: int) -> None:
     indices = make_indices(count, table, reach, generator())
-    assert (indices.shape, indices.dtype) == ((count,), np.int32)
+    assert indices.shape == (count,)
+    assert indices.dtype == np.int32
     assert 0 <= indices.min() <= indices.max() < table
 
 
