@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.features import FACTORS
 from coarsen.models.default.inputs import compressed
@@ -68,7 +69,7 @@ def place_of(example: Example) -> Array:
 class Scale:
     """The means and deviations of the training kernels' inputs, (p,), without those that are all alike."""
 
-    kept: Array
+    kept: NDArray[np.int64]
     means: Array
     deviations: Array
 
@@ -76,7 +77,7 @@ class Scale:
     def of(cls, places: Sequence[Array]) -> Scale:
         """Return the scale of some kernels."""
         rows = np.unique(np.array(places), axis=0)
-        kept = np.flatnonzero(rows.std(axis=0) > 1e-9)
+        kept = np.flatnonzero(rows.std(axis=0) > 1e-9).astype(np.int64)
         return cls(kept, rows.mean(axis=0)[kept], rows.std(axis=0)[kept])
 
     def points(self, asked: Sequence[tuple[Example, int]]) -> Points:

@@ -73,7 +73,7 @@ def _told(name: str, value: object, kinds: Mapping[str, Kind], buffers: Sequence
     if isinstance(value, str):
         return LaunchFeature(_feature(name, value, kinds))
     match value:
-        case {"supplied": str(text)} if len(value) == 1:
+        case {"supplied": str(text), **rest} if not rest:
             function, given = _call(text)
             for each in given:
                 if each not in buffers:

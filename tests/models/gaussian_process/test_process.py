@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from coarsen.models.gaussian_process import process
-from coarsen.models.gaussian_process.process import NOISE, Parameters, Points, losses, posterior
+from coarsen.models.gaussian_process.process import NOISE, Array, Parameters, Points, losses, posterior
 
 ONE = Parameters(common=0.1, alike=0.2, own=0.1, length=1.0, across=0.5, straight=0.3)
 
 
-def covariance(one: Points, other: Points, chosen: Parameters) -> np.ndarray:
+def covariance(one: Points, other: Points, chosen: Parameters) -> Array:
     """What the module's first lines say, one entry after the other."""
     found = np.zeros((len(one.steps), len(other.steps)))
     for row, column in np.ndindex(*found.shape):
