@@ -68,7 +68,7 @@ class TunedKernel(Kernel):
         super().__init__(program, launches)
         self._tuned = tuned
         self._count = launches.argument_count
-        devices = program.get_info(pyopencl.program_info.DEVICES)
+        devices: Any = program.get_info(pyopencl.program_info.DEVICES)
         self._only_device = devices[0] if len(devices) == 1 else None
         self._arguments = tuned.arguments(self._count)
         set_by = setting(self._arguments)
@@ -86,7 +86,7 @@ class TunedKernel(Kernel):
         return self._program_reference()
 
     @program.setter
-    def program(self, program: pyopencl.Program) -> None:
+    def program(self, program: Any) -> None:  # noqa: ANN401 (as above)
         # A program keeps a kernel for each thread, which must not keep the program.
         self._program_reference = ref(program)
 
@@ -105,6 +105,8 @@ class TunedKernel(Kernel):
     ) -> pyopencl.Event:
         """As `pyopencl.Kernel.__call__`, with the sizes of the default version; another may be launched."""
         if global_offset is None and self._only_device is not None and not g_times_l and self._types is None:
+            key: Hashable = None
+            found: _Prepared | None = None
             try:
                 key = self._key(args), global_size, local_size
                 found = self._known.get(key)
@@ -144,6 +146,8 @@ class TunedKernel(Kernel):
             InvalidInputError: the file has no sizes, or none for these arguments; a feature that it doesn't have.
         """
         supplied = self._supplied(features) if features else None
+        key: Hashable = None
+        found: _Prepared | None = None
         try:
             key = self._key(args), supplied, self._device_key(queue)
             found = self._known_without_sizes.get(key)

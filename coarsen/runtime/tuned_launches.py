@@ -254,8 +254,8 @@ class TunedLaunches:
         bytes_of_group = local_bytes(self._places_of_local, arguments, memory) if self._places_of_local else 0
         known = facts.decided(whole, local, bytes_of_group) if self._has_sizes else None
         if known is not None:
-            launched, *divided = known
-            return Decision(version, *divided, asked, None, launched, (), memory)
+            launched, divided_whole, divided_local = known
+            return Decision(version, divided_whole, divided_local, asked, None, launched, (), memory)
         return self._weighed(
             version, facts, OriginalLaunch(device, whole, local, bytes_of_group), asked, arguments, memory
         )

@@ -29,9 +29,11 @@ from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
+from coarsen.errors import InternalError
 from coarsen.runtime.arguments import PLAIN
 from coarsen.runtime.enqueue import ENQUEUE
 from coarsen.runtime.program import Program
+from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
@@ -97,7 +99,10 @@ class Launcher:
     def __post_init__(self) -> None:
         self.queue = cl.CommandQueue(self.context)
         self.buffers = [cl.Buffer(self.context, cl.mem_flags.READ_WRITE, 4 * MOST_ROWS) for _ in range(3)]
-        self.kernel = self.program.mv
+        kernel = self.program.mv
+        if not isinstance(kernel, TunedKernel):
+            raise InternalError("the kernel that is timed has no tuned file")
+        self.kernel = kernel
         self.new_heights: Iterator[int] = iter(range(1, MOST_ROWS))
 
     def arguments(self, width: int, height: int) -> Arguments:

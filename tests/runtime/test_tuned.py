@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -28,7 +28,7 @@ from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
-from tests.runtime.tuned_files import SOURCE, VERSIONS, Product, mv_file, small_file
+from tests.runtime.tuned_files import SOURCE, VERSIONS, Product, mv_file, small_file, tuned
 
 pytestmark = pytest.mark.compiled_devices
 # By shape: wide, tall and small, tall, large; odd sizes among them.
@@ -82,9 +82,9 @@ def test_every_version_is_right_and_none_is_built_at_a_launch(
         for _ in range(2):
             program.mv(queue, *product.sizes, *product.arguments)
             product.check()
-            program.mv.launch(queue, *product.arguments)
+            tuned(program).launch(queue, *product.arguments)
             product.check()
-            program.mv.launch(queue, *product.arguments, features={"skew": 0.75})
+            tuned(program).launch(queue, *product.arguments, features={"skew": 0.75})
             product.check()
     factors = {str(divided.coarsenings) for _, divided in seen.launches}
     assert len(factors) == 3
@@ -109,9 +109,9 @@ def test_random_launches(context: cl.Context, queue: cl.CommandQueue, no_builds:
             case 1 | 2:
                 program.mv(queue, global_size, local_size, *product.arguments)
             case 3:
-                program.mv.launch(queue, *product.arguments, features={"skew": generator.random()})
+                tuned(program).launch(queue, *product.arguments, features={"skew": generator.random()})
             case _:
-                program.mv.launch(queue, *product.arguments)
+                tuned(program).launch(queue, *product.arguments)
         product.check()
 
 
@@ -121,11 +121,11 @@ def test_a_large_buffer_takes_no_wide_accesses(
     program, seen = whole_program(context)
     no_builds()
     product, first = Product(queue, 60, 72), len(seen.launches)
-    program.mv.launch(queue, *product.arguments, features={"skew": 0.9})
+    tuned(program).launch(queue, *product.arguments, features={"skew": 0.9})
     product.check()
     monkeypatch.setattr("coarsen.runtime.tuned_launches.are_below", lambda arguments, limit: False)
     larger = Product(queue, 60, 72, guard=256)
-    program.mv.launch(queue, *larger.arguments, features={"skew": 0.9})
+    tuned(program).launch(queue, *larger.arguments, features={"skew": 0.9})
     larger.check()
     wide = [divided.transforms.wide_accesses for _, divided in seen.launches[first:] if divided.transforms]
     assert wide == [True, False]
@@ -151,7 +151,7 @@ def test_a_call_enqueues_once_and_reads_nothing(
     counted: list[str] = []
     enqueue = coarsen.runtime.tuned_kernel.ENQUEUE
 
-    def count(*args: Any) -> cl.Event:  # noqa: ANN401
+    def count(*args: Any) -> Any:  # noqa: ANN401
         counted.append("launch")
         return enqueue(*args)
 
@@ -163,7 +163,7 @@ def test_a_call_enqueues_once_and_reads_nothing(
         monkeypatch.setattr(cl, name, read)
     program.mv(queue, *product.sizes, *product.arguments)
     program.mv(queue, *product.sizes, *product.arguments)
-    program.mv.launch(queue, *product.arguments)
+    tuned(program).launch(queue, *product.arguments)
     monkeypatch.undo()
     assert counted == ["launch"] * 3
     product.check()
@@ -219,9 +219,9 @@ def test_a_file_for_something_else_is_left_alone(
     assert len(said) >= 1
     if other in ("source", "options"):
         with pytest.raises(InvalidInputError, match="gives no sizes"):
-            program.mv.launch(queue, *product.arguments)
+            tuned(program).launch(queue, *product.arguments)
     else:
-        program.mv.launch(queue, *product.arguments)
+        tuned(program).launch(queue, *product.arguments)
         product.check()
 
 
@@ -264,7 +264,7 @@ def test_a_group_that_is_too_large_and_a_version_that_isnt_built(
         product = Product(queue, 40, 3)
         program.mv(queue, *product.sizes, *product.arguments)
         product.check()
-        program.mv.launch(queue, *product.arguments)
+        tuned(program).launch(queue, *product.arguments)
         product.check()
         assert f"the version {number}, which can't be launched so" in caplog.text
     assert "version 2 isn't used" in caplog.text
@@ -283,21 +283,21 @@ def test_a_supplied_feature_that_is_missing(
     product = Product(queue, 64, 64)
     program = built(context, file, observer=seen)
     for skew in (0.25, 0.75, float("nan")):
-        program.mv.launch(queue, *product.arguments, features={"skew": skew})
+        tuned(program).launch(queue, *product.arguments, features={"skew": skew})
         product.check()
-    program.mv.launch(queue, *product.arguments)
+    tuned(program).launch(queue, *product.arguments)
     product.check()
     program = built(context, replace(file, tree_without_supplied=None), observer=seen)
-    program.mv.launch(queue, *product.arguments)
+    tuned(program).launch(queue, *product.arguments)
     product.check()
     found = [(divided.local_size, len(divided.coarsenings)) for _, divided in seen.launches]
     assert found == [((16,), 0), ((32,), 0), ((16,), 0), ((32,), 1), ((16,), 0)]
     assert "launched without the feature skew" in caplog.text
     with pytest.raises(InvalidInputError, match=r"no supplied feature 'skwe' \(did you mean skew"):
-        program.mv.launch(queue, *product.arguments, features={"skwe": 1.0})
+        tuned(program).launch(queue, *product.arguments, features={"skwe": 1.0})
     text: Any = {"skew": "1"}
     with pytest.raises(InvalidInputError, match="must be a number"):
-        program.mv.launch(queue, *product.arguments, features=text)
+        tuned(program).launch(queue, *product.arguments, features=text)
 
 
 def test_the_older_route_runs_as_it_is_written(context: cl.Context, queue: cl.CommandQueue) -> None:
@@ -320,7 +320,7 @@ def test_the_older_route_runs_as_it_is_written(context: cl.Context, queue: cl.Co
 
 def test_every_form_of_a_call(context: cl.Context, queue: cl.CommandQueue) -> None:
     program = built(context, small_file(context.devices[0]))
-    product, kernel = Product(queue, 64, 64), program.mv
+    product, kernel = Product(queue, 64, 64), tuned(program)
     event = cl.enqueue_marker(queue)
     kernel(queue, [64], [16], *product.arguments)
     product.check()
@@ -341,13 +341,13 @@ def test_every_form_of_a_call(context: cl.Context, queue: cl.CommandQueue) -> No
 
 def test_what_pyopencl_refuses_is_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
     program = built(context, small_file(context.devices[0]))
-    product, kernel = Product(queue, 64, 64), program.mv
+    product, kernel = Product(queue, 64, 64), tuned(program)
     with pytest.raises((cl.Error, TypeError, ValueError)):
         kernel(queue, (64,), (16,), *product.arguments[:3])
     with pytest.raises((cl.Error, TypeError, ValueError)):
         kernel(queue, (64,), (16,), product.matrix, product.vector, "64", np.int32(64), product.result)
     with pytest.raises((cl.Error, TypeError, ValueError)):
-        kernel(queue, (64,), 0, *product.arguments)
+        kernel(queue, (64,), cast("Any", 0), *product.arguments)
     with pytest.raises(InvalidInputError, match="takes 5 arguments, 4 were given"):
         kernel.launch(queue, *product.arguments[:4])
     kernel(queue, *product.sizes, *product.arguments)
@@ -385,11 +385,11 @@ def test_versions_of_the_callers_sizes(
     assert any(divided.coarsenings for _, divided in seen.launches)
     assert any(divided.local_size == (32,) for _, divided in seen.launches)
     with pytest.raises(InvalidInputError, match="has no sizes of launches"):
-        program.mv.launch(queue, *product.arguments)
+        tuned(program).launch(queue, *product.arguments)
 
 
 def test_explain(context: cl.Context) -> None:
-    mv = whole_program(context)[0].mv
+    mv = tuned(whole_program(context)[0])
     found = mv.explain(width=64, height=1 << 12, bytes_a=1 << 20, skew=0.1)
     assert found.number == 3
     assert [is_at_most for _, is_at_most in found.path] == [False, False, False]
@@ -489,5 +489,5 @@ def test_logging_is_quiet_where_all_is_well(
 ) -> None:
     program = built(context, small_file(context.devices[0]))
     product = Product(queue, 64, 64)
-    program.mv.launch(queue, *product.arguments, features={"skew": 0.1})
+    tuned(program).launch(queue, *product.arguments, features={"skew": 0.1})
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

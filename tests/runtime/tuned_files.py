@@ -14,6 +14,8 @@ from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
+from coarsen.runtime.program import Program
+from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -122,7 +124,7 @@ class Product:
         self.clear()
 
     def clear(self) -> None:
-        cl.enqueue_fill_buffer(self.queue, self.result, np.int32(-7), 0, self.result.size)
+        cl.enqueue_fill_buffer(self.queue, self.result, np.array(-7, np.int32), 0, self.result.size)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -140,3 +142,10 @@ class Product:
         assert (found[: self.height] == self.expected).all(), (self.height, self.width)
         assert (found[self.height :] == -7).all(), (self.height, self.width)
         self.clear()
+
+
+def tuned(program: Program) -> TunedKernel:
+    """Return the kernel `mv` of a program that has a tuned file for it."""
+    kernel = program.mv
+    assert isinstance(kernel, TunedKernel)
+    return kernel

@@ -69,10 +69,10 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     kept = {name: sys.modules.pop(name, None) for name in ours}
     yield made
     # No other test meets modules that have this driver.
-    for name, module in kept.items():
+    for name, before in kept.items():
         sys.modules.pop(name, None)
-        if module is not None:
-            sys.modules[name] = module
+        if before is not None:
+            sys.modules[name] = before
 
 
 def launch(shared_bytes: int = 0) -> CudaLaunch:

@@ -38,6 +38,7 @@ def test_another_content_is_another_workload(write: Write, tmp_path: Path) -> No
 def test_a_vector_of_three_is_stored_as_four(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(28, np.int32))
     found = parse_values('file("x.npy")', tmp_path)
+    assert isinstance(found, FileValues)
     assert found.fill(np.random.default_rng(0), element_type("int3"), 7, {}).shape == (7, 4)
 
 
