@@ -18,7 +18,8 @@ from coarsen.backend.spirv import write_spirv
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import lower, opencl_c_of
+from coarsen.frontend.lower import lower
+from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Observer, carry_out, lower_observed
 from coarsen.transform.region_plan import RegionPlan

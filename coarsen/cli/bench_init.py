@@ -24,7 +24,8 @@ from coarsen.cli.options import (
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
-from coarsen.frontend.lower import lower, opencl_c_of
+from coarsen.frontend.lower import lower
+from coarsen.frontend.source_text import opencl_c_of
 
 # Devices differ in their default.
 DEFAULT_STANDARD = "CL1.2"

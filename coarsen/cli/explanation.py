@@ -10,7 +10,7 @@ from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.output import console, write_result
 from coarsen.explanation import Explanation, Marks, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import opencl_c_of
+from coarsen.frontend.source_text import opencl_c_of
 from coarsen.printable import printable
 from coarsen.variant.coarsening import Coarsening
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from coarsen.api import CoarsenedKernel
 from coarsen.errors import RefusalError
 from coarsen.explanation import MarkedLine, Marks, explain_kernel
-from coarsen.frontend.lower import opencl_c_of
+from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, SourceLine
 from coarsen.opencl_bench.reporting.page.questions import CodeQuestion

@@ -13,7 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
 from coarsen.frontend.annotations import Annotations, read_annotations
 from coarsen.frontend.file_directives import file_directives
-from coarsen.frontend.lower import opencl_c_of
+from coarsen.frontend.source_text import opencl_c_of
 from coarsen.limits import LONGEST_NAME
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, whole_numbers

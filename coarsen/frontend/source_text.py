@@ -1,0 +1,74 @@
+"""The text of a kernel's source: read, decoded, and told apart from LLVM IR, without a compiler."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+from coarsen.errors import InvalidInputError
+from coarsen.limits import MEBIBYTE, MOST_INPUT_BYTES
+
+TOO_LARGE = f"larger than {MOST_INPUT_BYTES // MEBIBYTE} MiB, the most that is read of a kernel's source"
+# The first line of LLVM assembly that is not a comment; none of these can start OpenCL C.
+_ASSEMBLY = re.compile(
+    r"(?:\s*;[^\n]*\n)*\s*(?:target (?:datalayout|triple)|source_filename|define |declare |[@%!]|attributes #)"
+)
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+
+
+def opencl_c_of(source: str | Path) -> str | None:
+    """Return the OpenCL C text of a source as positions in the lowered kernel count its lines; None where it is LLVM IR.
+
+    Raises:
+        InvalidInputError: the file can't be read.
+    """
+    if isinstance(source, str):
+        text = source
+    else:
+        content = read_source(source)
+        if is_bitcode(content) or source.suffix == ".ll":
+            return None
+        text = decode_source(content, source)
+    return None if is_assembly(text) else text
+
+
+def is_assembly(text: str) -> bool:
+    """Return True if a text is LLVM assembly, which no OpenCL C starts like."""
+    return _ASSEMBLY.match(text) is not None
+
+
+def is_bitcode(content: bytes) -> bool:
+    """Return True if a file's content is LLVM bitcode."""
+    return content.startswith(_BITCODE_MAGIC)
+
+
+def read_source(path: Path) -> bytes:
+    """Return the content of a source file. Raises InvalidInputError if it is none, too large or empty."""
+    try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise InvalidInputError(f"{path}: not a regular file")  # a device may never end, a pipe never begin
+        with path.open("rb") as stream:
+            content = stream.read(MOST_INPUT_BYTES + 1)
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror}") from None
+    if len(content) > MOST_INPUT_BYTES:
+        raise InvalidInputError(f"{path}: {TOO_LARGE}")
+    if not content.strip():
+        raise InvalidInputError(f"{path}: the file is empty")
+    if path.suffix == ".bc" and not is_bitcode(content):
+        raise InvalidInputError(f"{path}: not LLVM bitcode")
+    return content
+
+
+def decode_source(content: bytes, path: Path) -> str:
+    """Return the text of a source file. Raises InvalidInputError if it is no text."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")  # older sources have their comments in it
+    if _CONTROL_CHARACTER.search(text):
+        raise InvalidInputError(f"{path}: neither text nor LLVM bitcode")
+    return text
