@@ -19,7 +19,7 @@ _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 def opencl_c_of(source: str | Path) -> str | None:
-    """Return the OpenCL C text of a source as positions in the lowered kernel count its lines; None where it is LLVM IR.
+    """Return the OpenCL C text of a source, its lines as a lowered kernel counts them; None where it is LLVM IR.
 
     Raises:
         InvalidInputError: the file can't be read.
