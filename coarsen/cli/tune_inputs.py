@@ -100,6 +100,8 @@ def tune_inputs(path: Path, device: DeviceDescription, request: InputsRequest, o
         tuned = tune_over_inputs(path, device, store, settings)
     for name, reason in tuned.left_out.items():
         note(f"{name} is left out, for the default version does not run there: {reason}")
+    for version, reason in tuned.wrong.items():
+        note(f"{version} is left out, for its results are wrong at {reason}")
     tuned.file.write(output)
     if output_format is Format.JSON:
         rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}

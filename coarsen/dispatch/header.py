@@ -39,8 +39,8 @@ def c_header(file: TunedFile) -> str:
     guard = f"COARSEN_CHOOSE_{name}"
     kinds = _inputs(file)
     parts = [
-        f"/* Chooses among the versions of the kernel {name}; made by coarsen {file.coarsen_version} from a tuned "
-        "file.\n"
+        f"/* Chooses among the versions of the kernel {name}; made by coarsen {_comment(file.coarsen_version)} "
+        "from a tuned file.\n"
         f" * Tuned on {_comment(file.device)}, driver {_comment(file.driver)}. */",
         f"#ifndef {guard}\n#define {guard}",
         ARITHMETIC,

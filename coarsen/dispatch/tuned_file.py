@@ -220,6 +220,9 @@ def _check_versions(file: TunedFile) -> None:
     default = file.versions[file.default]
     if default.variant.is_coarsened or default.is_sequence:
         raise InvalidInputError("the default version must be one launch of the kernel as it is written")
+    if default.launches and default.launches[0].kernel != file.kernel:
+        other = default.launches[0].kernel
+        raise InvalidInputError(f"the default version must launch {file.kernel}, the file's kernel, not {other}")
     for version in file.versions:
         check_version(version, file.arguments)
 

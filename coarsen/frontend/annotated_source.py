@@ -93,14 +93,19 @@ def prepared_source(source: str, parameters: Sequence[Parameter], pragmas: Seque
     for index, line in enumerate(lines):
         number = index + 1
         if number in hints:
-            lines[index] = HINT + hints[number].name
+            lines[index] = f"{HINT}{hints[number].name} {_comments(line, code[index])}".rstrip()
         elif number in removed or number in pragmas:
-            lines[index] = ""
+            lines[index] = _comments(line, code[index])
         else:
             for select in selects:
                 line = _numbered(line, code[index], select, f"{file}:{number}")
             lines[index] = line
     return "\n".join((*_first_lines(parameters), "#line 1", *lines))
+
+
+def _comments(line: str, code: str) -> str:
+    """Return what a line has of comments: where one begins or ends there, other lines depend on it."""
+    return "".join(there if blank == " " else " " for there, blank in zip(line, code, strict=False)).rstrip()
 
 
 def _hints(

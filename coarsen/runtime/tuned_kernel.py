@@ -61,6 +61,8 @@ class TunedKernel(Kernel):
     # Where the arguments of a call were the last that were given, and only the version that was launched has them:
     # the indices of those set since; else None.
     _set_again: frozenset[int] | None = None
+    # True where the user has set something that holds for this object alone: the program makes another one then.
+    is_set_apart = False
     # True for types of arguments that PyOpenCL makes of them by itself.
     _is_plain = False
 
@@ -203,6 +205,7 @@ class TunedKernel(Kernel):
         packed: bool = False,
     ) -> None:
         super()._set_and_note(setter, arguments, noted, packed)
+        self.is_set_apart = True
         if self._set_again is not None:
             set_again = self._set_again.union(noted[:: 3 if packed else 2])
             self._set_again = None if len(set_again) == self._count else set_again
@@ -210,6 +213,7 @@ class TunedKernel(Kernel):
     def set_arg_types(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_arg_types`; with other types than those of numbers, it runs as it is written."""
         super().set_arg_types(arg_types)
+        self.is_set_apart = True
         self._is_plain = not all(map(_is_type_of_numbers, arg_types))
 
     def _check_set(self) -> None:
@@ -240,8 +244,13 @@ class TunedKernel(Kernel):
             typed = None
         if typed is None:
             # PyOpenCL says what is wrong, or makes its own of the arguments.
-            self._set_again = None
-            return self._call_original(queue, sizes, args, options, by_name)
+            before, self._set_again = self._set_again, None
+            try:
+                return self._call_original(queue, sizes, args, options, by_name)
+            except Exception:
+                # Else a later launch would run with arguments from before the last call.
+                self._set_again = before
+                raise
         has_offset = offset is not None and any(offset)
         try:
             key = self._call_key(queue, typed, passed, has_offset)

@@ -15,6 +15,7 @@ from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.tuned_checks import Problem, problem_of_device, problem_of_program
+from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.runtime.tuned_launches import TunedLaunches
 from coarsen.runtime.tuned_versions import BuildSettings, BuiltVersion, build_versions
 
@@ -27,10 +28,10 @@ class TunedProgram:
     _of_thread: threading.local = field(default_factory=threading.local)
 
     def of_this_thread(self, name: str, make: Callable[[str], Kernel]) -> Kernel:
-        """Return this thread's kernel object of a name; made when first asked for."""
+        """Return this thread's kernel object of a name; a new one where arguments were set for the last."""
         kernels: dict[str, Kernel] = self._of_thread.__dict__
         found = kernels.get(name)
-        if found is None:
+        if found is None or (isinstance(found, TunedKernel) and found.is_set_apart):
             found = kernels[name] = make(name)
         return found
 

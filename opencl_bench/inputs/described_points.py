@@ -48,7 +48,7 @@ def _point(
     description: Description, benchmark: Benchmark, preset: str, seed: int, values: FeatureValues
 ) -> InputPoint:
     size = benchmark.preset(preset).size
-    launch, *_ = benchmark.launches(preset, None, benchmark.own_definitions)
+    launch = _launch(description, benchmark, preset)
     names = [argument.name for argument in description.arguments_of(description.kernel)]
     numbers: dict[str, Number] = dict(_sizes(launch))
     numbers |= {
@@ -66,6 +66,17 @@ def _point(
         )
     group = description.inputs.group_of(size) if description.inputs is not None else preset
     return InputPoint(preset, group, found)
+
+
+def _launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:
+    """Return the first launch of the kernel that features are of; others may come before it."""
+    launches = benchmark.launches(preset, None, benchmark.own_definitions)
+    found = next((launch for launch in launches if launch.kernel == description.kernel), None)
+    if found is None:
+        raise InvalidInputError(
+            f"{description.path}: features: the default version never launches {description.kernel}, their kernel"
+        )
+    return found
 
 
 def _sizes(launch: Launch) -> dict[str, int]:

@@ -7,7 +7,7 @@ Rows go to the store as they come, and what it has is not measured again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from coarsen.opencl_bench.inputs.live_stage_one import search_versions
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
@@ -76,12 +76,14 @@ class TunedOverInputs:
         file: the versions and how one is chosen.
         times: of the versions that were tried on every input.
         left_out: inputs at which the default version does not run, each with why.
+        wrong: versions that had wrong results at an input, each with where and why; they are not in the file.
         measured: how many rows were measured now.
     """
 
     file: TunedFile
     times: VersionTimes
     left_out: Mapping[str, str]
+    wrong: Mapping[Variant, str]
     measured: int
 
 
@@ -118,14 +120,26 @@ def tune_over_inputs(
         versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
         plan = replace(plan, versions=versions)
         measured = measure_versions(plan, store, collector, pool=pool)
-    asked = TimesRequest(benchmark.name, points, plan.versions, default, settings.seed)
+    wrong = with_wrong_results(measured.rows)
+    right = tuple(each for each in plan.versions if each not in wrong)
+    asked = TimesRequest(benchmark.name, points, right, default, settings.seed)
     times = measured_times(measured.rows, asked)
     return TunedOverInputs(
         tuned_file(description, device, times.times, settings.most),
         times.times,
         {**measured.problems, **times.left_out},
+        wrong,
         collector.measured,
     )
+
+
+def with_wrong_results(rows: Iterable[Measurement]) -> dict[Variant, str]:
+    """Name the versions that had wrong results at any input: these are shipped for none."""
+    return {
+        row.candidate: f"{row.subject.preset}: {row.reason}"
+        for row in rows
+        if row.invalidity is Invalidity.CORRECTNESS
+    }
 
 
 def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:

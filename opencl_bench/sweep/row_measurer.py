@@ -205,14 +205,25 @@ class RowMeasurer:
         clock = self._context.clock
         key = content_key(subject, environment, method, role, candidate, baseline, invocation, clock)
         kept = self._context.rows.find(key)
+        if kept is not None and not self._is_checked(kept):
+            return None
         fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
         if kept is not None and self._context.again is Remeasure.FAILED and kept.invalidity not in fine:
             return None
         return kept
 
+    def _is_checked(self, row: Measurement) -> bool:
+        """Return False for a version that was found right without the default version or a reference."""
+        default = self._context.default
+        if default is None or row.invalidity is not Invalidity.CORRECT or row.candidate == default:
+            return True
+        return row.oracle in (CheckedAgainst.REFERENCE, CheckedAgainst.DEFAULT)
+
     def _store_new(self, row: Measurement) -> Measurement:
         """Store a row; where one of its key has come from elsewhere meanwhile, that one counts."""
-        if self._context.again is not Remeasure.NOTHING:
+        there = self._context.rows.find(row.key)
+        is_unchecked = there is not None and not self._is_checked(there)
+        if self._context.again is not Remeasure.NOTHING or is_unchecked:
             self._context.rows.replace(row)
         elif not self._context.rows.add(row):
             return self._reported(self._context.rows.find(row.key) or row, measured=False)

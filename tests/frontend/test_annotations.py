@@ -162,6 +162,21 @@ def test_lines_keep_their_numbers() -> None:
     assert max(lines) == len(SOURCE.splitlines())  # the kernel's end
 
 
+def test_comments_around_a_removed_line_stay() -> None:
+    source = """/* size
+*/ #define BLK 256
+kernel void f(global int *a) { a[0] = BLK; }
+#define ROWS 4 /* how many,
+one after the other */
+kernel void g(global int *a) { a[0] = ROWS; }
+/* end */
+"""
+    prepared = source_without_pragmas(source, "f.cl", ("BLK", "ROWS"))
+    assert "#define BLK 256\nkernel" not in prepared
+    for name in "fg":
+        assert lower(prepared, name).name == name
+
+
 def test_a_source_without_pragmas_stays_as_it_is() -> None:
     source = "#pragma unroll\r\n// #pragma erange 1,2,2\nkernel void f() {}\n"
     assert source_without_pragmas(source) == source

@@ -318,6 +318,30 @@ def test_the_older_route_runs_as_it_is_written(context: cl.Context, queue: cl.Co
     product.check()
 
 
+def test_what_was_set_is_of_one_object(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, small_file(context.devices[0]))
+    first, second = Product(queue, 64, 64), Product(queue, 64, 32)
+    one = program.mv
+    one.set_args(*first.arguments)
+    other = program.mv
+    other.set_args(*second.arguments)
+    cl.enqueue_nd_range_kernel(queue, one, *first.sizes)
+    cl.enqueue_nd_range_kernel(queue, other, *second.sizes)
+    first.check()
+    second.check()
+
+
+def test_after_a_call_that_failed_nothing_older_is_launched(context: cl.Context, queue: cl.CommandQueue) -> None:
+    kernel = built(context, small_file(context.devices[0])).mv
+    first, second = Product(queue, 64, 64), Product(queue, 64, 32)
+    kernel.set_args(*first.arguments)
+    kernel(queue, *second.sizes, *second.arguments)
+    with pytest.raises((cl.Error, TypeError, ValueError)):
+        kernel(queue, *second.sizes, *second.arguments[:3])
+    with pytest.raises(InvalidInputError, match="set_args before"):
+        cl.enqueue_nd_range_kernel(queue, kernel, *first.sizes)
+
+
 def test_every_form_of_a_call(context: cl.Context, queue: cl.CommandQueue) -> None:
     program = built(context, small_file(context.devices[0]))
     product, kernel = Product(queue, 64, 64), tuned(program)
@@ -435,7 +459,13 @@ def test_what_cant_be_asked_for_together(context: cl.Context) -> None:
     with pytest.raises(InvalidInputError, match=r"no\.tuned\.json: can't be read"):
         coarsen.Program(context, SOURCE, tuned="no.tuned.json")
     with pytest.raises(InvalidInputError, match="of the kernel 'mw', which the program doesn't have"):
-        coarsen.Program(context, SOURCE, tuned=replace(file, kernel="mw")).build()
+        unknown = tuple(
+            replace(version, launches=tuple(replace(launch, kernel="mw") for launch in version.launches))
+            for version in file.versions
+        )
+        coarsen.Program(context, SOURCE, tuned=replace(file, kernel="mw", versions=unknown)).build()
+    with pytest.raises(InvalidInputError, match="must launch mw, the file's kernel, not mv"):
+        replace(file, kernel="mw")
 
 
 def test_a_version_of_several_launches_isnt_used(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.over_inputs import with_wrong_results
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.variant.variant import Variant
@@ -50,3 +52,26 @@ def test_a_macro_value_with_wrong_results(file: Path, store: Store, device: Devi
             version(1, 16, 2): right,
             version(4, 16, 2): wrong,
         }
+
+
+@pytest.mark.compiled_devices
+def test_a_row_that_was_not_compared_with_the_default_is_measured_again(
+    file: Path, store: Store, device: DeviceDescription
+) -> None:
+    plan = VersionsPlan(file, device.index, ("small",), (DEFAULT, version(2)), DEFAULT, method=METHOD)
+    for row in measure_versions(plan, store).rows:
+        store.replace(replace(row, oracle=CheckedAgainst.NOTHING))
+    again = measure_versions(plan, store)
+    assert again.measured == 1
+    assert endings(again.rows)[version(2)] == (Invalidity.CORRECT, CheckedAgainst.DEFAULT)
+    assert measure_versions(plan, store).measured == 0
+
+
+@pytest.mark.compiled_devices
+def test_a_version_that_is_wrong_at_one_input_is_left_out(
+    file: Path, store: Store, device: DeviceDescription
+) -> None:
+    plan = VersionsPlan(file, device.index, ("small",), (DEFAULT, version(4)), DEFAULT, method=METHOD)
+    wrong = with_wrong_results(measure_versions(plan, store).rows)
+    assert [*wrong] == [version(4)]
+    assert wrong[version(4)].startswith("small: ")
