@@ -38,7 +38,7 @@ _DIVERGENCE = (
 )
 
 DIVERGENCE_FACTS = tuple(name.replace("_", " ") for name in _DIVERGENCE)
-"""What is known of the divergence along each dimension; `along` gives a fact's name."""
+"""The facts of the divergence along each dimension; `along` gives a fact's name."""
 
 
 def along(fact: str, dimension: int) -> str:

@@ -1,4 +1,4 @@
-"""How a tuned file is shown: its tree as rules, its versions and what each is worth, and its evaluation."""
+"""A tuned file in words: its tree as rules, its versions and what each is worth, and its evaluation."""
 
 from __future__ import annotations
 

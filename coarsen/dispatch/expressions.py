@@ -34,7 +34,7 @@ LOGARITHM = "log2"
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """What may stand in a text: operators, functions with the number of arguments at least, types of constants."""
+    """The parts of a text: operators, functions with the number of arguments at least, types of constants."""
 
     operators: frozenset[type[ast.operator]]
     functions: Mapping[str, range]

@@ -18,7 +18,7 @@ _NO_MEMORY: Mapping[int, int] = MappingProxyType({})
 
 
 class VersionSizes(NamedTuple):
-    """What a version is launched with.
+    """The sizes and memory that a version is launched with.
 
     `global_size` is that before anything is merged, in work-items, None where it is the caller's; `local_size` is
     None where it is left to the driver, or is the caller's; `local_memory` is bytes by the index of the argument.

@@ -31,7 +31,7 @@ class Kind(enum.StrEnum):
 
 
 class Operation(enum.StrEnum):
-    """What one step does with its operands, which are of one kind; REAL makes a double of a whole number."""
+    """The operation of a step on its operands, which are of one kind; REAL makes a double of a whole number."""
 
     ADD = "add"
     SUBTRACT = "subtract"
@@ -62,7 +62,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an earlier step came to, by the step's number from 0."""
+    """The result of an earlier step, by the step's number from 0."""
 
     step: int
 

@@ -39,7 +39,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What the pragmas of a source declare.
+    """The declarations in the pragmas of a source.
 
     Args:
         parameters: in the order of the source.

@@ -1,4 +1,4 @@
-"""What a tuned file chooses for a launch, and why, for people."""
+"""The choice of a tuned file for a launch, and its reason, for people."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ class TunedLaunches:
         numbers: Sequence[Number | None],
         asked: PassedSizes,
     ) -> Decision | None:
-        """How a version is launched; None where it can't be."""
+        """Return the way a version is launched; None where it can't be."""
         version = self._versions[number]
         sizes = None if version is None else self._sizes_by(version.sizes, numbers)
         if version is None or sizes is None:

@@ -38,7 +38,7 @@ _INFO = pyopencl.kernel_work_group_info
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """What a program is built with.
+    """The settings that a program is built with.
 
     Args:
         context: to build for.

@@ -6,24 +6,22 @@ what its buffers hold ──▶ the numbers that a caller supplies ────�
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
+from coarsen.dispatch.choosing import FeatureValues, feature_values
 from coarsen.dispatch.features import BYTES, ArgumentKind, KernelArgument
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.models.inputs.times import InputPoint
+from coarsen.opencl_bench.inputs.launch_numbers import buffer_bytes, launch_numbers
 from coarsen.opencl_bench.workloads.adaptive_driver import AdaptiveKernel
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
-    Array,
     BufferArgument,
     Launch,
     LocalArgument,
     ScalarArgument,
 )
-
-MOST_DIMENSIONS = 3
 
 
 def adaptive_points(
@@ -58,11 +56,10 @@ def _point(
 ) -> InputPoint:
     launch = _launch(kernel, preset)
     passed = dict(zip(names, launch.arguments, strict=True))
-    numbers: dict[str, Number] = {**_sizes("global_size", launch.global_size, 1)}
-    numbers |= {name: each.value.item() for name, each in passed.items() if isinstance(each, ScalarArgument)}
+    numbers = launch_numbers(launch, passed)
     if kernel.supplied or any(name.startswith(BYTES) for name in values.inputs):
         buffers = kernel.benchmark.workload(preset, seed).buffers
-        numbers |= _bytes(passed, buffers)
+        numbers |= buffer_bytes(passed, buffers)
         numbers |= {name: measure(buffers) for name, measure in kernel.supplied.items()}
     found = values.of(numbers)
     if found is None:
@@ -89,14 +86,3 @@ def _kind(passed: Argument) -> ArgumentKind:
     if isinstance(passed, ScalarArgument):
         return ArgumentKind.REAL if passed.value.dtype.kind == "f" else ArgumentKind.WHOLE
     return ArgumentKind.OTHER
-
-
-def _sizes(name: str, extents: Sequence[int], missing: int) -> dict[str, int]:
-    """The sizes of a launch by dimension; those of dimensions that it doesn't have are `missing`."""
-    filled = (*extents, *(missing for _ in range(MOST_DIMENSIONS - len(extents))))
-    return {f"{name}_{dimension}": extent for dimension, extent in enumerate(filled)}
-
-
-def _bytes(passed: Mapping[str, Argument], buffers: Mapping[str, Array]) -> dict[str, int]:
-    given = ((name, each) for name, each in passed.items() if isinstance(each, BufferArgument))
-    return {BYTES + name: buffers[each.name].nbytes for name, each in given}

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
+from coarsen.dispatch.choosing import FeatureValues, feature_values
 from coarsen.dispatch.features import BYTES
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.workloads.benchmark import (
-    Argument,
-    Array,
-    Benchmark,
-    BufferArgument,
-    Launch,
-    ScalarArgument,
-)
+from coarsen.opencl_bench.inputs.launch_numbers import buffer_bytes, launch_numbers
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 
@@ -50,14 +44,12 @@ def _point(
     size = benchmark.preset(preset).size
     launch = _launch(description, benchmark, preset)
     names = [argument.name for argument in description.arguments_of(description.kernel)]
-    numbers: dict[str, Number] = dict(_sizes(launch))
-    numbers |= {
-        name: _number(given) for name, given in zip(names, launch.arguments, strict=True) if _is_number(given)
-    }
+    passed = dict(zip(names, launch.arguments, strict=True))
+    numbers = launch_numbers(launch, passed)
     supplied = [each for each in description.features if each.feature.is_supplied]
     if supplied or any(name.startswith(BYTES) for name in values.inputs):
         buffers = benchmark.workload(preset, seed, None, benchmark.own_definitions).buffers
-        numbers |= _bytes(names, launch.arguments, buffers)
+        numbers |= buffer_bytes(passed, buffers)
         numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
     found = values.of(numbers)
     if found is None:
@@ -77,32 +69,3 @@ def _launch(description: Description, benchmark: Benchmark, preset: str) -> Laun
             f"{description.path}: features: the default version never launches {description.kernel}, their kernel"
         )
     return found
-
-
-def _sizes(launch: Launch) -> dict[str, int]:
-    """The names of a launch's sizes, as features know them."""
-    sizes = {
-        "global_size": (1, launch.global_size),
-        "local_size": (0 if not launch.local_size else 1, launch.local_size),
-    }
-    return {
-        f"{name}_{dimension}": extents[dimension] if dimension < len(extents) else other
-        for name, (other, extents) in sizes.items()
-        for dimension in range(3)
-    }
-
-
-def _is_number(argument: Argument) -> bool:
-    return isinstance(argument, ScalarArgument) and argument.value.dtype.fields is None
-
-
-def _number(argument: Argument) -> Number:
-    assert isinstance(argument, ScalarArgument)
-    number: Number = argument.value.item()
-    return number
-
-
-def _bytes(names: Sequence[str], given: Sequence[Argument], buffers: Mapping[str, Array]) -> dict[str, int]:
-    """The sizes of the launch's buffers in bytes."""
-    pairs = zip(names, given, strict=True)
-    return {BYTES + name: buffers[each.name].nbytes for name, each in pairs if isinstance(each, BufferArgument)}

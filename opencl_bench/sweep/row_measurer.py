@@ -221,12 +221,13 @@ class RowMeasurer:
 
     def _store_new(self, row: Measurement) -> Measurement:
         """Store a row; where one of its key has come from elsewhere meanwhile, that one counts."""
-        there = self._context.rows.find(row.key)
-        is_unchecked = there is not None and not self._is_checked(there)
-        if self._context.again is not Remeasure.NOTHING or is_unchecked:
+        if self._context.again is not Remeasure.NOTHING:
             self._context.rows.replace(row)
         elif not self._context.rows.add(row):
-            return self._reported(self._context.rows.find(row.key) or row, measured=False)
+            there = self._context.rows.find(row.key) or row
+            if self._is_checked(there):
+                return self._reported(there, measured=False)
+            self._context.rows.replace(row)
         return self._reported(row, measured=True)
 
     def _reported(self, row: Measurement, *, measured: bool) -> Measurement:
