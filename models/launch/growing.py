@@ -19,6 +19,7 @@ from coarsen.models.launch.parts import Parts, constant_forest
 from coarsen.models.launch.rows import TrainingRows, coarsening_rows, local_size_rows
 from coarsen.models.trees.flat_forest import FlatForest
 from coarsen.models.trees.flatten import flatten
+from coarsen.processes import processors
 
 Kind = Literal["extra", "boosted"]
 
@@ -85,7 +86,7 @@ def estimator_of(settings: TreeSettings, seed: int) -> Any:  # noqa: ANN401 (sci
             max_features=settings.max_features,
             min_samples_leaf=settings.min_samples_leaf,
             random_state=seed,
-            n_jobs=1,
+            n_jobs=processors(),
         )
     return GradientBoostingRegressor(
         n_estimators=settings.trees,
