@@ -49,6 +49,12 @@ class ReplayedStageOne:
         return stage_one(times.inputs, grid.evaluator, grid.default, replace(self.settings, searcher=searcher))
 
 
+def grid_tables(times: VersionTimes) -> tuple[Table, ...]:
+    """Return the times of each input as a table to search, whose base is the default version."""
+    grid = _Grid(times)
+    return tuple(grid.table(number) for number in range(len(times.inputs)))
+
+
 def replayed_versions(times: VersionTimes, replayed: StageOne) -> frozenset[tuple[str, int]]:
     """Return what a replayed first stage, and the measurement that follows it, look at: inputs with versions.
 
