@@ -29,8 +29,9 @@ from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import plain_offset, plain_sizes
 from coarsen.runtime.tuned_arguments import Arguments, Pairs, key_function, setting
+from coarsen.runtime.tuned_decision import Decision, PassedSizes
 from coarsen.runtime.tuned_explanation import TunedExplanation, explain
-from coarsen.runtime.tuned_launches import Decision, PassedSizes, TunedLaunches
+from coarsen.runtime.tuned_launches import TunedLaunches
 
 _SET_REFERENCES: Callable[..., None] = PLAIN._set_arg_multi
 _SET_NUMBERS: Callable[..., None] = PLAIN._set_arg_buf_multi
@@ -244,6 +245,8 @@ class TunedKernel(Kernel):
             typed = None
         if typed is None:
             # PyOpenCL says what is wrong, or makes its own of the arguments.
+            if self._is_plain:
+                self._tuned.default.check_own("arguments of types that are no numbers'")
             before, self._set_again = self._set_again, None
             try:
                 return self._call_original(queue, sizes, args, options, by_name)

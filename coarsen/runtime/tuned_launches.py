@@ -12,56 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import cast
 
 import pyopencl
 
 from coarsen.dispatch.choosing import Chooser, Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument
-from coarsen.dispatch.launch_sizes import VersionSizes, size_inputs, sizes_function
+from coarsen.dispatch.launch_sizes import VersionSizes, size_inputs
 from coarsen.dispatch.tree import Tree, features_of
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.errors import InvalidInputError
-from coarsen.runtime.arguments import Argument
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.launches import LaunchedVariant, added_values
+from coarsen.runtime.launches import added_values
 from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import Sizes
 from coarsen.runtime.tuned_arguments import Arguments, are_below, local_bytes, numbers_function
 from coarsen.runtime.tuned_checks import Problem
+from coarsen.runtime.tuned_decision import NO_MEMORY, Decision, PassedSizes
+from coarsen.runtime.tuned_default import BuiltDefault
 from coarsen.runtime.tuned_versions import BuiltVersion, DeviceFacts
-
-PassedSizes = tuple[Sizes, Sizes | None]
-_NO_MEMORY: Mapping[int, pyopencl.LocalMemory] = MappingProxyType({})
-
-
-class Decision(NamedTuple):
-    """The way a launch is carried out.
-
-    `version` is what is launched, None for the program's own kernel as it is written, with `global_size` and
-    `local_size` as it is given to the driver. `asked` are the sizes that were passed, else the default version's;
-    `launched` is the coarsened variant, None for a version as it is written; `added` are the arguments after the
-    kernel's own, `local_memory` is passed in place of the caller's, by index. `divided` is how the launch was
-    weighed, None where that was simple.
-    """
-
-    version: BuiltVersion | None
-    global_size: Sizes
-    local_size: Sizes | None
-    asked: PassedSizes
-    divided: DividedLaunch | None
-    launched: LaunchedVariant | None = None
-    added: tuple[Argument, ...] = ()
-    local_memory: Mapping[int, pyopencl.LocalMemory] = _NO_MEMORY
-
-    def shown(self) -> DividedLaunch:
-        """Return this as observers are shown it."""
-        if self.divided is not None:
-            return self.divided
-        variant = None if self.launched is None else self.launched.variant
-        merged, transforms = ((), None) if variant is None else (variant.coarsenings, variant.transforms)
-        return DividedLaunch(self.global_size, self.local_size, merged, transforms=transforms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +49,7 @@ class TunedLaunches:
     Args:
         file: of the kernel.
         versions: its versions, built; None for those that can't be used.
+        default: what runs where the file says nothing, or what can't be launched.
         problem: why the file can't be used at all; None if it can.
         problems: by the addresses of devices: why it can't be used there.
         say_once: logs a warning the first time.
@@ -92,6 +59,7 @@ class TunedLaunches:
         self,
         file: TunedFile,
         versions: Sequence[BuiltVersion | None],
+        default: BuiltDefault,
         problem: Problem | None,
         problems: Mapping[int, Problem],
         say_once: Callable[[object, str], None],
@@ -102,7 +70,7 @@ class TunedLaunches:
         self._problems = problems
         self._say_once = say_once
         self._size_names = size_inputs(file)
-        self._default_sizes = sizes_function(file, file.versions[file.default], self._size_names)
+        self.default = default
         others = sorted(self._feature_names() - set(self._size_names))
         # Those that sizes are computed from come first.
         self._argument_names = (*self._size_names, *others)
@@ -157,25 +125,25 @@ class TunedLaunches:
             InvalidInputError: there are neither sizes that are passed nor sizes in the file that hold.
         """
         problem = self.problem or self._problems.get(device.int_ptr)
-        if problem is not None and (passed is not None or problem.is_other_code):
-            return self._as_written(passed, None, problem.reason)
+        if problem is not None and problem.is_other_code:
+            return self.default.decision(passed, None, problem.reason)
         numbers = self._numbers(arguments)
-        default = self._sizes_by(self._default_sizes, numbers)
+        default = self.default.sizes(numbers[: len(self._size_names)])
         if problem is not None:
-            return self._as_written(passed, default, problem.reason)
+            return self.default.decision(passed, default, problem.reason)
         if passed is not None and self._has_sizes:
             if default is None or passed != (default.global_size, default.local_size):
-                return self._as_written(
+                return self.default.decision(
                     passed, default, "sizes that aren't the default version's for the arguments"
                 )
             if has_offset:
-                return self._as_written(passed, default, "an offset of the first work-item")
+                return self.default.decision(passed, default, "an offset of the first work-item")
         sizes = passed or (None if default is None else (default.global_size or (), default.local_size))
         number = None if sizes is None else self._chosen(numbers, sizes, supplied)
         if number is None:
-            return self._as_written(passed, default, "a feature or a size that has no value")
+            return self.default.decision(passed, default, "a feature or a size that has no value")
         found = None if sizes is None else self._decision(number, device, arguments, numbers, sizes)
-        return found or self._as_written(passed, default, f"the version {number}, which can't be launched so")
+        return found or self.default.decision(passed, default, f"the version {number}, which can't be launched so")
 
     def chooser_with(self, supplied: Mapping[str, float]) -> Chooser | None:
         """Return what chooses where these features are supplied; None if nothing does."""
@@ -248,7 +216,7 @@ class TunedLaunches:
         facts = version.facts.get(device.int_ptr)
         if facts is None:
             return None
-        memory = _NO_MEMORY
+        memory = NO_MEMORY
         if sizes.local_memory:
             memory = {index: pyopencl.LocalMemory(size) for index, size in sizes.local_memory.items()}
         bytes_of_group = local_bytes(self._places_of_local, arguments, memory) if self._places_of_local else 0
@@ -287,32 +255,6 @@ class TunedLaunches:
         }
         added = added_values(launched.added, len(arguments), original.global_size, set_memory)
         return None if added is None else Decision(version, *sizes, asked, launch, launched, added, memory)
-
-    def _as_written(self, passed: PassedSizes | None, default: VersionSizes | None, reason: str) -> Decision:
-        """The kernel as it is written, with the sizes that were passed, else the default version's; said once."""
-        kernel = self.file.kernel
-        if passed is not None:
-            self._say_once(
-                ("as written", kernel, reason),
-                f"kernel {kernel}: runs as it is written, not as its tuned file chooses: {reason} (said once)",
-            )
-            return Decision(None, *passed, passed, DividedLaunch(*passed, ()))
-        version = self._versions[self.file.default]
-        has_macros = bool(self.file.versions[self.file.default].variant.definitions)
-        if default is None or default.global_size is None or (self.problem and self.problem.is_other_code):
-            raise InvalidInputError(
-                f"kernel {kernel}: the tuned file gives no sizes for this launch ({reason}): pass them"
-            )
-        if has_macros and version is None:
-            raise InvalidInputError(f"kernel {kernel}: its default version isn't built ({reason}): pass the sizes")
-        self._say_once(
-            ("as written", kernel, reason),
-            f"kernel {kernel}: runs in its default version, not as its tuned file chooses: {reason} (said once)",
-        )
-        memory = {index: pyopencl.LocalMemory(size) for index, size in default.local_memory.items()}
-        asked = default.global_size, default.local_size
-        launch = DividedLaunch(*asked, ())
-        return Decision(version if has_macros else None, *asked, asked, launch, None, (), memory)
 
 
 def _padded(sizes: PassedSizes) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ buffer is large, as it is written where nothing else is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,8 +28,8 @@ from coarsen.runtime.requested import Requested
 from coarsen.runtime.sizes import LaunchLimits, Sizes, fits, has_work, is_plain
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
-from coarsen.runtime.tuned_checks import definition_options
 from coarsen.runtime.tuned_division import ExactDivision, exact_division
+from coarsen.runtime.tuned_macros import definition_options, options_without
 from coarsen.runtime.variant_choice import limits_of
 from coarsen.variant.variant import Definitions, Variant
 
@@ -137,9 +137,14 @@ class VersionAdvisor:
 
 
 def build_versions(
-    file: TunedFile, settings: BuildSettings
+    file: TunedFile, settings: BuildSettings, wanted: Collection[int]
 ) -> tuple[tuple[BuiltVersion | None, ...], dict[int, str]]:
-    """Build every version of a file.
+    """Build versions of a file.
+
+    Args:
+        file: the tuned file.
+        settings: what the program was built with.
+        wanted: the numbers of the versions.
 
     Returns:
         The versions, None for those that can't be used; and why they can't, by their numbers.
@@ -149,7 +154,7 @@ def build_versions(
     problems: dict[int, str] = {}
     for number, version in enumerate(file.versions):
         try:
-            built.append(builder.version(number, version))
+            built.append(builder.version(number, version) if number in wanted else None)
         except (CoarsenError, pyopencl.Error) as error:
             built.append(None)
             problems[number] = " ".join(str(error).split())[:500]
@@ -174,7 +179,7 @@ class _Builder:
         kernel = version.launches[0].kernel if version.launches else self._file.kernel
         definitions = version.variant.definitions
         program, source = self._program(definitions), self._source(definitions)
-        options = (*self._settings.options, *definition_options(definitions))
+        options = self._options(definitions)
         plan = CoarseningPlan(
             self._settings.context,
             source,
@@ -222,6 +227,10 @@ class _Builder:
             if code is not None and not code.needs_whole_groups and plan.code(kernel, guarded) is not None:
                 plan.variant(kernel, guarded)
 
+    def _options(self, definitions: Definitions) -> tuple[str, ...]:
+        """The program's build options, with some macros in the place of its own."""
+        return (*options_without(self._settings.options, dict(definitions)), *definition_options(definitions))
+
     def _source(self, definitions: Definitions) -> str:
         source = self._settings.source
         if not definitions:
@@ -235,7 +244,7 @@ class _Builder:
             self._programs[definitions] = build_for_launches(
                 settings.context,
                 self._source(definitions),
-                (*settings.options, *definition_options(definitions)),
+                self._options(definitions),
                 settings.devices,
                 settings.cache_dir,
             )

@@ -51,7 +51,7 @@ def test_it_is_as_the_chooser_says(source: str, context: cl.Context) -> None:
     settings = BuildSettings(
         context, source, device_options(None), None, package_toolchain(common_macros_of(context.devices)), False
     )
-    built, problems = build_versions(file, settings)
+    built, problems = build_versions(file, settings, range(len(versions)))
     assert not problems or source is REQUIRED
     decided = 0
     for version, sizes in itertools.product(built[1:], itertools.product(GLOBAL, LOCAL)):
