@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, statements, tree_lines
 from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds
-from coarsen.dispatch.launch_sizes import size_steps
+from coarsen.dispatch.launch_sizes import launch_formulas
 from coarsen.dispatch.steps import Kind, Named, Steps
 from coarsen.dispatch.tree import Tree, features_of
 from coarsen.dispatch.tuned_file import TunedFile
@@ -126,7 +126,7 @@ def _tree(file: TunedFile, function: str, tree: Tree) -> str:
 def _sizes(file: TunedFile, number: int) -> str:
     """The function of a version's sizes; it returns 0 where they have no value or don't divide."""
     version = file.versions[number]
-    formulas = size_steps(version, file.arguments)
+    formulas = [] if not version.launches else launch_formulas(version, version.launches[0], file.arguments).sizes
     lines, results = statements(formulas, "return 0;")
     if version.launches:
         dimensions = len(version.launches[0].global_size)

@@ -14,12 +14,13 @@ from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
+from coarsen.runtime.tuned_building import BuildSettings, build_versions
 from coarsen.runtime.tuned_checks import Problem, problem_of_device, problem_of_program
 from coarsen.runtime.tuned_default import BuiltDefault
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.runtime.tuned_launches import TunedLaunches
 from coarsen.runtime.tuned_macros import stand_in_source
-from coarsen.runtime.tuned_versions import BuildSettings, build_versions
+from coarsen.runtime.tuned_versions import BuiltVersion
 
 
 @dataclass(slots=True)
@@ -103,5 +104,6 @@ def _launches(
     versions, not_built = build_versions(file, settings, wanted)
     for number, reason in not_built.items():
         say_once(("version", file.kernel, number), f"kernel {file.kernel}: version {number} isn't used: {reason}")
-    default = BuiltDefault(file, versions[file.default], is_own, problem, say_once)
+    built = versions[file.default]
+    default = BuiltDefault(file, built if isinstance(built, BuiltVersion) else None, is_own, problem, say_once)
     return TunedLaunches(file, versions, default, problem, problems, say_once)

@@ -123,21 +123,6 @@ def test_a_supplied_feature_that_is_missing(
         tuned(program).launch(queue, *product.arguments, features=text)
 
 
-def test_a_version_of_several_launches_isnt_used(
-    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
-) -> None:
-    launches = (
-        TunedLaunch("mv", ("height",), arguments=("a", "x", "int: width", "int: height", "y")),
-        TunedLaunch("twice", ("height",), arguments=("y",)),
-    )
-    versions = (VERSIONS[0], TunedVersion(Variant(), launches))
-    file = small_file(context.devices[0], versions=versions, tree=Leaf(1), tree_without_supplied=None)
-    program, product = built(context, file), Product(queue, 64, 64)
-    program.mv(queue, *product.sizes, *product.arguments)
-    product.check()
-    assert "version 1 isn't used: it takes several launches" in caplog.text
-
-
 def test_logging_is_quiet_where_all_is_well(
     context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
