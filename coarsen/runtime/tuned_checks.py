@@ -61,7 +61,11 @@ def macros_of(file: TunedFile) -> frozenset[str]:
 
 def own_options(options: BuildOptions) -> tuple[str, ...]:
     """Return a program's build options one by one, as tuned files have them: without PyOpenCL's own folder."""
-    every = device_options(options)
+    return without_own_folder(device_options(options))
+
+
+def without_own_folder(every: Sequence[str]) -> tuple[str, ...]:
+    """Return build options, given one by one, without PyOpenCL's own folder."""
     folder = _folder_of_pyopencl()
     kept: list[str] = []
     for option in every:
