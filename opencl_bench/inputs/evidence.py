@@ -64,3 +64,23 @@ def evidence_of(file: TunedFile) -> Evidence:
         return Evidence(str(kept["description"]), float(kept["margin"]), times)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidInputError(f"the tuned file keeps no times of its tuning: {type(error).__name__}") from None
+
+
+def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
+    """Return the times of a file's versions alone, in its order.
+
+    Args:
+        file: has the versions.
+        kept: the file's evidence.
+
+    Raises:
+        InvalidInputError: there are no times of one, or another version than the file's is the default.
+    """
+    versions = kept.times.versions
+    try:
+        columns = [versions.index(version.variant) for version in file.versions]
+    except ValueError:
+        raise InvalidInputError("the tuned file keeps no times of one of its versions") from None
+    if columns[file.default] != kept.times.default:
+        raise InvalidInputError("the tuned file's default version isn't the one that its times are compared with")
+    return kept.times.of_versions(columns)
