@@ -18,7 +18,6 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -125,8 +124,8 @@ class _Along:
 
     def at(self, size: int) -> Array:
         """Return the seconds of each version at a size within the range of the inputs."""
-        drawn = partial(np.interp, math.log2(size), self._logarithms)
-        return np.exp([drawn(column) for column in self._seconds.T])
+        place = math.log2(size)
+        return np.exp([np.interp(place, self._logarithms, column) for column in self._seconds.T])
 
 
 def _of_tree(

@@ -14,6 +14,7 @@ from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne, repla
 from coarsen.opencl_bench.records.measurement import Role
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.studies.input_rows import StoredKernel
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ def _tuning_seconds(stored: StoredKernel, settings: StageOneSettings) -> float:
     replayed = ReplayedStageOne(settings).run(stored.times)
     tried = replayed_versions(stored.times, replayed)
     wanted = {(name, stored.times.versions[column]) for name, column in tried}
-    compiled, seconds = {}, 0.0
+    compiled: dict[Variant, float] = {}
+    seconds = 0.0
     for row in stored.rows:
         if row.role is Role.COMPARISON and (row.subject.preset, row.candidate) in wanted:
             seconds += row.measure_seconds
