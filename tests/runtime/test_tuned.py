@@ -24,8 +24,10 @@ from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.tuned_checks import problem_of_program
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import SOURCE, VERSIONS, Product, mv_file, small_file, tuned
@@ -223,6 +225,18 @@ def test_a_file_for_something_else_is_left_alone(
     else:
         tuned(program).launch(queue, *product.arguments)
         product.check()
+
+
+def test_a_file_for_another_header_is_left_alone(context: cl.Context, tmp_path: Path) -> None:
+    header = tmp_path / "rows.h"
+    header.write_text("#define MANY 1\n")
+    source, options = f"#include <rows.h>\n{SOURCE}", (f"-I{tmp_path}",)
+    told = hash_with_headers(source, options)
+    file = small_file(context.devices[0], source_hash=told, build_options=options)
+    assert problem_of_program(file, source, options, len(file.arguments)) is None
+    header.write_text("#define MANY 2\n")
+    problem = problem_of_program(file, source, options, len(file.arguments))
+    assert problem is not None and problem.is_other_code and "a file that it includes" in problem.reason
 
 
 def test_sizes_that_arent_the_defaults_run_as_it_is_written(
