@@ -14,9 +14,9 @@ from typing import Any
 
 import pyopencl
 
-from coarsen.dispatch.tuned_file import source_hash_of
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.files import replace_file
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.tuning.memory_regions import region_of, same_as
 from coarsen.opencl_bench.workloads.described.launch_list import (
     LIST_FILE,
@@ -89,6 +89,7 @@ class PassedLaunches:
         self._folder = folder
         self._kernels: dict[_Kernel, _Launches] = {}
         self._sources: dict[str, str] = {}
+        self._hashes: dict[tuple[str, tuple[str, ...]], str] = {}
         self._before = read_launch_list(folder) if (folder / LIST_FILE).exists() else ()
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -132,9 +133,13 @@ class PassedLaunches:
             return write_launch_list(map(_listed_kernel, *zip(*self._kernels.items(), strict=True)), self._folder)
 
     def _of(self, source: str, options: Iterable[str], kernel: str) -> _Launches:
-        source_hash = _hash_of(source)
+        options = tuple(options)
+        if (source, options) not in self._hashes:
+            text = source.encode(errors="replace").decode()
+            self._hashes[source, options] = hash_with_headers(text, options)
+        source_hash = self._hashes[source, options]
         self._sources.setdefault(source_hash, source)
-        return self._kernels.setdefault(_Kernel(source_hash, without_own_folder([*options]), kernel), _Launches())
+        return self._kernels.setdefault(_Kernel(source_hash, without_own_folder(options), kernel), _Launches())
 
     def _add_those_before(self) -> None:
         for kernel in self._before:
@@ -163,10 +168,6 @@ def _listed_kernel(kernel: _Kernel, launches: _Launches) -> ListedKernel:
 
 def _source_file(source_hash: str) -> str:
     return f"source-{source_hash[:_DIGITS]}.cl"
-
-
-def _hash_of(source: str) -> str:
-    return source_hash_of(source.encode(errors="replace").decode())
 
 
 def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:

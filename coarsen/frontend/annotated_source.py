@@ -20,18 +20,42 @@ from coarsen.frontend.parameters import Kind, Parameter
 
 HINT = "COARSEN_UNROLL_"
 
-_NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+# A comment goes on after a line's end that a backslash stands before.
+_NOT_CODE = re.compile(
+    r"//(?:\\[ \t]*\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
 _NOT_NEW_LINE = re.compile(r"[^\n]")
 _DEFINE = re.compile(r"[ \t]*#[ \t]*(define|undef)[ \t]+([A-Za-z_]\w*)(\(?)[ \t]*([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Define:
-    """A line that defines or undefines a macro; `number` counts from 1. A macro with arguments has no value."""
+    """A line that defines or undefines a macro; `number` counts from 1. A macro with arguments has no value.
+
+    `last` is the number of the last line of one that goes on over several.
+    """
 
     number: int
     name: str
     value: str | None
+    last: int = 0
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of its lines."""
+        return range(self.number, max(self.number, self.last) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as the preprocessor sees it, made of lines that end with a backslash and one that doesn't.
+
+    `first` and `last` are their numbers, from 1.
+    """
+
+    first: int
+    last: int
+    text: str
 
 
 def code_lines(source: str) -> list[str]:
@@ -40,17 +64,33 @@ def code_lines(source: str) -> list[str]:
     return _NOT_CODE.sub(_blank_comment, text).split("\n")
 
 
+def joined(lines: Sequence[str]) -> Iterator[Line]:
+    """Enumerate the lines of a source, those that a backslash continues joined to the next.
+
+    Args:
+        lines: of the source, without comments.
+    """
+    first, text = 1, ""
+    for number, line in enumerate(lines, 1):
+        content = line.rstrip(" \t")
+        if content.endswith("\\") and number < len(lines):
+            text += content[:-1]
+            continue
+        yield Line(first, number, text + line)
+        first, text = number + 1, ""
+
+
 def defines(lines: Sequence[str]) -> Iterator[Define]:
     """Enumerate the lines of a source that define or undefine macros.
 
     Args:
         lines: of the source, without comments.
     """
-    for number, line in enumerate(lines, 1):
-        match = _DEFINE.match(line)
+    for line in joined(lines):
+        match = _DEFINE.match(line.text)
         if match is not None:
             has_value = match[1] == "define" and not match[3]
-            yield Define(number, match[2], match[4].strip() if has_value else None)
+            yield Define(line.first, match[2], match[4].strip() if has_value else None, line.last)
 
 
 def define_of(name: str, lines: Sequence[str], file: str) -> Define | None:
@@ -88,7 +128,12 @@ def prepared_source(source: str, parameters: Sequence[Parameter], pragmas: Seque
         return source
     lines, code = source.replace("\r\n", "\n").replace("\r", "\n").split("\n"), code_lines(source)
     hints = dict(_hints(parameters, pragmas, code))
-    removed = {found.number for each in parameters if (found := define_of(each.name, code, file))}
+    removed = {
+        number
+        for each in parameters
+        if (found := define_of(each.name, code, file)) is not None
+        for number in found.numbers
+    }
     selects = [each for each in parameters if each.kind is Kind.SELECT and each.labels]
     for index, line in enumerate(lines):
         number = index + 1
@@ -96,10 +141,10 @@ def prepared_source(source: str, parameters: Sequence[Parameter], pragmas: Seque
             lines[index] = f"{HINT}{hints[number].name} {_comments(line, code[index])}".rstrip()
         elif number in removed or number in pragmas:
             lines[index] = _comments(line, code[index])
-        else:
-            for select in selects:
-                line = _numbered(line, code[index], select, f"{file}:{number}")
-            lines[index] = line
+    for whole in joined(code) if selects else ():
+        if whole.first not in (*hints, *removed, *pragmas):
+            place = slice(whole.first - 1, whole.last)
+            lines[place] = _numbered(lines[place], code[place], selects, f"{file}:{whole.first}")
     return "\n".join((*_first_lines(parameters), "#line 1", *lines))
 
 
@@ -127,11 +172,15 @@ def _first_lines(parameters: Sequence[Parameter]) -> Iterator[str]:
             yield from ("#else", f"#define {HINT}{name}", "#endif")
 
 
-def _numbered(line: str, code: str, select: Parameter, place: str) -> str:
-    try:
-        return select.numbered(line, code)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{place}: {error}") from None
+def _numbered(lines: Sequence[str], code: Sequence[str], selects: Sequence[Parameter], place: str) -> list[str]:
+    """Lines that are one to the preprocessor, with the numbers of implementations in place of their names."""
+    text, blanked = "\n".join(lines), "\n".join(code)
+    for select in selects:
+        try:
+            text, blanked = select.numbered(text, blanked), select.numbered(blanked)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{place}: {error}") from None
+    return text.split("\n")
 
 
 def _blank_comment(match: re.Match[str]) -> str:

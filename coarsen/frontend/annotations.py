@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotated_source import Define, code_lines, define_of, defines, prepared_source
+from coarsen.frontend.annotated_source import Define, Line, code_lines, define_of, defines, joined, prepared_source
 from coarsen.frontend.parameters import Kind, Parameter, check_name, parse_parameter
 from coarsen.near_names import did_you_mean
 
@@ -114,12 +114,12 @@ def source_without_pragmas(source: str, file: str = "the source", macros: Iterab
 
 
 def _pragmas(lines: Sequence[str], file: str) -> Iterator[_Pragma]:
-    for number, line in enumerate(lines, 1):
-        match = _PRAGMA.match(line)
+    for line in joined(lines):
+        number, match = line.first, _PRAGMA.match(line.text)
         if match is None:
             continue
         place, text = f"{file}:{number}", match[2].strip()
-        if text.endswith("\\"):
+        if line.last > line.first:
             raise InvalidInputError(f"{place}: a pragma of coarsen stands in one line")
         word, _, rest = (match[1], "", text) if match[1] == "erange" else text.partition(" ")
         if word not in _WORDS:
@@ -140,26 +140,26 @@ def _parameter(pragma: _Pragma, lines: Sequence[str]) -> Parameter | None:
         return None
     name, _, rest = pragma.rest.partition(" ")
     parameter = parse_parameter(name, f"{pragma.word} {rest}", pragma.place)
-    if parameter.kind is Kind.UNROLL and not _LOOP.match(_line_below(pragma, lines)[1]):
+    if parameter.kind is Kind.UNROLL and not _LOOP.match(_line_below(pragma, lines).text):
         raise InvalidInputError(f"{pragma.place}: a loop must follow: for, while or do")
     chosen = [each.value for each in defines(lines) if each.name == name and each.value]
     return parameter.with_default(chosen[0]) if chosen else parameter
 
 
 def _define_below(pragma: _Pragma, lines: Sequence[str]) -> Define:
-    number, line = _line_below(pragma, lines)
-    found = next(defines([line]), None)
+    below = _line_below(pragma, lines)
+    found = next((each for each in defines(lines) if each.number == below.first), None)
     if found is None or not found.value:
         raise InvalidInputError(f"{pragma.place}: a line must follow that defines the macro: #define BLKSZ 256")
-    return Define(number, found.name, found.value)
+    return found
 
 
-def _line_below(pragma: _Pragma, lines: Sequence[str]) -> tuple[int, str]:
-    """The first line after a pragma that is neither empty nor another pragma of these, with its number."""
-    for index in range(pragma.number, len(lines)):
-        if lines[index].strip() and not _PRAGMA.match(lines[index]):
-            return index + 1, lines[index]
-    return pragma.number, ""
+def _line_below(pragma: _Pragma, lines: Sequence[str]) -> Line:
+    """The first line after a pragma that is neither empty nor another pragma of these."""
+    for line in joined(lines):
+        if line.first > pragma.number and line.text.strip() and not _PRAGMA.match(line.text):
+            return line
+    return Line(pragma.number, pragma.number, "")
 
 
 def _features(pragmas: Sequence[_Pragma]) -> Iterator[Declaration]:

@@ -22,6 +22,14 @@ from coarsen.near_names import did_you_mean
 MOST_VALUES = 1024
 LARGEST_VALUE = 2**31 - 1
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
+_CONDITION = re.compile(r"\s*#\s*(?:el)?if\b")
+# A comparison of a macro with a name, on its right or on its left. Blanks may be a line's end after a backslash.
+_BLANK = r"(?:\s|\\\s)*"
+_SIGN = rf"{_BLANK}(?P<sign>==|!=|<=|>=|<(?!<)|>(?!>)){_BLANK}"
+_LABEL = r"(?P<label>[A-Za-z_]\w*)\b(?!\s*\()"
+_LEFT = rf"\b{{name}}\b(?:{_BLANK}\))*{_SIGN}(?:\({_BLANK})*{_LABEL}"
+_RIGHT = rf"\b{_LABEL}(?:{_BLANK}\))*{_SIGN}(?:\({_BLANK})*\b{{name}}\b"
+_EQUALITIES = ("==", "!=")
 
 
 class Kind(StrEnum):
@@ -73,6 +81,8 @@ class Parameter:
     def numbered(self, text: str, code: str = "") -> str:
         """Return a text in which the implementations that a select is compared with have their numbers.
 
+        They may stand on either side of the sign, in parentheses, and on the next line after a backslash.
+
         Args:
             text: part of a source, or a condition.
             code: the same with blanks in the place of comments; the text itself where it has none.
@@ -80,14 +90,22 @@ class Parameter:
         Raises:
             InvalidInputError: it is compared with another name, which the preprocessor would take for 0.
         """
-        comparison = re.compile(rf"\b{self.name}\s*(?:==|!=)\s*([A-Za-z_]\w*)")
+        code = code or text
+        # Elsewhere what stands on the left may be a variable, which is compared with the number.
+        is_condition = _CONDITION.match(code) is not None
+        places: dict[tuple[int, int], str] = {}
+        for pattern, is_label in ((_LEFT, True), (_RIGHT, is_condition)):
+            for match in re.finditer(pattern.format(name=self.name), code):
+                label = match["label"]
+                if label in self.labels:
+                    places[match.span("label")] = str(self.labels.index(label))
+                elif is_label and match["sign"] in _EQUALITIES:
+                    raise InvalidInputError(
+                        f"{self.name} is compared with {label}, which is none of {', '.join(self.labels)}"
+                    )
         # From the right, so that what is left of it keeps its columns.
-        for match in reversed(list(comparison.finditer(code or text))):
-            if match[1] not in self.labels:
-                raise InvalidInputError(
-                    f"{self.name} is compared with {match[1]}, which is none of {', '.join(self.labels)}"
-                )
-            text = text[: match.start(1)] + str(self.labels.index(match[1])) + text[match.end(1) :]
+        for (start, end), number in sorted(places.items(), reverse=True):
+            text = text[:start] + number + text[end:]
         return text
 
     def value_of(self, value: str) -> str:

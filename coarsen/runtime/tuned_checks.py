@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import pyopencl
 
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.distribution import __version__
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.tuned_macros import options_without
 
@@ -33,8 +34,8 @@ def problem_of_program(file: TunedFile, source: str, options: BuildOptions, argu
         options: those that it is built with; macros that every version defines don't count.
         arguments: the number of arguments that the kernel takes.
     """
-    if file.source_hash != source_hash_of(source):
-        return Problem("the program's source isn't the one that was tuned", True)
+    if file.source_hash != hash_with_headers(source, device_options(options)):
+        return Problem("the program's source, or a file that it includes, isn't the one that was tuned", True)
     if file.build_options != options_without(own_options(options), macros_of(file)):
         return Problem("the build options aren't those that were tuned with", True)
     if len(file.arguments) != arguments:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from coarsen.api import CoarsenedKernel
 from coarsen.dispatch.header import c_header
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import lower
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.limits import MOST_INPUT_BYTES
 from coarsen.pipeline import carry_out
 from coarsen.variant.variant import Variant
@@ -34,7 +35,7 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
         InvalidInputError: the source is another, does not compile, or the header can't choose between versions.
     """
     text = read_file(source, MOST_INPUT_BYTES).decode(errors="replace")
-    if source_hash_of(text) != file.source_hash:
+    if hash_with_headers(text, file.build_options, source.parent) != file.source_hash:
         raise InvalidInputError(f"{source}: it is not the source that was tuned; tune it again")
     macros = {name for version in file.versions for name, _ in version.variant.definitions}
     prepared = source_without_pragmas(text, str(source), macros)

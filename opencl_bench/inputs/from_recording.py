@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coarsen.dispatch.tuned_file import source_hash_of
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
 from coarsen.near_names import did_you_mean
@@ -123,7 +122,7 @@ def _of_kernel(kernels: Sequence[ListedKernel], own: Description, recording: Pat
             f"{recording}: it has no launch of the kernel {own.kernel}{did_you_mean(own.kernel, names)}; "
             f"it has launches of {', '.join(names) or 'none'}"
         )
-    source_hash = source_hash_of(own.kernel_file.read_text(encoding="utf-8", errors="replace"))
+    source_hash = own.source_hash
     found = [each for each in named if each.source_hash == source_hash]
     if not found:
         files = " or ".join(sorted({each.source_file for each in named}))

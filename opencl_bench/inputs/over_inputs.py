@@ -15,7 +15,7 @@ import numpy as np
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tree import answer
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, MOST_VERSIONS
@@ -186,7 +186,7 @@ def tuned_file(
     return TunedFile(
         kernel=description.kernel,
         arguments=tuple(kernel_arguments(description.arguments_of(description.kernel))),
-        source_hash=source_hash_of(description.kernel_file.read_text(encoding="utf-8")),
+        source_hash=description.source_hash,
         device=device.name,
         driver=device.driver_version,
         build_options=description.build_options,

@@ -182,6 +182,84 @@ def test_a_source_without_pragmas_stays_as_it_is() -> None:
     assert source_without_pragmas(source) == source
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("IMPL == lanes", "lanes == IMPL", "(IMPL) == (lanes)", "( lanes ) == ( IMPL )", "IMPL == \\\n    lanes"),
+        *("IMPL >= lanes", "!(IMPL != lanes)", "!(lanes != IMPL)", "lanes <= IMPL", "IMPL /* or */ == lanes"),
+        *("defined(IMPL) && lanes == IMPL", "IMPL + 0 == 1", "lanes /* not rows */ \\\n == IMPL"),
+    ],
+)
+def test_an_implementation_is_chosen_however_it_is_compared(condition: str) -> None:
+    source = f"""\
+#pragma coarsen select IMPL rows,lanes
+kernel void f(global int *x)
+{{
+#if {condition}
+    *x = 7;
+#endif
+}}
+"""
+    prepared = source_without_pragmas(source)
+    assert "i32 7" in _code(prepared, "-DIMPL=1") and "i32 7" not in _code(prepared, "-DIMPL=0")
+    assert len(prepared.splitlines()) - len(source.splitlines()) == 4
+
+
+@pytest.mark.parametrize("condition", ["lane == IMPL", "(lane) != (IMPL)", "IMPL == \\\n lane"])
+def test_a_name_that_is_no_implementation_is_refused_on_either_side(condition: str) -> None:
+    source = f"#pragma coarsen select IMPL rows,lanes\n#if {condition}\n#endif\n"
+    with pytest.raises(InvalidInputError, match=r"^f\.cl:2: IMPL is compared with lane, which is none of"):
+        source_without_pragmas(source, "f.cl")
+
+
+def test_a_variable_may_be_compared_with_the_number_of_an_implementation() -> None:
+    source = """\
+#pragma coarsen select IMPL rows,lanes
+kernel void f(global int *x) { int item = 0; if (item == IMPL) *x = 1 << IMPL; if (item < IMPL) x[1] = 2; }
+"""
+    assert source_without_pragmas(source).splitlines()[-1] == source.splitlines()[-1]
+
+
+CONTINUED = """\
+#define ITEMS \\
+    4 + \\
+    1
+#pragma coarsen values 64,128
+#define BLKSZ \\
+    64
+#define TWICE(value) \\
+    ((value) * 2)
+#define OTHER 1 \\
+#define BLKSZ 9
+// A comment that goes on \\
+#define BLKSZ 8
+kernel void f(global int *x) { x[0] = TWICE(BLKSZ) + ITEMS; }
+"""
+
+
+def test_a_define_may_go_on_over_lines() -> None:
+    assert read_annotations(CONTINUED, "f.cl").parameters[0].values == ("64", "128")
+    prepared = source_without_pragmas(CONTINUED, "f.cl")
+    # Warnings apart, it is the same code.
+    assert _code(prepared) == _code(CONTINUED)
+    assert "i32 261" in _code(prepared, "-DBLKSZ=128")
+    lines = [i.position.line for i in lower(prepared).instructions() if i.position]
+    assert max(lines) == len(CONTINUED.splitlines())
+
+
+def test_a_define_that_goes_on_gives_way_where_no_pragma_declares_it() -> None:
+    prepared = source_without_pragmas(CONTINUED, "f.cl", ("ITEMS",))
+    assert _code(prepared) == _code(CONTINUED)
+    assert "i32 137" in _code(prepared, "-DITEMS=9")
+
+
+def test_a_pragma_within_a_macro_is_none() -> None:
+    source = "#define M \\\n#pragma erange 1,2,2\n#define N 1\n"
+    assert not read_annotations(source, "f.cl").pragmas
+    with pytest.raises(InvalidInputError, match="stands in one line"):
+        read_annotations("#pragma coarsen values \\\n1,2\n#define N 1", "f.cl")
+
+
 def test_macros_that_no_pragma_declares_give_way_too() -> None:
     source = "#define N 3\n#define M 4\nkernel void f(global int *x) { *x = N * M; }\n"
     prepared = source_without_pragmas(source, macros=("N", "ABSENT"))

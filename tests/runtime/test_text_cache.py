@@ -19,14 +19,15 @@ import pytest
 
 import coarsen
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
+from coarsen.frontend import included
 from coarsen.frontend.compile import files_read
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
+from coarsen.frontend.included import included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
 from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.text_cache import included, store, versions
+from coarsen.runtime.text_cache import store, versions
 from coarsen.runtime.text_cache import toolchain as cached
 from coarsen.runtime.text_cache.entry import Entry, StoredKernel, entry_file, read_entry
-from coarsen.runtime.text_cache.included import included_files, tells_more_than_text
 from coarsen.runtime.text_cache.key import key_of
 from coarsen.runtime.text_cache.location import text_folder
 from coarsen.runtime.text_cache.store import Store

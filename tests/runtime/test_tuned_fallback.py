@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyopencl as cl
@@ -12,8 +13,10 @@ import pytest
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.runtime.tuned_checks import problem_of_program
 from coarsen.variant.variant import Variant
-from tests.runtime.tuned_files import VERSIONS, Product, Seen, built, small_file, tuned
+from tests.runtime.tuned_files import SOURCE, VERSIONS, Product, Seen, built, small_file, tuned
 
 pytestmark = pytest.mark.compiled_devices
 # By shape: wide, tall and small, tall, large; odd sizes among them.
@@ -46,6 +49,18 @@ def test_a_file_for_something_else_is_left_alone(
     else:
         tuned(program).launch(queue, *product.arguments)
         product.check()
+
+
+def test_a_file_for_another_header_is_left_alone(context: cl.Context, tmp_path: Path) -> None:
+    header = tmp_path / "rows.h"
+    header.write_text("#define MANY 1\n")
+    source, options = f"#include <rows.h>\n{SOURCE}", (f"-I{tmp_path}",)
+    told = hash_with_headers(source, options)
+    file = small_file(context.devices[0], source_hash=told, build_options=options)
+    assert problem_of_program(file, source, options, len(file.arguments)) is None
+    header.write_text("#define MANY 2\n")
+    problem = problem_of_program(file, source, options, len(file.arguments))
+    assert problem is not None and problem.is_other_code and "a file that it includes" in problem.reason
 
 
 def test_sizes_that_arent_the_defaults_run_as_it_is_written(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.frontend.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CoarseningRequest
 

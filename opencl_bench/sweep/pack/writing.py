@@ -15,6 +15,7 @@ from typing import Self
 
 from coarsen.codec import encoded
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.measure.environment import installed_versions
 from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
@@ -122,7 +123,14 @@ def _kept_or_packed(
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
     asked = [part.space, request.method, request.limits, request.device_kind, part.default]
-    content = [str(part.benchmark), part.preset, form, request.seed, benchmark.source, benchmark.inputs_hash]
+    content = [
+        str(part.benchmark),
+        part.preset,
+        form,
+        request.seed,
+        _source_hash(benchmark),
+        benchmark.inputs_hash,
+    ]
     key = key_of([*content, *map(encoded, asked), versions()])
     kept = writer.unfinished.find(key)
     if kept is None or not writer.can_take(kept.codes):
@@ -133,6 +141,12 @@ def _kept_or_packed(
         writer.unfinished.add(key, kept)
     writer.codes.update(kept.codes)
     return kept.plan.sweeps[0]
+
+
+def _source_hash(benchmark: Benchmark) -> str:
+    """The hash of a benchmark's source with what it includes."""
+    folder = None if benchmark.source_file is None else benchmark.source_file.parent
+    return hash_with_headers(benchmark.source, benchmark.build_options, folder)
 
 
 def _packed_sweep(

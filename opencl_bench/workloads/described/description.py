@@ -10,6 +10,7 @@ from pathlib import Path
 
 from coarsen.dispatch.conditions import Condition
 from coarsen.dispatch.expressions import Expression
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
@@ -189,6 +190,12 @@ class Description:
     def code(self) -> Path | str:
         """The kernel's source as the front end takes it: the file, or the text that `-D` chooses values of."""
         return self.parameters.source or self.kernel_file
+
+    @property
+    def source_hash(self) -> str:
+        """The hash of the kernel's file, with what it includes, as tuned files have it."""
+        text = self.kernel_file.read_text(encoding="utf-8", errors="replace")
+        return hash_with_headers(text, self.build_options, self.kernel_file.parent)
 
     @property
     def other_kernels(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class ListedKernel:
 
     Args:
         kernel: its name.
-        source_hash: that of the program's source, as tuned files have it.
+        source_hash: that of the program's source with what it includes, as tuned files have it.
         source_file: the source's file, beside the list.
         options: the build options, one by one, without PyOpenCL's own.
         launches: in the order in which they came first.

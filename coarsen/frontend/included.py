@@ -41,7 +41,7 @@ class IncludedFiles:
         return known.issuperset(read)
 
 
-def included_files(source: str, folders: Sequence[Path]) -> IncludedFiles | None:
+def included_files(source: str, folders: Sequence[Path], own: Path | None = None) -> IncludedFiles | None:
     """Return the files that a source may include.
 
     Of files of one name in several folders all are there, and those that a condition leaves out: a change of any
@@ -50,6 +50,7 @@ def included_files(source: str, folders: Sequence[Path]) -> IncludedFiles | None
     Args:
         source: OpenCL C.
         folders: where included files are looked for.
+        own: the source's own folder, where quoted ones are looked for first; the working directory if None.
 
     Returns:
         The files; None where text alone does not tell: a file that a macro names, `#embed`, `__has_include`,
@@ -62,7 +63,7 @@ def included_files(source: str, folders: Sequence[Path]) -> IncludedFiles | None
         return IncludedFiles({})
     hashes: dict[str, str] = {}
     are_all = True
-    left = [(source, Path())]
+    left = [(source, own or Path())]
     while left:
         text, folder = left.pop()
         directives = tuple(file_directives(text))
