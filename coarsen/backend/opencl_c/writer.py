@@ -10,37 +10,37 @@ from dataclasses import dataclass
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.block_statements import statements_of
-from coarsen.backend.opencl_c.c_types import CType
-from coarsen.backend.opencl_c.cases import Test
-from coarsen.backend.opencl_c.comparisons import equality
-from coarsen.backend.opencl_c.constant_expressions import constant, constant_lanes
-from coarsen.backend.opencl_c.copies import Copy, in_order
-from coarsen.backend.opencl_c.dataflow import Dataflow, constant_number
-from coarsen.backend.opencl_c.effects import Effects
-from coarsen.backend.opencl_c.expression import Expression, coerce
-from coarsen.backend.opencl_c.expressions import HANDLERS
-from coarsen.backend.opencl_c.folding import plan_folding
-from coarsen.backend.opencl_c.intrinsics import stem
-from coarsen.backend.opencl_c.jumps import without_forward_jumps
-from coarsen.backend.opencl_c.liveness import Liveness
-from coarsen.backend.opencl_c.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.names import Names
-from coarsen.backend.opencl_c.pointees import Pointees
-from coarsen.backend.opencl_c.preamble import kernel_text, local_declarations
-from coarsen.backend.opencl_c.printing import Printer
-from coarsen.backend.opencl_c.reads import Reads
-from coarsen.backend.opencl_c.records import field_names
-from coarsen.backend.opencl_c.scopes import declare, declare_at_top
-from coarsen.backend.opencl_c.sharing import share_variables
-from coarsen.backend.opencl_c.signs import Signs
+from coarsen.backend.opencl_c.c.expression import Expression, coerce
+from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.statements import Assign, Statement
+from coarsen.backend.opencl_c.c.types import CType
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
+from coarsen.backend.opencl_c.decide.effects import Effects
+from coarsen.backend.opencl_c.decide.folding import plan_folding
+from coarsen.backend.opencl_c.decide.liveness import Liveness
+from coarsen.backend.opencl_c.decide.pointees import Pointees
+from coarsen.backend.opencl_c.decide.reads import Reads
+from coarsen.backend.opencl_c.decide.records import field_names
+from coarsen.backend.opencl_c.decide.sharing import share_variables
+from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.variables import Variables
+from coarsen.backend.opencl_c.express.block_statements import statements_of
+from coarsen.backend.opencl_c.express.comparisons import equality
+from coarsen.backend.opencl_c.express.constant_expressions import constant, constant_lanes
+from coarsen.backend.opencl_c.express.intrinsics import stem
+from coarsen.backend.opencl_c.express.opcodes import HANDLERS
+from coarsen.backend.opencl_c.express.translator import Translator
+from coarsen.backend.opencl_c.printing.preamble import kernel_text, local_declarations
+from coarsen.backend.opencl_c.printing.statements import Printer
+from coarsen.backend.opencl_c.printing.wrapping import wrapped
 from coarsen.backend.opencl_c.standard import standard_of
-from coarsen.backend.opencl_c.statements import Assign, Statement
-from coarsen.backend.opencl_c.structure import structured
-from coarsen.backend.opencl_c.terminators import BlockWriter, branch_graph
-from coarsen.backend.opencl_c.translator import Translator
-from coarsen.backend.opencl_c.variables import Variables
-from coarsen.backend.opencl_c.wrapping import wrapped
+from coarsen.backend.opencl_c.structure.blocks import structured
+from coarsen.backend.opencl_c.structure.cases import Test
+from coarsen.backend.opencl_c.structure.copies import Copy, in_order
+from coarsen.backend.opencl_c.structure.jumps import without_forward_jumps
+from coarsen.backend.opencl_c.structure.loops import shaped, without_unused_labels
+from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top
+from coarsen.backend.opencl_c.structure.terminators import BlockWriter, branch_graph
 from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.backend.opencl_c.scopes import declare
-from coarsen.backend.opencl_c.statements import Assign, Line
+from coarsen.backend.opencl_c.c.statements import Assign, Line
+from coarsen.backend.opencl_c.structure.scopes import declare
 
 
 def test_variables_declared_at_one_place_come_by_name() -> None:
