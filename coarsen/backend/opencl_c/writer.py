@@ -5,15 +5,16 @@ folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.c.expression import Expression, coerce
+from coarsen.backend.opencl_c.c.coerce import coerce
 from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
+from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import CType
+from coarsen.backend.opencl_c.c.walk import names_in
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
 from coarsen.backend.opencl_c.decide.effects import Effects
 from coarsen.backend.opencl_c.decide.folding import plan_folding
@@ -23,6 +24,7 @@ from coarsen.backend.opencl_c.decide.reads import Reads
 from coarsen.backend.opencl_c.decide.records import field_names
 from coarsen.backend.opencl_c.decide.sharing import share_variables
 from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.source_names import label_name
 from coarsen.backend.opencl_c.decide.variables import Variables
 from coarsen.backend.opencl_c.express.block_statements import statements_of
 from coarsen.backend.opencl_c.express.comparisons import equality
@@ -30,9 +32,9 @@ from coarsen.backend.opencl_c.express.constant_expressions import constant, cons
 from coarsen.backend.opencl_c.express.intrinsics import stem
 from coarsen.backend.opencl_c.express.opcodes import HANDLERS
 from coarsen.backend.opencl_c.express.translator import Translator
-from coarsen.backend.opencl_c.printing.preamble import kernel_text, local_declarations
+from coarsen.backend.opencl_c.printing.expressions import same_text
+from coarsen.backend.opencl_c.printing.preamble import kernel_text
 from coarsen.backend.opencl_c.printing.statements import Printer
-from coarsen.backend.opencl_c.printing.wrapping import wrapped
 from coarsen.backend.opencl_c.standard import standard_of
 from coarsen.backend.opencl_c.structure.blocks import structured
 from coarsen.backend.opencl_c.structure.cases import Test
@@ -45,7 +47,6 @@ from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
-from coarsen.ir.value_names import readable
 from coarsen.limits import refusing_deep_nesting
 
 
@@ -144,8 +145,7 @@ class _Writer:
         """The text and the standard that it needs."""
         body = self._body()
         printer = Printer(self.translator.variable_types, self._label)
-        lines = [*local_declarations(self.translator, self.variables), *printer.lines(body)]
-        text = kernel_text(self.translator, [part for line in lines for part in wrapped(line)])
+        text = kernel_text(self.translator, self.variables, body, printer.lines(body))
         return OpenClC(text, standard_of(self.kernel, is_newer=self.translator.requirements.needs_2_0))
 
     def _body(self) -> list[Statement]:
@@ -210,24 +210,23 @@ class _Writer:
         """The assignments that the edge makes, variables that are shared left out."""
         copies = []
         for phi, value in self.liveness.copies(source, target):
-            variable = self.translator.names[phi]
+            variable = self.translator.variable(phi)
             if value.text in ("undef", "poison") and not self._enters_loop(source, target):
                 continue
             expression = coerce(self.translator.value(value), variable.type)
-            if expression.text != variable.text:
-                reads = frozenset(self.translator.names[name].text for name in self.reads.of_values([value]))
-                copies.append(Copy(variable.text, expression, reads))
+            if not same_text(expression, variable):
+                copies.append(Copy(variable.text, expression, names_in(expression)))
         return in_order(copies, self._kept)
 
     def _enters_loop(self, source: str, target: str) -> bool:
         loop = self.flow.loop_of[target]
         return loop is not None and loop.header == target and source not in loop.blocks
 
-    def _kept(self, copy: Copy) -> Expression:
+    def _kept(self, copy: Copy) -> Name:
         type_: CType = self.translator.variable_types[copy.variable]
         return self.translator.new_variable(f"next_{copy.variable}", type_)
 
     def _label(self, block: str) -> str:
         if block not in self.labels:
-            self.labels[block] = self.names.new(re.sub(r"\W", "_", readable(block)))
+            self.labels[block] = self.names.new(label_name(block))
         return self.labels[block]

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from coarsen.backend.opencl_c.c.expression import Expression
+from coarsen.backend.opencl_c.c.tree import Expression
 
 
 @dataclass(slots=True)
-class Line:
-    """A statement without a result: a store, a call, `a[i] += x`; `text` lacks the semicolon."""
+class Evaluate:
+    """An expression for its effect: a call."""
 
-    text: str
+    expression: Expression
+
+
+@dataclass(slots=True)
+class Store:
+    """`place = value`, where the place is in memory."""
+
+    place: Expression
+    value: Expression
 
 
 @dataclass(slots=True)
@@ -72,7 +81,7 @@ class Label:
     name: str
 
 
-Statement = Line | Assign | If | Loop | Break | Continue | Return | Goto | Label
+Statement = Evaluate | Store | Assign | If | Loop | Break | Continue | Return | Goto | Label
 Jump = (Break, Continue, Return, Goto)
 
 
@@ -87,9 +96,36 @@ def ends_in_jump(body: list[Statement]) -> bool:
 
 
 def lists_of(statement: Statement) -> list[list[Statement]]:
-    """The lists of statements inside of a statement."""
+    """Return the lists of statements inside of a statement."""
     if isinstance(statement, If):
         return [statement.then, statement.otherwise]
     if isinstance(statement, Loop):
         return [statement.body]
     return []
+
+
+def all_statements(body: list[Statement]) -> Iterator[Statement]:
+    """Yield the statements of a list and those inside of them, a `for`'s assignments included."""
+    pending = [body]
+    while pending:
+        for statement in pending.pop():
+            yield statement
+            if isinstance(statement, Loop):
+                yield from (*statement.init, *statement.step)
+            pending.extend(lists_of(statement))
+
+
+def expressions_of(statement: Statement) -> tuple[Expression, ...]:
+    """Return the expressions that a statement itself holds, without those of statements inside of it."""
+    match statement:
+        case Evaluate(expression):
+            return (expression,)
+        case Store(place, value):
+            return (place, value)
+        case Assign(_, value) if value is not None:
+            return (value,)
+        case If(condition):
+            return (condition,)
+        case Loop(condition=condition) if condition is not None:
+            return (condition,)
+    return ()

@@ -26,11 +26,15 @@ from coarsen.ir.types import (
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """An arithmetic type; `kind` is signed, unsigned, float or bool, `size` in bytes."""
+    """An arithmetic type; `kind` is signed, unsigned, float or bool, `size` in bytes.
+
+    With `may_alias` it is one of the writer's own, whose accesses may reach memory of any type.
+    """
 
     name: str
     kind: str
     size: int
+    may_alias: bool = False
 
     @property
     def is_integer(self) -> bool:
@@ -38,7 +42,7 @@ class Scalar:
         return self.kind != "float"
 
     def __str__(self) -> str:
-        return self.name
+        return f"aliasing_{self.name}" if self.may_alias else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +298,13 @@ def declared(type_: CType, name: str, qualifiers: str = "") -> str:
         case Record(record_name):
             return f"{qualifiers} {_joined(record_name, name)}".lstrip()
     return f"{qualifiers} {_joined(str(type_), name)}".lstrip()
+
+
+def image_access(type_: Type) -> str:
+    """Return the access qualifier of an image of LLVM, an empty text for anything else."""
+    if not isinstance(type_, TargetType) or "spirv.Image" not in type_.text:
+        return ""
+    return ("read_only", "write_only", "read_write")[int(type_.text.rstrip(")").rpartition(", ")[2])]
 
 
 def _joined(type_name: str, name: str) -> str:

@@ -28,6 +28,7 @@ from coarsen.ir.types import PointerType, StructType, TargetType, Type, parse_ty
 _BASE_VECTOR = re.compile(r"(.+?) __attribute__\(\(ext_vector_type\((\d+)\)\)\)")
 _NAMED_VECTOR = re.compile(r"([a-z]+?)(\d+)")
 _BYVAL = re.compile(r"byval\((%(?:\"[^\"]*\"|[-a-zA-Z$._0-9]+)|[^()]*)\)")
+_ALIGNMENT = re.compile(r"\balign (\d+)")
 _LONG_NAMES = {
     "unsigned char": "uchar",
     "unsigned short": "ushort",
@@ -61,6 +62,12 @@ def by_value_type(argument: Argument, structures: Mapping[str, StructType]) -> T
     """The structure that an argument passes by value, or None."""
     match = _BYVAL.search(argument.attributes)
     return parse_type(match[1], structures) if match else None
+
+
+def by_value_alignment(argument: Argument, structures: Mapping[str, StructType]) -> int | None:
+    """The alignment, in bytes, that an argument passed by value states, or None."""
+    match = _ALIGNMENT.search(argument.attributes)
+    return int(match[1]) if match and by_value_type(argument, structures) is not None else None
 
 
 def _pointer(argument: Argument, type_: PointerType, named: CType | None) -> CType:

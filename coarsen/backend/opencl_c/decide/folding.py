@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.effects import Effects
+from coarsen.backend.opencl_c.decide.source_names import source_name
 from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType, VectorType
-from coarsen.ir.value_names import is_temporary_name
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
@@ -195,9 +195,10 @@ class _Planner:
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
         if uses.users == ["phi"] or instruction.type == IntegerType(1):
             return False
+        is_named = source_name(instruction) is not None
         if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
-            return not is_temporary_name(instruction.name) and uses.users != ["extractelement"]
-        return not is_temporary_name(instruction.name)
+            return is_named and uses.users != ["extractelement"]
+        return is_named
 
 
 def _live_values(kernel: Kernel, dataflow: Dataflow, effects: Effects) -> frozenset[str]:

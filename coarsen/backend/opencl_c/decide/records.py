@@ -17,10 +17,10 @@ from coarsen.backend.opencl_c.c.types import (
     record_name,
     size_of,
 )
+from coarsen.backend.opencl_c.decide.source_names import field_name
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import ArrayType, StructType, Type
-from coarsen.ir.value_names import is_surely_readable, is_temporary_name, readable
 
 _STRUCTURE_INDEX = 3
 _INDENT = "    "
@@ -34,20 +34,12 @@ def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
             continue
         source = source_element_type(instruction, kernel.structures)
         number = instruction.operands[2].text
-        if isinstance(source, StructType) and number.isdigit() and not is_temporary_name(instruction.name):
+        if isinstance(source, StructType) and number.isdigit() and (wish := field_name(instruction)) is not None:
             fields = wishes.setdefault(record_name(source), {})
-            fields.setdefault(int(number), Counter())[_field_wish(instruction.name)] += 1
+            fields.setdefault(int(number), Counter())[wish] += 1
     return {
         (record, number): name for record, fields in wishes.items() for number, name in _distinct(fields).items()
     }
-
-
-def _field_wish(name: str) -> str:
-    wish = readable(name)
-    if is_surely_readable(name):
-        return wish
-    shortened = wish.rstrip("0123456789")
-    return shortened if shortened and not shortened.endswith("_") else wish
 
 
 def _distinct(fields: Mapping[int, Counter[str]]) -> dict[int, str]:

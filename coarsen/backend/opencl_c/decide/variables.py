@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from coarsen.analysis.builtins import builtin_name
-from coarsen.backend.opencl_c.c.expression import PRIMARY, Expression, address_of, name
+from coarsen.backend.opencl_c.c.build import address_of
 from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import (
     CHAR,
     INT,
@@ -24,10 +25,10 @@ from coarsen.backend.opencl_c.decide.folding import Folding
 from coarsen.backend.opencl_c.decide.initial_values import InitialValue, initial_values
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.source_names import is_counter, memory_name, source_name, table_name
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
-from coarsen.ir.value_names import is_temporary_name, readable
 
 _BY_OPCODE = {"load": "loaded", "icmp": "condition", "fcmp": "condition", "select": "chosen", "phi": "merged"}
 _GET = "get_"
@@ -84,12 +85,12 @@ class Variables:
 
     def _global(self, variable: GlobalVariable) -> Expression:
         type_ = from_llvm(variable.value_type)
-        place = name(self.names.new(_global_name(variable.name, self.kernel.name)), type_)
+        place = Name(self.names.new(table_name(variable, self.kernel.name)), type_)
         return address_of(place, Pointer(type_, variable.address_space))
 
     def _argument(self, argument: str) -> Expression:
         type_ = self.pointees.arguments[argument]
-        place = name(self.names.fixed(argument), type_)
+        place = Name(self.names.fixed(argument), type_)
         if isinstance(type_, Record):
             return address_of(place, Pointer(type_, AddressSpace.PRIVATE))
         return place
@@ -106,17 +107,17 @@ class Variables:
         type_ = self._type(members)
         variable = self.names.new(self._wish(members))
         self.types[variable] = type_
-        return Expression(variable, PRIMARY, type_)
+        return Name(variable, type_)
 
     def _wish(self, members: list[str]) -> str:
         """The best name among those of the values: one from the source, and the shortest."""
-        given = [readable(member) for member in members if not is_temporary_name(member)]
+        instructions = [self.kernel.definition[member] for member in members]
+        given = [name for name in map(source_name, instructions) if name is not None]
         if given:
             return min(given, key=lambda wish: (len(wish), wish))
-        phis = [m for m in members if self.kernel.definition[m].opcode == "phi"]
-        if any(readable(phi).rstrip("0123456789") == "i" for phi in phis):
-            return "i"  # the most frequent of counters, which looks like a name that LLVM makes up
-        instruction = self.kernel.definition[members[0]]
+        if any(instruction.opcode == "phi" and is_counter(instruction) for instruction in instructions):
+            return "i"
+        instruction = instructions[0]
         if instruction.callee and not instruction.callee.startswith("llvm."):
             return _wish_for_call(builtin_name(instruction.callee))
         return _BY_OPCODE.get(instruction.opcode, "value")
@@ -152,11 +153,11 @@ class Variables:
 
     def _array(self, instruction: Instruction) -> Expression:
         type_ = from_llvm(source_element_type(instruction, self.kernel.structures), signed=True)
-        variable = self.names.new(readable(instruction.name))
+        variable = self.names.new(memory_name(instruction))
         space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
         initial = self.initial_values.get(instruction.name)
         self.arrays.append(PrivateArray(variable, type_, alignment(instruction), initial))
-        return address_of(name(variable, type_), Pointer(type_, space))
+        return address_of(Name(variable, type_), Pointer(type_, space))
 
 
 def _wish_for_call(builtin: str) -> str:
@@ -164,11 +165,6 @@ def _wish_for_call(builtin: str) -> str:
     if builtin.startswith(("atomic_", "atom_")):
         return "previous"
     return builtin.removeprefix(_GET) if builtin.startswith(_GET) else "result"
-
-
-def _global_name(variable: str, kernel: str) -> str:
-    """A program-scope variable's name in the source: clang puts the kernel's before that of a local one."""
-    return readable(variable.removeprefix("__const.").removeprefix(f"{kernel}.").lstrip("."))
 
 
 def array_declaration(variable: str, type_: CType, wanted: int, natural: int, space: str = "") -> str:

@@ -13,18 +13,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import (
-    SUM,
-    Expression,
-    address_of,
-    binary,
-    cast,
-    coerce,
-    dereference,
-    literal_int,
-    member,
-    subscript,
-)
+from coarsen.backend.opencl_c.c.build import address_of, converted, dereference, is_zero, literal_int, place_of
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Dereference, Expression, Index, Integer, Member
 from coarsen.backend.opencl_c.c.types import (
     LONG,
     UCHAR,
@@ -41,6 +32,7 @@ from coarsen.backend.opencl_c.c.types import (
 )
 from coarsen.backend.opencl_c.express.operators import integer_pair
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
+from coarsen.backend.opencl_c.printing.expressions import written
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction
 
@@ -71,13 +63,13 @@ def as_pointer_to(base: Expression, type_: CType) -> Expression:
         raise unsupported("an address computed from something else than a pointer")
     place = dereference(base)
     while isinstance(place.type, Array) and not _same(place.type, type_):
-        place = subscript(place, literal_int(0), place.type.element)
+        place = Index(place, literal_int(0), place.type.element)
     if _same(place.type, type_):
         return base if _same(base.type.pointee, type_) else address_of(place, base.type)
     plain = isinstance(place.type, (Scalar, Vector)) and isinstance(type_, (Scalar, Vector))
     if plain and size_of(place.type) == size_of(type_):
         return address_of(place, base.type)
-    return cast(coerce(base, replace(base.type, pointee=base.type.pointee)), replace(base.type, pointee=type_))
+    return Cast(coerce(base, replace(base.type, pointee=base.type.pointee)), replace(base.type, pointee=type_))
 
 
 def _same(first: CType, second: CType) -> bool:
@@ -88,22 +80,22 @@ def _same(first: CType, second: CType) -> bool:
 
 def element(pointer: Expression, index: Expression) -> Expression:
     """`pointer[index]`, or what it points to where the index is 0."""
-    if index.literal == 0:
+    if is_zero(index):
         return dereference(pointer)
     index = _plain_index(index)
-    place = pointer.place
-    if place is not None and place.base is not None and place.index is not None:
-        return subscript(place.base, _sum(place.index, index), place.type)
+    place = place_of(pointer)
+    if isinstance(place, Index):
+        return Index(place.base, _sum(place.index, index), place.type)
     if not isinstance(pointer.type, Pointer):
         raise unsupported("an address computed from something else than a pointer")
-    return subscript(pointer, index, pointer.type.pointee)
+    return Index(pointer, index, pointer.type.pointee)
 
 
 def _plain_index(index: Expression) -> Expression:
     """An index without a widening: C takes an index of any integer type at its value."""
-    if index.literal is not None:
-        return literal_int(index.literal) if abs(index.literal) < 1 << 31 else index
-    bare = index.bare
+    if isinstance(index, Integer):
+        return literal_int(index.value) if abs(index.value) < 1 << 31 else index
+    bare = converted(index)
     if bare is not None and isinstance(bare.type, Scalar) and isinstance(index.type, Scalar):
         integers = bare.type.kind in ("signed", "unsigned")
         if integers and bare.type.size < index.type.size:
@@ -113,16 +105,16 @@ def _plain_index(index: Expression) -> Expression:
 
 def _sum(first: Expression, second: Expression) -> Expression:
     """The sum of two indices, computed as wide as addresses are."""
-    if first.literal is not None and second.literal is not None:
-        return literal_int(first.literal + second.literal)
-    if first.literal == 0:
+    if isinstance(first, Integer) and isinstance(second, Integer):
+        return literal_int(first.value + second.value)
+    if is_zero(first):
         return second
-    wide = [e if e.literal is not None or _is_wide(e) else cast(e, LONG) for e in (first, second)]
+    wide = [e if isinstance(e, Integer) or _is_wide(e) else Cast(e, LONG) for e in (first, second)]
     left, right = integer_pair(*wide)
-    type_ = left.type if left.literal is None else right.type
-    if right.literal is not None and right.literal < 0:
-        return binary(left, "-", literal_int(-right.literal), SUM, type_)
-    return binary(left, "+", right, SUM, type_)
+    type_ = right.type if isinstance(left, Integer) else left.type
+    if isinstance(right, Integer) and right.value < 0:
+        return Binary(left, "-", literal_int(-right.value), type_)
+    return Binary(left, "+", right, type_)
 
 
 def _is_wide(expression: Expression) -> bool:
@@ -133,18 +125,18 @@ def inside(translator: Translator, place: Expression, index: Expression) -> Expr
     """An element of an array, a field of a structure or a component of a vector, as an lvalue."""
     match place.type:
         case Array(element_type):
-            return subscript(place, _plain_index(index), element_type)
+            return Index(place, _plain_index(index), element_type)
         case Record():
-            return field(translator, place, place.type, index.literal or 0)
+            return field(translator, place, place.type, index.value if isinstance(index, Integer) else 0)
         case Vector(element_type):
             raise unsupported(f"the address of a vector's component ({element_type})")
-    raise unsupported(f"an index into {place.text}")
+    raise unsupported(f"an index into {written(place)}")
 
 
 def field(translator: Translator, place: Expression, record: Record, index: int) -> Expression:
     """A structure's field as an lvalue."""
     type_ = from_llvm(record.layout.elements[index])
-    return member(place, translator.field_name(record, index), type_)
+    return Member(place, translator.field_name(record, index), type_)
 
 
 def _byte_address(translator: Translator, base: Expression, index: Expression) -> Expression:
@@ -152,11 +144,11 @@ def _byte_address(translator: Translator, base: Expression, index: Expression) -
     if not isinstance(base.type, Pointer):
         raise unsupported("an address computed from something else than a pointer")
     pointee = base.type.pointee
-    if index.literal is not None:
-        place = _at_offset(translator, base, index.literal)
+    if isinstance(index, Integer):
+        place = _at_offset(translator, base, index.value)
         if place is not None:
             return address_of(place, base.type)
-    bytes_ = cast(coerce(base, base.type), replace(base.type, pointee=UCHAR))
+    bytes_ = Cast(coerce(base, base.type), replace(base.type, pointee=UCHAR))
     return address_of(element(bytes_, index), replace(base.type, pointee=pointee))
 
 
@@ -164,7 +156,7 @@ def _at_offset(translator: Translator, base: Expression, offset: int) -> Express
     """The lvalue that starts `offset` bytes behind what a pointer points to, or None."""
     place = dereference(base)
     while isinstance(place.type, Array) and (offset < 0 or offset >= size_of(place.type)):
-        place = subscript(place, literal_int(0), place.type.element)
+        place = Index(place, literal_int(0), place.type.element)
     size = size_of(place.type)
     if offset < 0 or offset >= size:
         if isinstance(base.type, Pointer) and isinstance(base.type.pointee, Array):
@@ -183,7 +175,7 @@ def _part_at(translator: Translator, place: Expression, offset: int) -> tuple[Ex
     """The element or field that holds a byte, and how far into it that byte is."""
     if isinstance(place.type, Array):
         size = size_of(place.type.element)
-        return subscript(place, literal_int(offset // size), place.type.element), offset % size
+        return Index(place, literal_int(offset // size), place.type.element), offset % size
     if isinstance(place.type, Record):
         return _field_at(translator, place, place.type, offset)
     return None
@@ -211,15 +203,17 @@ def access(translator: Translator, pointer: Expression, type_: CType, *, is_alia
         raise unsupported("an access through something else than a pointer")
     target = type_
     if is_aliasing and isinstance(type_, Scalar) and type_.size > 1:
-        translator.requirements.aliases.add(type_)
-        target = replace(type_, name=f"aliasing_{type_.name}")
-    cast_pointer = cast(_plain(pointer), replace(pointer.type, pointee=target))
-    return replace(dereference(cast_pointer), type=type_)
+        target = replace(type_, may_alias=True)
+    return Dereference(Cast(_plain(pointer), replace(pointer.type, pointee=target)), type_)
 
 
 def _plain(pointer: Expression) -> Expression:
     """A pointer to an array as one to its first element, which reads better in a cast."""
-    if isinstance(pointer.type, Pointer) and isinstance(pointer.type.pointee, Array) and pointer.place is not None:
+    if (
+        isinstance(pointer.type, Pointer)
+        and isinstance(pointer.type.pointee, Array)
+        and place_of(pointer) is not None
+    ):
         return coerce(pointer, replace(pointer.type, pointee=pointer.type.pointee.element))
     return pointer
 
@@ -230,7 +224,7 @@ def _matching(translator: Translator, place: Expression, type_: CType) -> Expres
         if _same(place.type, type_):
             return place
         if isinstance(place.type, Array) and place.type.count:
-            place = subscript(place, literal_int(0), place.type.element)
+            place = Index(place, literal_int(0), place.type.element)
         elif isinstance(place.type, Record) and place.type.layout.elements:
             place = field(translator, place, place.type, 0)
         else:
@@ -251,7 +245,7 @@ def _components(vector: Expression) -> Expression:
     """A pointer to a vector as one to its first component."""
     if not isinstance(vector.type, Pointer) or not isinstance(vector.type.pointee, Vector):
         raise unsupported("the address of a vector's component")
-    return cast(vector, replace(vector.type, pointee=vector.type.pointee.element))
+    return Cast(vector, replace(vector.type, pointee=vector.type.pointee.element))
 
 
 def _index(translator: Translator, instruction: Instruction, number: int) -> Expression:

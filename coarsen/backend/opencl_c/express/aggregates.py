@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from coarsen.backend.opencl_c.c.expression import (
-    EQUALITY,
-    UNARY,
-    Expression,
-    binary,
-    coerce,
-    literal_int,
-    subscript,
-)
+from coarsen.backend.opencl_c.c.build import literal_int
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Binary, Expression, Index, Initializer, RecordLiteral
 from coarsen.backend.opencl_c.c.types import Array, Record, from_llvm
 from coarsen.backend.opencl_c.express.addresses import field
 from coarsen.backend.opencl_c.express.overflow import overflow_member
@@ -31,7 +25,7 @@ def _extract(translator: Translator, instruction: Instruction) -> Expression:
     if source is not None and source.opcode == "cmpxchg":
         if indices == (0,):
             return value
-        return binary(value, "==", coerce(translator.value(source.operands[1]), value.type), EQUALITY, value.type)
+        return Binary(value, "==", coerce(translator.value(source.operands[1]), value.type), value.type)
     return _member(translator, value, indices)
 
 
@@ -40,7 +34,7 @@ def _member(translator: Translator, value: Expression, indices: Sequence[int]) -
         if isinstance(value.type, Record):
             value = field(translator, value, value.type, index)
         elif isinstance(value.type, Array):
-            value = subscript(value, literal_int(index), value.type.element)
+            value = Index(value, literal_int(index), value.type.element)
         else:
             raise unsupported(f"a member of {value.type}")
     return value
@@ -52,7 +46,7 @@ def _insert(translator: Translator, instruction: Instruction) -> Expression:
     indices = aggregate_indices(instruction)
     if not isinstance(type_, Record) or len(indices) != 1:
         raise unsupported("a member inserted into an array, or deep into a structure")
-    parts = []
+    parts: list[Expression] = []
     base = instruction.operands[0]
     known = base.text not in ("undef", "poison")
     source = translator.value(base) if known else None
@@ -63,8 +57,7 @@ def _insert(translator: Translator, instruction: Instruction) -> Expression:
             parts.append(field(translator, source, type_, index))
         else:
             parts.append(literal_int(0))
-    text = f"({type_.name}){{{', '.join(part.text for part in parts)}}}"
-    return Expression(text, UNARY, type_)
+    return RecordLiteral(Initializer(tuple(parts), type_), type_)
 
 
 AGGREGATES: Mapping[str, Handler] = {"extractvalue": _extract, "insertvalue": _insert}

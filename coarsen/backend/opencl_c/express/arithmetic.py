@@ -8,17 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coarsen.backend.opencl_c.c.expression import (
-    PRODUCT,
-    SUM,
-    Expression,
-    binary,
-    call,
-    coerce,
-    common_integer,
-    literal_int,
-    unary,
-)
+from coarsen.backend.opencl_c.c.build import call, is_zero, literal_int, repeated_scalar
+from coarsen.backend.opencl_c.c.coerce import coerce, common_integer
+from coarsen.backend.opencl_c.c.tree import Binary, Expression, Integer, Unary
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     INT,
@@ -40,43 +32,41 @@ from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction
 
 
-def _sum(operator: str, precedence: int) -> Handler:
+def _sum(operator: str) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(operand) for operand in instruction.operands)
         if isinstance(left.type, Vector):
-            return _vector_sum(translator, instruction, operator, precedence)
+            return _vector_sum(translator, instruction, operator)
         if left.type is BOOL:
             return _exclusive_or(translator, instruction)
         if operator == "+" and _is_negative(right, left):
-            return _wrapping(left, "-", _negated(right, left), precedence, instruction)
-        return _wrapping(left, operator, right, precedence, instruction)
+            return _wrapping(left, "-", _negated(right, left), instruction)
+        return _wrapping(left, operator, right, instruction)
 
     return write
 
 
-def _vector_sum(translator: Translator, instruction: Instruction, operator: str, precedence: int) -> Expression:
+def _vector_sum(translator: Translator, instruction: Instruction, operator: str) -> Expression:
     left, right = vector_pair(translator, instruction)
-    if operator == "-" and left.bare is not None and left.bare.literal == 0:
-        return unary("-", right, right.type)
-    return vector_operation(left, operator, right, precedence)
+    if operator == "-" and is_zero(repeated_scalar(left)):
+        return Unary("-", right, right.type)
+    return vector_operation(left, operator, right)
 
 
 def _is_negative(literal: Expression, other: Expression) -> bool:
-    if literal.literal is None or other.literal is not None or not isinstance(other.type, Scalar):
+    if not isinstance(literal, Integer) or isinstance(other, Integer) or not isinstance(other.type, Scalar):
         return False
-    signed = coerce(literal, with_sign(other.type, signed=True)).literal
-    return signed is not None and -LARGEST_INT <= signed < 0
+    signed = coerce(literal, with_sign(other.type, signed=True))
+    return isinstance(signed, Integer) and -LARGEST_INT <= signed.value < 0
 
 
 def _negated(literal: Expression, other: Expression) -> Expression:
-    signed = coerce(literal, with_sign(other.type, signed=True)).literal or 0
-    return coerce(literal_int(-signed), other.type)
+    signed = coerce(literal, with_sign(other.type, signed=True))
+    return coerce(literal_int(-signed.value if isinstance(signed, Integer) else 0), other.type)
 
 
-def _wrapping(
-    left: Expression, operator: str, right: Expression, precedence: int, instruction: Instruction
-) -> Expression:
-    result = left.type if left.literal is None else right.type
+def _wrapping(left: Expression, operator: str, right: Expression, instruction: Instruction) -> Expression:
+    result = right.type if isinstance(left, Integer) else left.type
     left, right = integer_pair(left, right)
     if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
         raise TypeError(instruction.text)
@@ -84,11 +74,11 @@ def _wrapping(
     narrow_product = operator == "*" and isinstance(result, Scalar) and result.size < INT.size
     if type_.kind == "signed" and (narrow_product or _may_wrap(instruction, result)):
         unsigned = with_sign(type_, signed=False)
-        if left.literal is None:
+        if not isinstance(left, Integer):
             left = coerce(left, unsigned)
         else:
             right = coerce(right, unsigned)
-    return compute(left, operator, right, precedence, result)
+    return compute(left, operator, right, result)
 
 
 def _may_wrap(instruction: Instruction, result: CType) -> bool:
@@ -97,18 +87,18 @@ def _may_wrap(instruction: Instruction, result: CType) -> bool:
     return not is_narrow and "nsw" not in flags(instruction)
 
 
-def _signed_pair(signed: bool, operator: str, precedence: int = PRODUCT) -> Handler:
+def _signed_pair(signed: bool, operator: str) -> Handler:
     """Division and remainder, where both operands need the sign."""
 
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(operand, signed=signed) for operand in instruction.operands)
         if isinstance(left.type, Vector):
-            return compute(left, operator, right, precedence, left.type)
+            return compute(left, operator, right, left.type)
         result = left.type
         left, right = integer_pair(left, right)
         if signed != _computed_signed(left, right):
             left = coerce(left, result)
-        return compute(left, operator, right, precedence, result)
+        return compute(left, operator, right, result)
 
     return write
 
@@ -125,12 +115,12 @@ def _exclusive_or(translator: Translator, instruction: Instruction) -> Expressio
     return exclusive(*(translator.value(operand) for operand in instruction.operands))
 
 
-def _float(operator: str, precedence: int) -> Handler:
+def _float(operator: str) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(operand) for operand in instruction.operands)
         if isinstance(left.type, Vector):
-            return vector_operation(left, operator, right, precedence)
-        return binary(left, operator, right, precedence, left.type)
+            return vector_operation(left, operator, right)
+        return Binary(left, operator, right, left.type)
 
     return write
 
@@ -142,21 +132,21 @@ def _remainder(translator: Translator, instruction: Instruction) -> Expression:
 
 def _negate(translator: Translator, instruction: Instruction) -> Expression:
     operand = translator.value(instruction.operands[0])
-    return unary("-", operand, operand.type)
+    return Unary("-", operand, operand.type)
 
 
 ARITHMETIC: Mapping[str, Handler] = {
-    "add": _sum("+", SUM),
-    "sub": _sum("-", SUM),
-    "mul": _sum("*", PRODUCT),
+    "add": _sum("+"),
+    "sub": _sum("-"),
+    "mul": _sum("*"),
     "sdiv": _signed_pair(True, "/"),
     "udiv": _signed_pair(False, "/"),
     "srem": _signed_pair(True, "%"),
     "urem": _signed_pair(False, "%"),
-    "fadd": _float("+", SUM),
-    "fsub": _float("-", SUM),
-    "fmul": _float("*", PRODUCT),
-    "fdiv": _float("/", PRODUCT),
+    "fadd": _float("+"),
+    "fsub": _float("-"),
+    "fmul": _float("*"),
+    "fdiv": _float("/"),
     "frem": _remainder,
     "fneg": _negate,
 }

@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import Expression, call, coerce
-from coarsen.backend.opencl_c.c.statements import Assign, Line, Statement
+from coarsen.backend.opencl_c.c.build import call
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, Statement
+from coarsen.backend.opencl_c.c.tree import Expression
 from coarsen.backend.opencl_c.c.types import FLOAT, INT, Pointer, Scalar, from_llvm, with_sign
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.errors import RefusalError
@@ -43,8 +45,8 @@ def atomic_statement(translator: Translator, instruction: Instruction) -> list[S
         _exchange(translator, instruction) if instruction.opcode == "cmpxchg" else _modify(translator, instruction)
     )
     if instruction.name not in translator.folding.variables:
-        return [Line(written.text)]
-    variable = translator.names[instruction.name]
+        return [Evaluate(written)]
+    variable = translator.variable(instruction.name)
     return [Assign(variable.text, coerce(written, variable.type))]
 
 

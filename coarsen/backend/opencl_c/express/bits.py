@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
+from coarsen.backend.opencl_c.c.build import call, comparison, converted_integer, literal_int, repeated_scalar
+from coarsen.backend.opencl_c.c.coerce import coerce
 from coarsen.backend.opencl_c.c.conditions import both, logical_or, negation
-from coarsen.backend.opencl_c.c.expression import (
-    BIT_AND,
-    BIT_OR,
-    BIT_XOR,
-    EQUALITY,
-    SHIFT,
-    Expression,
-    binary,
-    call,
-    cast,
-    coerce,
-    literal_int,
-    unary,
-)
+from coarsen.backend.opencl_c.c.tree import Boolean, Cast, Expression, Integer, Reinterpretation, Unary
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     INT,
+    CType,
     Scalar,
     Vector,
     element_of,
+    size_of,
     with_sign,
 )
 from coarsen.backend.opencl_c.express.operators import compute, integer_pair, vector_operation, vector_pair
@@ -41,23 +31,19 @@ def _shift(operator: str, signed: bool | None) -> Handler:
         left = translator.value(instruction.operands[0], signed=signed)
         right = translator.value(instruction.operands[1])
         if isinstance(left.type, Scalar):
-            if right.literal is not None:
-                right = literal_int(right.literal)
-            right = _narrower(right)
-        return compute(left, operator, right, SHIFT, left.type)
+            right = literal_int(right.value) if isinstance(right, Integer) else _narrower(right)
+        return compute(left, operator, right, left.type)
 
     return write
 
 
 def _narrower(amount: Expression) -> Expression:
     """A shift's amount without a widening, which changes nothing."""
-    bare = amount.bare
-    if bare is None or not isinstance(bare.type, Scalar) or not isinstance(amount.type, Scalar):
-        return amount
-    return bare if bare.type.is_integer and bare.type.size < amount.type.size else amount
+    bare = converted_integer(amount)
+    return bare if bare is not None and size_of(bare.type) < size_of(amount.type) else amount
 
 
-def _bits(operator: str, precedence: int, boolean: Callable[[Expression, Expression], Expression]) -> Handler:
+def _bits(operator: str, boolean: Callable[[Expression, Expression], Expression]) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(operand) for operand in instruction.operands)
         if left.type is BOOL:
@@ -67,19 +53,16 @@ def _bits(operator: str, precedence: int, boolean: Callable[[Expression, Express
                 return chosen
             left, right = vector_pair(translator, instruction)
             if operator == "^" and _is_all_ones(right):
-                return unary("~", left, left.type)
-            return vector_operation(left, operator, right, precedence)
-        result = left.type if left.literal is None else right.type
-        if (
-            operator == "^"
-            and right.literal is not None
-            and coerce(right, with_sign(result, signed=True)).literal == -1
-        ):
-            inverted = unary("~", left, left.type)
-            return cast(inverted, result) if isinstance(result, Scalar) and result.size < INT.size else inverted
+                return Unary("~", left, left.type)
+            return vector_operation(left, operator, right)
+        result = right.type if isinstance(left, Integer) else left.type
+        if operator == "^" and _is_minus_one(right, result):
+            inverted = Unary("~", left, left.type)
+            return Cast(inverted, result) if isinstance(result, Scalar) and result.size < INT.size else inverted
         if isinstance(result, Scalar) and result.size < INT.size:
             right = coerce(right, result)
-        return compute(*_spread(integer_pair(left, right), operator), precedence, result)
+        left, right = integer_pair(left, right)
+        return compute(left, operator, _in_hexadecimal(right), result)
 
     return write
 
@@ -117,10 +100,12 @@ def _choice(first: Expression, second: Expression, mask: Expression, *, is_mask:
     """The bits of `second` where the mask has ones; whole values where it is known to choose whole ones."""
     if not is_mask:
         return call("bitselect", [first, second, mask], first.type)
-    if first.original is None or second.original is None or first.original.type != second.original.type:
+    if not isinstance(first, Reinterpretation) or not isinstance(second, Reinterpretation):
         return call("select", [first, second, mask], first.type)
-    chosen = call("select", [first.original, second.original, mask], first.original.type)
-    return replace(call(f"as_{first.type}", [chosen], first.type), original=chosen)
+    before, other = first.operand, second.operand
+    if before.type != other.type:
+        return call("select", [first, second, mask], first.type)
+    return Reinterpretation(call("select", [before, other, mask], before.type), first.type)
 
 
 def _inverted(translator: Translator, instruction: Instruction | None) -> Value | None:
@@ -136,34 +121,41 @@ def _inverted(translator: Translator, instruction: Instruction | None) -> Value 
 
 def _is_all_ones(vector: Expression) -> bool:
     """Whether a vector is the constant of all bits set."""
-    scalar = vector.bare
-    if scalar is None or scalar.literal is None:
+    scalar = repeated_scalar(vector)
+    if not isinstance(scalar, Integer):
         return False
-    return scalar.literal in (-1, (1 << 8 * element_of(vector.type).size) - 1)
+    return scalar.value in (-1, (1 << 8 * element_of(vector.type).size) - 1)
 
 
-def _spread(pair: tuple[Expression, Expression], operator: str) -> tuple[Expression, str, Expression]:
-    left, right = pair
-    if right.literal is not None and right.literal > _LARGEST_BYTE:
-        suffix = right.text.lstrip("-0123456789")
-        right = Expression(f"{right.literal:#x}{suffix}", right.precedence, right.type, literal=right.literal)
-    return left, operator, right
+def _is_minus_one(literal: Expression, type_: CType) -> bool:
+    """Whether an integer literal has all bits of a type set."""
+    if not isinstance(literal, Integer):
+        return False
+    signed = coerce(literal, with_sign(type_, signed=True))
+    return isinstance(signed, Integer) and signed.value == -1
+
+
+def _in_hexadecimal(operand: Expression) -> Expression:
+    """Large literals as patterns of bits, others as they are."""
+    if not isinstance(operand, Integer) or operand.value <= _LARGEST_BYTE:
+        return operand
+    return Integer(operand.value, operand.type, is_hexadecimal=True)
 
 
 def exclusive(left: Expression, right: Expression) -> Expression:
     """Whether two conditions differ."""
-    if right.text in ("true", "false"):
-        return negation(left) if right.text == "true" else left
-    if left.text in ("true", "false"):
-        return negation(right) if left.text == "true" else right
-    return binary(left, "!=", right, EQUALITY, BOOL)
+    if isinstance(right, Boolean):
+        return negation(left) if right.value else left
+    if isinstance(left, Boolean):
+        return negation(right) if left.value else right
+    return comparison(left, "!=", right)
 
 
 BITS: Mapping[str, Handler] = {
     "shl": _shift("<<", None),
     "lshr": _shift(">>", False),
     "ashr": _shift(">>", True),
-    "and": _bits("&", BIT_AND, both),
-    "or": _bits("|", BIT_OR, logical_or),
-    "xor": _bits("^", BIT_XOR, exclusive),
+    "and": _bits("&", both),
+    "or": _bits("|", logical_or),
+    "xor": _bits("^", exclusive),
 }

@@ -10,20 +10,20 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import (
-    RELATION,
-    SUM,
-    Expression,
-    binary,
-    cast,
-    coerce,
+from coarsen.backend.opencl_c.c.build import (
+    comparison,
+    converted_pointer,
     decayed,
     dereference,
+    is_zero,
     literal_int,
+    place_of,
+    without_conversion,
 )
-from coarsen.backend.opencl_c.c.statements import Assign, If, Line, Loop, Statement
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.statements import Assign, If, Loop, Statement, Store
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer
 from coarsen.backend.opencl_c.c.types import (
-    BOOL,
     UCHAR,
     ULONG,
     UNSIGNED,
@@ -44,9 +44,9 @@ from coarsen.ir.kernel import Instruction
 
 def _copy(translator: Translator, instruction: Instruction) -> list[Statement]:
     target, source, length = _operands(translator, instruction)
-    if length.literal == 0:
+    if is_zero(length):
         return []
-    whole = _whole_assignment(target, source, length.literal)
+    whole = _whole_assignment(target, source, _number(length))
     if whole is not None:
         return whole
     piece = _piece(translator, instruction, length, (target, source))
@@ -57,19 +57,19 @@ def _whole_assignment(target: Expression, source: Expression, length: int | None
     """A structure's assignment, where exactly one is copied."""
     left, right = dereference(target), dereference(source)
     if isinstance(left.type, (Record, Vector)) and left.type == right.type and size_of(left.type) == length:
-        return [Line(f"{left.text} = {right.text}")]
+        return [Store(left, right)]
     return None
 
 
 def _move(target: Expression, source: Expression, piece: CType, index: Expression) -> list[Statement]:
     to, from_ = _pieces(target, piece), _pieces(source, piece)
-    return [Line(f"{element(to, index).text} = {element(from_, index).text}")]
+    return [Store(element(to, index), element(from_, index))]
 
 
 def _move_overlapping(translator: Translator, instruction: Instruction) -> list[Statement]:
     """A copy that may overlap goes backwards where the target lies behind the source."""
     target, source, length = _operands(translator, instruction)
-    if length.literal == 0:
+    if is_zero(length):
         return []
     if not isinstance(target.type, Pointer) or not isinstance(source.type, Pointer):
         raise unsupported("a copy whose operand is not in memory")
@@ -78,23 +78,23 @@ def _move_overlapping(translator: Translator, instruction: Instruction) -> list[
     piece = _piece(translator, instruction, length, (target, source))
     forward = _for_each(translator, length, piece, lambda i: _move(target, source, piece, i))
     backward = _for_each(translator, length, piece, lambda i: _move(target, source, piece, i), backwards=True)
-    ahead = binary(_pieces(target, UCHAR), "<", _pieces(source, UCHAR), RELATION, BOOL)
+    ahead = comparison(_pieces(target, UCHAR), "<", _pieces(source, UCHAR))
     return [If(ahead, forward, backward)]
 
 
 def _set(translator: Translator, instruction: Instruction) -> list[Statement]:
     target, byte, length = _operands(translator, instruction)
-    if length.literal == 0:
+    if is_zero(length):
         return []
     number = _element_of(target)
-    fits = number is not None and length.literal is not None and length.literal % size_of(number) == 0
-    if byte.literal == 0 and number is not None and fits:
-        zero = literal_int(0)
+    whole = _number(length)
+    fits = number is not None and whole is not None and whole % size_of(number) == 0
+    if is_zero(byte) and number is not None and fits:
         array = _pieces(target, number)
-        return _for_each(translator, length, number, lambda i: [Line(f"{element(array, i).text} = {zero.text}")])
+        return _for_each(translator, length, number, lambda i: [Store(element(array, i), literal_int(0))])
     bytes_ = _pieces(target, UCHAR)
-    value = coerce(byte, UCHAR).without_conversion.text
-    return _for_each(translator, length, UCHAR, lambda i: [Line(f"{element(bytes_, i).text} = {value}")])
+    value = without_conversion(coerce(byte, UCHAR))
+    return _for_each(translator, length, UCHAR, lambda i: [Store(element(bytes_, i), value)])
 
 
 def _element_of(pointer: Expression) -> CType | None:
@@ -110,18 +110,15 @@ def _piece(
 ) -> CType:
     """The type to copy by: the memory's own, or the widest that length and alignments allow."""
     first, second = (_element_of(pointer) for pointer in pointers)
-    known = length.literal is not None
-    if known and first is not None and first == second and (length.literal or 0) % size_of(first) == 0:
-        aligned = min(_alignments(instruction)) >= alignment_of(first)
-        if aligned:
-            return first
-    if not known:
+    whole = _number(length)
+    if whole is None:
         return UCHAR
     allowed = min(_alignments(instruction))
+    if first is not None and first == second and whole % size_of(first) == 0 and allowed >= alignment_of(first):
+        return first
     for bits in (64, 32, 16):
-        if allowed >= bits // 8 and (length.literal or 0) % (bits // 8) == 0:
-            translator.requirements.aliases.add(UNSIGNED[bits])
-            return replace(UNSIGNED[bits], name=f"aliasing_{UNSIGNED[bits].name}")
+        if allowed >= bits // 8 and whole % (bits // 8) == 0:
+            return replace(UNSIGNED[bits], may_alias=True)
     return UCHAR
 
 
@@ -141,12 +138,12 @@ def _pieces(pointer: Expression, piece: CType) -> Expression:
     plain = _before_cast(pointer)
     while isinstance(plain.type, Pointer) and isinstance(plain.type.pointee, Array):
         plain = coerce(plain, replace(plain.type, pointee=plain.type.pointee.element))
-    return plain if plain.type == target else cast(plain, target)
+    return plain if plain.type == target else Cast(plain, target)
 
 
 def _before_cast(pointer: Expression) -> Expression:
     """A pointer without a cast that another one is to follow, if that leaves it in its address space."""
-    bare = pointer.bare
+    bare = converted_pointer(pointer)
     if bare is None or not isinstance(bare.type, Pointer) or not isinstance(pointer.type, Pointer):
         return pointer
     return bare if bare.type.space == pointer.type.space else pointer
@@ -161,19 +158,25 @@ def _for_each(
     backwards: bool = False,
 ) -> list[Statement]:
     """A loop over the pieces; a single piece needs none."""
-    count = literal_int(length.literal // size_of(piece)) if length.literal is not None else length
-    if count.literal == 1:
+    whole = _number(length)
+    count = literal_int(whole // size_of(piece)) if whole is not None else length
+    if _number(count) == 1:
         return body(literal_int(0))
     index = translator.new_variable("index", ULONG)
-    last = literal_int((count.literal or 1) - 1) if count.literal is not None else None
-    condition = binary(index, "<", count, RELATION, BOOL)
-    first = literal_int(0)
-    place = index
+    condition = comparison(index, "<", count)
+    place: Expression = index
     if backwards:
-        end = last if last is not None else binary(count, "-", literal_int(1), SUM, ULONG)
-        place = binary(end, "-", index, SUM, ULONG)
-    step = Assign(index.text, binary(index, "+", literal_int(1), SUM, ULONG))
-    return [Loop("for", body(place), condition, [Assign(index.text, first)], [step])]
+        number = _number(count)
+        one = literal_int(1)
+        end = literal_int(number - 1) if number is not None else Binary(count, "-", one, ULONG)
+        place = Binary(end, "-", index, ULONG)
+    step = Assign(index.text, Binary(index, "+", literal_int(1), ULONG))
+    return [Loop("for", body(place), condition, [Assign(index.text, literal_int(0))], [step])]
+
+
+def _number(expression: Expression) -> int | None:
+    """The number that an integer literal is, or None."""
+    return expression.value if isinstance(expression, Integer) else None
 
 
 def _operands(translator: Translator, instruction: Instruction) -> tuple[Expression, Expression, Expression]:
@@ -188,9 +191,10 @@ def _volatile(operand: Expression) -> Expression:
     """A pointer as one to volatile memory; anything else as it is."""
     if not isinstance(operand.type, Pointer) or operand.type.is_volatile:
         return operand
-    if isinstance(operand.type.pointee, Array) and operand.place is not None:
-        return _volatile(decayed(operand.place, operand.type))
-    return replace(cast(operand, replace(operand.type, is_volatile=True)), bare=operand)
+    place = place_of(operand)
+    if isinstance(operand.type.pointee, Array) and place is not None:
+        return _volatile(decayed(place, operand.type))
+    return Cast(operand, replace(operand.type, is_volatile=True))
 
 
 MEMORY_STATEMENTS: Mapping[str, Callable[[Translator, Instruction], list[Statement]]] = {

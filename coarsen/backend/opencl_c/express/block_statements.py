@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from coarsen.backend.opencl_c.c.expression import coerce
-from coarsen.backend.opencl_c.c.statements import Assign, Line, Statement
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, Statement, Store
 from coarsen.backend.opencl_c.c.types import Opaque, Pointer
 from coarsen.backend.opencl_c.decide.effects import Effects
 from coarsen.backend.opencl_c.express.atomics import atomic_statement
@@ -13,7 +13,6 @@ from coarsen.backend.opencl_c.express.block_copies import MEMORY_STATEMENTS
 from coarsen.backend.opencl_c.express.intrinsics import stem
 from coarsen.backend.opencl_c.express.memory import is_under_aligned, place_of, unaligned_store
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
-from coarsen.backend.opencl_c.printing.statements import assignment
 from coarsen.errors import RefusalError
 from coarsen.ir.details import alignment, is_atomic
 from coarsen.ir.kernel import Instruction
@@ -57,10 +56,10 @@ def _statement(translator: Translator, instruction: Instruction) -> list[Stateme
     if writer is not None:
         return writer(translator, instruction)
     if instruction.name in translator.folding.variables:
-        variable = translator.names[instruction.name]
+        variable = translator.variable(instruction.name)
         value = translator.instruction(instruction)
         return [Assign(variable.text, coerce(value, variable.type))]
-    return [Line(translator.instruction(instruction).text)]
+    return [Evaluate(translator.instruction(instruction))]
 
 
 def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
@@ -73,8 +72,8 @@ def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
     else:
         stored = translator.as_type(value, place.type)
     if is_under_aligned(instruction, place):
-        return [Line(unaligned_store(stored, place, translator.value(address), alignment(instruction)).text)]
-    return [Line(assignment(place.text, stored))]
+        return [Evaluate(unaligned_store(stored, place, translator.value(address), alignment(instruction)))]
+    return [Store(place, stored)]
 
 
 def _fence(translator: Translator, instruction: Instruction) -> list[Statement]:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import (
-    PRIMARY,
-    Expression,
-    call,
-    cast,
-    coerce,
-    literal_int,
-    name,
-)
+from coarsen.backend.opencl_c.c.build import call, converted, converted_integer, converted_pointer, literal_int
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer, Name, String
 from coarsen.backend.opencl_c.c.types import (
     DOUBLE,
     FLOAT,
@@ -26,6 +21,7 @@ from coarsen.backend.opencl_c.c.types import (
     Scalar,
     Vector,
     from_llvm,
+    size_of,
 )
 from coarsen.backend.opencl_c.decide.builtins import Signature, signature
 from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_constant
@@ -88,7 +84,7 @@ def _builtin(translator: Translator, instruction: Instruction, known: Signature)
         return call(f"as_{actual}", [call(known.name, arguments, actual)], actual)
     if isinstance(actual, (Opaque, Pointer)):
         return call(known.name, arguments, actual)
-    return cast(call(known.name, arguments, actual), actual)
+    return Cast(call(known.name, arguments, actual), actual)
 
 
 def _argument(translator: Translator, value: Value, known: Signature, index: int) -> Expression:
@@ -108,42 +104,39 @@ def _argument(translator: Translator, value: Value, known: Signature, index: int
 
 def _converted_by_c(argument: Expression, type_: Scalar) -> Expression:
     """An argument of a function that isn't overloaded: C's implicit conversion is as good as a cast."""
-    if argument.literal is not None:
-        return literal_int(argument.literal) if 0 <= argument.literal < 1 << 31 else coerce(argument, type_)
-    return argument.without_conversion if argument.type != type_ and argument.bare is None else _widened(argument)
-
-
-def _widened(argument: Expression) -> Expression:
-    bare = argument.bare
-    if bare is None or not isinstance(bare.type, Scalar) or not isinstance(argument.type, Scalar):
-        return argument
-    return bare if bare.type.is_integer and bare.type.size <= argument.type.size else argument
+    if isinstance(argument, Integer):
+        return literal_int(argument.value) if 0 <= argument.value < 1 << 31 else coerce(argument, type_)
+    bare = converted_integer(argument)
+    return bare if bare is not None and size_of(bare.type) <= size_of(argument.type) else argument
 
 
 def _exactly(argument: Expression, type_: CType) -> Expression:
     """A literal of a type narrower than int needs a cast to choose the overload."""
-    if argument.literal is not None and isinstance(type_, Scalar) and type_.size < INT.size:
-        return cast(argument, type_)
+    if isinstance(argument, Integer) and isinstance(type_, Scalar) and type_.size < INT.size:
+        return Cast(argument, type_)
     return argument
 
 
 def _flags(number: int) -> Expression:
-    names = [text for bit, text in _FENCES.items() if number & bit]
-    return name(" | ".join(names) if names and number < 8 else str(number), INT)
+    names: list[Expression] = [Name(text, INT) for bit, text in _FENCES.items() if number & bit]
+    if not names or number > sum(_FENCES):
+        return literal_int(number)
+    return functools.reduce(lambda left, right: Binary(left, "|", right, INT), names)
 
 
 def _named_number(value: Value, type_: Opaque) -> Expression | None:
     if value.kind is not ValueKind.CONSTANT or type_.name not in _ENUMERATIONS:
         return None
-    return name(_ENUMERATIONS[type_.name].get(int(value.text), value.text), type_)
+    return Name(_ENUMERATIONS[type_.name].get(int(value.text), value.text), type_)
 
 
 def _pointer(argument: Expression, type_: Pointer) -> Expression:
     """A pointer argument: into the generic address space C converts by itself."""
     if isinstance(type_.pointee, Opaque) and type_.pointee.name.startswith("ocl_"):
         return argument
-    if type_.space == AddressSpace.GENERIC and argument.bare is not None:
-        argument = argument.bare
+    before = converted_pointer(argument)
+    if type_.space == AddressSpace.GENERIC and before is not None:
+        argument = before
         have = argument.type
         if isinstance(have, Pointer) and have.pointee == type_.pointee:
             return argument
@@ -180,22 +173,19 @@ def _text(translator: Translator, value: Value) -> Expression:
         raise unsupported("a printf whose format is not a literal")
     parsed = parse_constant(variable.value_type, variable.initializer)
     if not isinstance(parsed, Elements):
-        return Expression('""', PRIMARY, translator.value(value).type)
+        return String('""', translator.value(value).type)
     numbers = [item.value & 0xFF if isinstance(item, Number) else 0 for _, item in parsed.items]
-    return Expression(string_literal(bytes(numbers[:-1])), PRIMARY, INT)
+    return String(string_literal(bytes(numbers[:-1])), INT)
 
 
 def _variadic(translator: Translator, value: Value) -> Expression:
     if value.kind is ValueKind.GLOBAL:
         return _text(translator, value)
     argument = translator.value(value)
-    if argument.type == DOUBLE and argument.bare is None:
+    before = converted(argument)
+    if argument.type == DOUBLE and before is None:
         translator.requirements.uses_double = True
-    if argument.type == DOUBLE and argument.bare is not None and argument.bare.type == FLOAT:
-        return argument.bare
-    if argument.literal is not None and isinstance(argument.type, Scalar):
-        return coerce(argument, argument.type)
-    return argument
+    return before if argument.type == DOUBLE and before is not None and before.type == FLOAT else argument
 
 
 def _sampler(translator: Translator, instruction: Instruction) -> Expression:
@@ -206,7 +196,7 @@ def _sampler(translator: Translator, instruction: Instruction) -> Expression:
         "CLK_FILTER_LINEAR" if flags & 0x20 else "CLK_FILTER_NEAREST",
     )
     translator.requirements.samplers.setdefault(flags, " | ".join(names))
-    return name(translator.sampler_names[flags], Opaque("sampler_t"))
+    return Name(translator.sampler_names[flags], Opaque("sampler_t"))
 
 
 _ADDRESSING = {

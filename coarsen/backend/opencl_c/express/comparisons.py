@@ -6,47 +6,37 @@ wide as those compared.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
+from coarsen.backend.opencl_c.c.build import call, constructed, is_null, is_zero, literal_int, repeated_scalar
+from coarsen.backend.opencl_c.c.coerce import coerce, promoted
 from coarsen.backend.opencl_c.c.conditions import logical_and, logical_or, negation
-from coarsen.backend.opencl_c.c.expression import (
-    CONDITIONAL,
-    EQUALITY,
-    PRIMARY,
-    RELATION,
-    UNARY,
+from coarsen.backend.opencl_c.c.tree import (
+    Binary,
+    Boolean,
+    Cast,
+    Conditional,
     Expression,
-    binary,
-    call,
-    cast,
-    coerce,
-    literal_int,
-    promoted,
-    unary,
+    Integer,
+    Real,
+    Retyped,
+    Unary,
 )
 from coarsen.backend.opencl_c.c.types import BOOL, LONG, CType, Pointer, Vector, element_of, integer
 from coarsen.backend.opencl_c.express.operators import integer_pair, repeated
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
+from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.ir.details import flags, predicate
 from coarsen.ir.kernel import Instruction
 
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-_NUMBER = re.compile(r"-?\d[\d.e+-]*f?")
 _OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 
 
-def _compare(left: Expression, operator: str, right: Expression, *, exact: bool = True) -> Expression:
+def _compare(left: Expression, operator: str, right: Expression, *, exact: bool = True) -> Binary:
     """A comparison; with `exact`, its opposite is that of the operator (not so where NaNs compare)."""
-    precedence = EQUALITY if operator in ("==", "!=") else RELATION
     type_ = comparison_type(left.type)
-    expression = binary(left, operator, right, precedence, type_)
-    if not exact or type_ is not BOOL:
-        return expression
-    opposite = _OPPOSITE[operator]
-    negated = binary(left, opposite, right, EQUALITY if opposite in ("==", "!=") else RELATION, type_)
-    return replace(expression, negated=replace(negated, negated=expression))
+    return Binary(left, operator, right, type_, has_opposite=exact and type_ is BOOL)
 
 
 def comparison_type(type_: CType) -> CType:
@@ -68,23 +58,23 @@ def _integers(translator: Translator, instruction: Instruction) -> Expression:
         return _booleans(left, operator, right, swapped=bool(signed))
     if isinstance(left.type, Vector):
         return _vectors(left, operator, coerce(right, left.type))
-    if left.literal is not None and right.literal is None:
+    if isinstance(left, Integer) and not isinstance(right, Integer):
         left, right, operator = right, left, {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)
     return _scalars(left, operator, right)
 
 
 def _vectors(left: Expression, operator: str, right: Expression) -> Expression:
     """A mask that was made a vector of numbers and is tested again is the mask."""
-    is_zero = right.bare is not None and right.bare.literal == 0
-    if left.mask is not None and is_zero and operator in ("<", "!="):
-        return left.mask
+    if isinstance(left, Retyped) and is_zero(repeated_scalar(right)) and operator in ("<", "!="):
+        return left.operand
     return _compare(left, operator, repeated(right, element_of(left.type)))
 
 
 def _scalars(left: Expression, operator: str, right: Expression) -> Expression:
     """Both operands' signs must agree where C would compare them as another type than LLVM does."""
     right = coerce(right, left.type)
-    return _compare(*_with_operator(integer_pair(left, right), operator))
+    left, right = integer_pair(left, right)
+    return _compare(left, operator, right)
 
 
 def equality(value: Expression, number: int) -> Expression:
@@ -92,12 +82,8 @@ def equality(value: Expression, number: int) -> Expression:
     return _scalars(value, "==", literal_int(number, LONG))
 
 
-def _with_operator(pair: tuple[Expression, Expression], operator: str) -> tuple[Expression, str, Expression]:
-    return pair[0], operator, pair[1]
-
-
 def _pointers(left: Expression, operator: str, right: Expression) -> Expression:
-    if isinstance(left.type, Pointer) and right.text != "0":
+    if isinstance(left.type, Pointer) and not is_null(right):
         right = coerce(right, left.type)
     return _compare(left, operator, right)
 
@@ -105,8 +91,8 @@ def _pointers(left: Expression, operator: str, right: Expression) -> Expression:
 def _booleans(left: Expression, operator: str, right: Expression, *, swapped: bool) -> Expression:
     """Conditions compare as 0 and 1, as signed i1 as 0 and -1."""
     for one, other in ((left, right), (right, left)):
-        if other.text in ("true", "false") and operator in ("==", "!="):
-            return one if (other.text == "true") == (operator == "==") else negation(one)
+        if isinstance(other, Boolean) and operator in ("==", "!="):
+            return one if other.value == (operator == "==") else negation(one)
     if swapped:
         left, right = right, left
     return _compare(left, operator, right)
@@ -120,7 +106,7 @@ def _floats(translator: Translator, instruction: Instruction) -> Expression:
         return _constant(word == "true", type_)
     if word in ("ord", "uno"):
         return _ordering(left, right, word, type_)
-    if left.bare is None and isinstance(left.type, Vector):
+    if repeated_scalar(left) is None and isinstance(left.type, Vector):
         right = repeated(right, left.type.element)
     operator = _OPERATORS[word[1:]]
     if "nnan" in flags(instruction) or "fast" in flags(instruction):
@@ -136,19 +122,19 @@ def _floats(translator: Translator, instruction: Instruction) -> Expression:
 
 
 def _ordering(left: Expression, right: Expression, word: str, type_: CType) -> Expression:
-    single = left.text == right.text or bool(_NUMBER.fullmatch(right.text))
+    single = isinstance(right, Real) or same_text(left, right)
     unordered = call("isnan", [left], type_) if single else call("isunordered", [left, right], type_)
     return unordered if word == "uno" else _opposite(unordered)
 
 
 def _opposite(condition: Expression) -> Expression:
-    return unary("~", condition, condition.type) if isinstance(condition.type, Vector) else negation(condition)
+    return Unary("~", condition, condition.type) if isinstance(condition.type, Vector) else negation(condition)
 
 
 def _constant(value: bool, type_: CType) -> Expression:
     if isinstance(type_, Vector):
-        return Expression(f"({type_})({-int(value)})", UNARY, type_)
-    return Expression("true" if value else "false", PRIMARY, BOOL)
+        return constructed(type_, [literal_int(-int(value))])
+    return Boolean(value)
 
 
 def _select(translator: Translator, instruction: Instruction) -> Expression:
@@ -163,27 +149,21 @@ def _select(translator: Translator, instruction: Instruction) -> Expression:
 
 def choose(condition: Expression, first: Expression, second: Expression) -> Expression:
     """`condition ? first : second`, both of one type."""
-    type_ = second.type if first.literal is not None or first.text == "0" else first.type
+    type_ = second.type if isinstance(first, Integer) or is_null(first) else first.type
     first, second = coerce(first, type_), coerce(second, type_)
     result = promoted(type_)
-    text = f"{condition.at(CONDITIONAL + 1)} ? {first.at(CONDITIONAL + 1)} : {second.at(CONDITIONAL)}"
-    expression = Expression(text, CONDITIONAL, result)
-    return expression if result == type_ else cast(expression, type_)
+    expression = Conditional(condition, first, second, result)
+    return expression if result == type_ else Cast(expression, type_)
 
 
 def _boolean_choice(condition: Expression, first: Expression, second: Expression) -> Expression:
-    simple: Mapping[tuple[str, str], Callable[[], Expression]] = {
-        ("", "false"): lambda: logical_and(condition, first),
-        ("true", ""): lambda: logical_or(condition, second),
-        ("", "true"): lambda: logical_or(negation(condition), first),
-        ("false", ""): lambda: logical_and(negation(condition), second),
-    }
-    words = ("true", "false")
-    key = (first.text if first.text in words else "", second.text if second.text in words else "")
-    if key in simple:
-        return simple[key]()
-    text = f"{condition.at(CONDITIONAL + 1)} ? {first.at(CONDITIONAL + 1)} : {second.at(CONDITIONAL)}"
-    return Expression(text, CONDITIONAL, BOOL)
+    if isinstance(first, Boolean) == isinstance(second, Boolean):
+        return Conditional(condition, first, second, BOOL)
+    if isinstance(first, Boolean):
+        return logical_or(condition, second) if first.value else logical_and(negation(condition), second)
+    if isinstance(second, Boolean) and second.value:
+        return logical_or(negation(condition), first)
+    return logical_and(condition, first)
 
 
 def _vector_choice(mask: Expression, first: Expression, second: Expression) -> Expression:

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from coarsen.backend.opencl_c.c.expression import (
-    BIT_XOR,
-    PRIMARY,
-    PRODUCT,
-    SUM,
-    UNARY,
-    Expression,
-    binary,
-    cast,
-    coerce,
-    literal_int,
-    literal_of_bits,
-    name,
-    promoted,
-)
+from coarsen.backend.opencl_c.c.build import constructed, literal_int, literal_of_bits
+from coarsen.backend.opencl_c.c.coerce import coerce, promoted
+from coarsen.backend.opencl_c.c.tree import Binary, Boolean, Cast, Expression, Initializer, Null, RecordLiteral
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     CHAR,
@@ -49,7 +37,7 @@ from coarsen.backend.opencl_c.express.addresses import element_address
 from coarsen.backend.opencl_c.express.conversions import in_space
 from coarsen.backend.opencl_c.express.literals import real_literal
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
-from coarsen.backend.opencl_c.express.vectors import constructed
+from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.ir.kernel import Value, ValueKind
 from coarsen.ir.types import PointerType, StructType, Type, VectorType
 
@@ -76,28 +64,24 @@ def expression_of(translator: Translator, type_: Type, parsed: Constant, *, sign
     if isinstance(parsed, Operation):
         return _operation(translator, type_, parsed)
     if isinstance(type_, PointerType):
-        return Expression("0", PRIMARY, Pointer(CHAR, type_.address_space))
+        return Null(Pointer(CHAR, type_.address_space))
     c_type = from_llvm(type_, signed=signed)
     if isinstance(c_type, Vector):
         return _vector(type_, c_type, parsed)
-    if isinstance(c_type, (Record, Array)):
-        return Expression(f"({_spelled(c_type)}){initializer(translator, type_, parsed)}", UNARY, c_type)
+    if isinstance(c_type, Array):
+        raise unsupported("an array as a value")
+    if isinstance(c_type, Record):
+        return RecordLiteral(initializer(translator, type_, parsed), c_type)
     return _scalar(c_type, parsed)
-
-
-def _spelled(type_: CType) -> str:
-    if isinstance(type_, Record):
-        return type_.name
-    raise unsupported("an array as a value")
 
 
 def _scalar(type_: CType, parsed: Constant) -> Expression:
     if isinstance(type_, Opaque):
-        return name("0", type_)
+        return Null(type_)
     if not isinstance(type_, Scalar):
         raise unsupported(f"a constant of type {type_}")
     if type_ is BOOL:
-        return name("true" if isinstance(parsed, Number) and parsed.value else "false", BOOL)
+        return Boolean(isinstance(parsed, Number) and bool(parsed.value))
     if isinstance(parsed, Real):
         return real_literal(parsed, type_)
     if isinstance(parsed, Number):
@@ -107,7 +91,7 @@ def _scalar(type_: CType, parsed: Constant) -> Expression:
 
 def _vector(type_: Type, c_type: Vector, parsed: Constant) -> Expression:
     elements = _lanes(type_, c_type, parsed)
-    if len({element.text for element in elements}) == 1:
+    if all(same_text(element, elements[0]) for element in elements[1:]):
         elements = elements[:1]
     return constructed(c_type, elements)
 
@@ -139,17 +123,18 @@ def _items(type_: Type, parsed: Constant) -> tuple[tuple[Type, Constant], ...]:
     return ((element, parsed),) * count if element is not None else ()
 
 
-def initializer(translator: Translator, type_: Type, parsed: Constant) -> str:
-    """Return the initialiser: the text after `=` in the declaration of a variable of the type."""
+def initializer(translator: Translator, type_: Type, parsed: Constant) -> Expression:
+    """Return the initialiser: what stands after `=` in the declaration of a variable of the type."""
     if isinstance(type_, PointerType):
-        return coerce(expression_of(translator, type_, parsed), from_llvm(type_)).text
-    if isinstance(type_, (VectorType,)) or not isinstance(parsed, (Elements, Zero, Undefined)):
-        return expression_of(translator, type_, parsed).text
+        return coerce(expression_of(translator, type_, parsed), from_llvm(type_))
+    if isinstance(type_, VectorType) or not isinstance(parsed, (Elements, Zero, Undefined)):
+        return expression_of(translator, type_, parsed)
     if not isinstance(type_, StructType) and not hasattr(type_, "element"):
-        return expression_of(translator, type_, parsed).text
+        return expression_of(translator, type_, parsed)
     if isinstance(parsed, (Zero, Undefined)):
-        return "{0}"
-    return "{" + ", ".join(initializer(translator, element, item) for element, item in parsed.items) + "}"
+        return Initializer((literal_int(0),), from_llvm(type_))
+    parts = tuple(initializer(translator, element, item) for element, item in parsed.items)
+    return Initializer(parts, from_llvm(type_))
 
 
 def _symbol(translator: Translator, symbol: str) -> Expression:
@@ -177,21 +162,21 @@ def _address(translator: Translator, type_: Type, parsed: Operation) -> Expressi
 def _in_space(translator: Translator, type_: Type, parsed: Operation) -> Expression:
     operand_type, operand = parsed.operands[0]
     if isinstance(operand, Zero) and isinstance(parsed.type, PointerType):
-        return Expression("0", PRIMARY, Pointer(CHAR, parsed.type.address_space))
+        return Null(Pointer(CHAR, parsed.type.address_space))
     return in_space(expression_of(translator, operand_type, operand), parsed.type)
 
 
 def _as_integer(translator: Translator, type_: Type, parsed: Operation) -> Expression:
     operand_type, operand = parsed.operands[0]
-    address = cast(expression_of(translator, operand_type, operand), ULONG)
+    address = Cast(expression_of(translator, operand_type, operand), ULONG)
     result = from_llvm(parsed.type, signed=False)
-    return address if result == ULONG else cast(address, result)
+    return address if result == ULONG else Cast(address, result)
 
 
 def _as_pointer(translator: Translator, type_: Type, parsed: Operation) -> Expression:
     operand_type, operand = parsed.operands[0]
     space = parsed.type.address_space if isinstance(parsed.type, PointerType) else 0
-    return cast(expression_of(translator, operand_type, operand, signed=False), Pointer(CHAR, space))
+    return Cast(expression_of(translator, operand_type, operand, signed=False), Pointer(CHAR, space))
 
 
 def _reinterpreted(translator: Translator, type_: Type, parsed: Operation) -> Expression:
@@ -209,10 +194,10 @@ def _truncated(translator: Translator, type_: Type, parsed: Operation) -> Expres
     target = from_llvm(parsed.type, signed=False)
     if target is BOOL or not isinstance(target, Scalar):
         raise unsupported(f"a constant 'trunc' expression to '{parsed.type}'")
-    return cast(expression_of(translator, operand_type, operand, signed=False), target)
+    return Cast(expression_of(translator, operand_type, operand, signed=False), target)
 
 
-def _computed(operator: str, precedence: int) -> Callable[[Translator, Type, Operation], Expression]:
+def _computed(operator: str) -> Callable[[Translator, Type, Operation], Expression]:
     """Integer arithmetic, without a sign since that wraps around as LLVM's does."""
 
     def write(translator: Translator, type_: Type, parsed: Operation) -> Expression:
@@ -223,8 +208,8 @@ def _computed(operator: str, precedence: int) -> Callable[[Translator, Type, Ope
             coerce(expression_of(translator, operand_type, operand, signed=False), result)
             for operand_type, operand in parsed.operands
         )
-        computed = binary(left, operator, right, precedence, promoted(result))
-        return computed if computed.type == result else cast(computed, result)
+        computed = Binary(left, operator, right, promoted(result))
+        return computed if computed.type == result else Cast(computed, result)
 
     return write
 
@@ -236,8 +221,8 @@ _OPERATIONS: Mapping[str, Callable[[Translator, Type, Operation], Expression]] =
     "inttoptr": _as_pointer,
     "bitcast": _reinterpreted,
     "trunc": _truncated,
-    "add": _computed("+", SUM),
-    "sub": _computed("-", SUM),
-    "mul": _computed("*", PRODUCT),
-    "xor": _computed("^", BIT_XOR),
+    "add": _computed("+"),
+    "sub": _computed("-"),
+    "mul": _computed("*"),
+    "xor": _computed("^"),
 }

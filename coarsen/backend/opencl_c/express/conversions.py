@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import (
-    BIT_AND,
-    EQUALITY,
-    UNARY,
-    Expression,
-    binary,
-    call,
-    cast,
-    coerce,
-    literal_int,
-    unary,
-)
+from coarsen.backend.opencl_c.c.build import call, comparison, constructed, converted, literal_int
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Reinterpretation, Retyped, Unary
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     INT,
@@ -43,7 +34,7 @@ def convert(operand: Expression, type_: CType) -> Expression:
     """A conversion of values: C's own for scalars, `convert_` for vectors."""
     if isinstance(type_, Vector):
         return call(f"convert_{type_}", [operand], type_)
-    return cast(operand, type_)
+    return Cast(operand, type_)
 
 
 def _result_type(translator: Translator, instruction: Instruction) -> CType:
@@ -54,12 +45,12 @@ def _truncate(translator: Translator, instruction: Instruction) -> Expression:
     type_ = _result_type(translator, instruction)
     operand = translator.value(instruction.operands[0])
     if type_ is BOOL:
-        bit = binary(operand, "&", literal_int(1), BIT_AND, operand.type)
-        return binary(bit, "!=", literal_int(0), EQUALITY, BOOL)
+        bit = Binary(operand, "&", literal_int(1), operand.type)
+        return comparison(bit, "!=", literal_int(0))
     if isinstance(type_, Vector) and type_.is_mask:
-        bit = binary(operand, "&", literal_int(1), BIT_AND, operand.type)
+        bit = Binary(operand, "&", literal_int(1), operand.type)
         mask = Vector(integer(element_of(operand.type).size * 8, signed=True), type_.count, is_mask=True)
-        return binary(bit, "!=", literal_int(0), EQUALITY, mask)
+        return comparison(bit, "!=", literal_int(0), mask)
     return convert(operand, type_)
 
 
@@ -79,24 +70,21 @@ def _extend(signed: bool) -> Handler:
 
 
 def _from_condition(condition: Expression, type_: CType, *, signed: bool) -> Expression:
-    number = replace(condition, type=INT, negated=None)
+    number: Expression = Retyped(condition, INT)
     if signed:
-        number = unary("-", number, INT)
-    return number if type_ in (INT, UINT) else cast(number, type_)
+        number = Unary("-", number, INT)
+    return number if type_ in (INT, UINT) else Cast(number, type_)
 
 
 def _from_mask(mask: Expression, type_: CType, *, signed: bool) -> Expression:
     element = element_of(type_)
     count = type_.count if isinstance(type_, Vector) else 0
     wide = coerce(mask, Vector(integer(element.size * 8, signed=True), count, is_mask=True))
-    plain = replace(wide, type=Vector(integer(element.size * 8, signed=True), count), mask=wide)
+    numbers = Vector(integer(element.size * 8, signed=True), count)
+    plain: Expression = Retyped(wide, numbers)
     if not signed:
-        plain = binary(plain, "&", _one(plain.type), BIT_AND, plain.type)
+        plain = Binary(plain, "&", constructed(numbers, [literal_int(1)]), numbers)
     return coerce(plain, type_)
-
-
-def _one(type_: CType) -> Expression:
-    return Expression(f"({type_})(1)", UNARY, type_)
 
 
 def _from_integer(signed: bool) -> Handler:
@@ -116,7 +104,7 @@ def _from_integer(signed: bool) -> Handler:
 
 def _without_widening(operand: Expression) -> Expression:
     """An integer before it was widened, where that has the same value."""
-    bare = operand.bare
+    bare = converted(operand)
     if bare is None or not isinstance(bare.type, Scalar) or not isinstance(operand.type, Scalar):
         return operand
     keeps_value = operand.type.kind == "signed" or bare.type.kind == "unsigned"
@@ -160,9 +148,9 @@ def reinterpret(operand: Expression, type_: CType) -> Expression:
         return coerce(operand, type_)
     if size_of(operand.type) != size_of(type_):
         raise unsupported(f"a bitcast from {operand.type} to {type_}")
-    if operand.original is not None and operand.original.type == type_:
-        return operand.original
-    return replace(call(f"as_{type_}", [operand], type_), original=operand)
+    if isinstance(operand, Reinterpretation) and operand.operand.type == type_:
+        return operand.operand
+    return Reinterpretation(operand, type_)
 
 
 def _is_condition(type_: CType) -> bool:
@@ -172,7 +160,7 @@ def _is_condition(type_: CType) -> bool:
 def _pointer_to_integer(translator: Translator, instruction: Instruction) -> Expression:
     operand = translator.value(instruction.operands[0])
     type_ = from_llvm(instruction.type, signed=False)
-    address = cast(operand, ULONG)
+    address = Cast(operand, ULONG)
     return address if type_ == ULONG else convert(address, type_)
 
 
@@ -180,7 +168,7 @@ def _integer_to_pointer(translator: Translator, instruction: Instruction) -> Exp
     operand = translator.value(instruction.operands[0], signed=False)
     space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
     pointee = translator.pointees(result_of(instruction))
-    return cast(operand, Pointer(pointee or INT, space))
+    return Cast(operand, Pointer(pointee or INT, space))
 
 
 def _address_space_cast(translator: Translator, instruction: Instruction) -> Expression:
@@ -196,7 +184,7 @@ def in_space(operand: Expression, type_: object) -> Expression:
     while isinstance(pointee, Array):
         pointee = pointee.element
     target = replace(operand.type, pointee=pointee, space=type_.address_space)
-    return replace(cast(operand, target), bare=operand)
+    return Cast(operand, target)
 
 
 def _freeze(translator: Translator, instruction: Instruction) -> Expression:

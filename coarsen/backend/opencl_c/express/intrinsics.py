@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import (
-    BIT_AND,
-    BIT_OR,
-    BIT_XOR,
-    EQUALITY,
-    PRODUCT,
-    RELATION,
-    SHIFT,
-    SUM,
-    Expression,
-    binary,
-    call,
-    cast,
-    coerce,
-    literal_int,
-    unary,
-)
+from coarsen.backend.opencl_c.c.build import call, comparison, literal_int, negated_number
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer, Retyped, Unary
 from coarsen.backend.opencl_c.c.types import (
-    BOOL,
     INT,
     UCHAR,
     CType,
@@ -79,8 +63,8 @@ def _integers(name: str, signed: bool) -> Handler:
 def exact_operand(translator: Translator, value: Value, type_: CType) -> Expression:
     """An argument of exactly this type, so that the right overload is taken."""
     operand = translator.as_type(value, type_)
-    if operand.literal is not None and isinstance(type_, Scalar) and type_.size < INT.size:
-        return cast(operand, type_)
+    if isinstance(operand, Integer) and isinstance(type_, Scalar) and type_.size < INT.size:
+        return Cast(operand, type_)
     return operand
 
 
@@ -88,12 +72,13 @@ def _multiply_add(translator: Translator, instruction: Instruction) -> Expressio
     """`a * b + c` in one expression, which C may contract as LLVM may."""
     left, right, addend = (translator.value(value) for value in instruction.arguments)
     if isinstance(left.type, Vector):
-        product = vector_operation(left, "*", right, PRODUCT)
+        product = vector_operation(left, "*", right)
     else:
-        product = binary(left, "*", right, PRODUCT, left.type)
-    if addend.minus is not None:
-        return binary(product, "-", addend.minus, SUM, left.type)
-    return binary(product, "+", addend, SUM, left.type)
+        product = Binary(left, "*", right, left.type)
+    subtracted = negated_number(addend)
+    if subtracted is not None:
+        return Binary(product, "-", subtracted, left.type)
+    return Binary(product, "+", addend, left.type)
 
 
 def _absolute(translator: Translator, instruction: Instruction) -> Expression:
@@ -116,10 +101,10 @@ def _trailing_zeros(translator: Translator, instruction: Instruction) -> Express
     """The bits below the lowest one that is set: `popcount(~x & (x - 1))`, which OpenCL C 1.2 has."""
     type_ = with_sign(from_llvm(instruction.type), signed=False)
     operand = exact_operand(translator, instruction.arguments[0], type_)
-    below = binary(operand, "-", literal_int(1), SUM, type_)
-    bits = binary(unary("~", operand, type_), "&", below, BIT_AND, type_)
+    below = Binary(operand, "-", literal_int(1), type_)
+    bits: Expression = Binary(Unary("~", operand, type_), "&", below, type_)
     if isinstance(type_, Scalar) and type_.size < INT.size:
-        bits = cast(bits, type_)
+        bits = Cast(bits, type_)
     return call("popcount", [bits], type_)
 
 
@@ -132,7 +117,7 @@ def _funnel(left: bool) -> Handler:
         if translator.dataflow.origin(instruction.arguments[0]) == translator.dataflow.origin(
             instruction.arguments[1]
         ):
-            turned = amount if left else coerce_result(unary("-", amount, type_), type_)
+            turned = amount if left else coerce_result(Unary("-", amount, type_), type_)
             return call("rotate", [high, turned], type_)
         return _joined_shifts(high, low, amount, type_, left=left)
 
@@ -142,7 +127,7 @@ def _funnel(left: bool) -> Handler:
 def coerce_result(expression: Expression, type_: CType) -> Expression:
     """An expression that C computes as int, as its narrow type."""
     is_narrow = isinstance(type_, Scalar) and type_.size < INT.size
-    return cast(replace(expression, type=INT), type_) if is_narrow else expression
+    return Cast(Retyped(expression, INT), type_) if is_narrow else expression
 
 
 def _joined_shifts(
@@ -150,18 +135,18 @@ def _joined_shifts(
 ) -> Expression:
     bits = element_of(type_).size * 8
     limit = literal_int(bits - 1)
-    used = binary(amount, "&", limit, BIT_AND, type_)
-    rest = binary(unary("~", amount, type_), "&", limit, BIT_AND, type_)
-    if amount.literal is not None and isinstance(type_, Scalar):
-        used, rest = literal_int(amount.literal % bits), literal_int(bits - 1 - amount.literal % bits)
+    used: Expression = Binary(amount, "&", limit, type_)
+    rest: Expression = Binary(Unary("~", amount, type_), "&", limit, type_)
+    if isinstance(amount, Integer) and isinstance(type_, Scalar):
+        used, rest = literal_int(amount.value % bits), literal_int(bits - 1 - amount.value % bits)
     one = literal_int(1)
     if left:
-        upper = binary(high, "<<", used, SHIFT, type_)
-        lower = binary(binary(low, ">>", one, SHIFT, type_), ">>", rest, SHIFT, type_)
+        upper = Binary(high, "<<", used, type_)
+        lower = Binary(Binary(low, ">>", one, type_), ">>", rest, type_)
     else:
-        upper = binary(binary(high, "<<", one, SHIFT, type_), "<<", rest, SHIFT, type_)
-        lower = binary(low, ">>", used, SHIFT, type_)
-    return coerce_result(binary(upper, "|", lower, BIT_OR, type_), type_)
+        upper = Binary(Binary(high, "<<", one, type_), "<<", rest, type_)
+        lower = Binary(low, ">>", used, type_)
+    return coerce_result(Binary(upper, "|", lower, type_), type_)
 
 
 def _byte_swap(translator: Translator, instruction: Instruction) -> Expression:
@@ -185,14 +170,14 @@ def _three_way(signed: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         left, right = (translator.value(value, signed=signed) for value in instruction.arguments)
         right = coerce(right, left.type)
-        greater, less = (replace(binary(left, sign, right, RELATION, BOOL), type=INT) for sign in "><")
-        difference = binary(greater, "-", less, SUM, INT)
+        greater, less = (Retyped(comparison(left, sign, right), INT) for sign in "><")
+        difference = Binary(greater, "-", less, INT)
         return coerce(difference, from_llvm(instruction.type))
 
     return write
 
 
-def _reduction(operator: str, precedence: int) -> Handler:
+def _reduction(operator: str) -> Handler:
     """A vector's components joined, from the first on."""
 
     def write(translator: Translator, instruction: Instruction) -> Expression:
@@ -206,7 +191,7 @@ def _reduction(operator: str, precedence: int) -> Handler:
         parts += [components(vector, [index]) for index in range(vector.type.count)]
         total = parts[0]
         for part in parts[1:]:
-            total = binary(total, operator, part, precedence, vector.type.element)
+            total = Binary(total, operator, part, vector.type.element)
         return coerce_result(total, vector.type.element)
 
     return write
@@ -216,7 +201,7 @@ def _mask_reduction(mask: Expression, operator: str) -> Expression:
     functions = {"|": "any", "&": "all"}
     if operator not in functions:
         raise unsupported("a reduction of conditions")
-    return binary(call(functions[operator], [mask], INT), "!=", literal_int(0), EQUALITY, BOOL)
+    return comparison(call(functions[operator], [mask], INT), "!=", literal_int(0))
 
 
 def _folded(name: str, signed: bool | None) -> Handler:
@@ -284,13 +269,13 @@ _INTRINSICS: Mapping[str, Handler] = {
     "arithmetic.fence": _first,
     "scmp": _three_way(True),
     "ucmp": _three_way(False),
-    "vector.reduce.add": _reduction("+", SUM),
-    "vector.reduce.mul": _reduction("*", PRODUCT),
-    "vector.reduce.and": _reduction("&", BIT_AND),
-    "vector.reduce.or": _reduction("|", BIT_OR),
-    "vector.reduce.xor": _reduction("^", BIT_XOR),
-    "vector.reduce.fadd": _reduction("+", SUM),
-    "vector.reduce.fmul": _reduction("*", PRODUCT),
+    "vector.reduce.add": _reduction("+"),
+    "vector.reduce.mul": _reduction("*"),
+    "vector.reduce.and": _reduction("&"),
+    "vector.reduce.or": _reduction("|"),
+    "vector.reduce.xor": _reduction("^"),
+    "vector.reduce.fadd": _reduction("+"),
+    "vector.reduce.fmul": _reduction("*"),
     "vector.reduce.smin": _folded("min", True),
     "vector.reduce.smax": _folded("max", True),
     "vector.reduce.umin": _folded("min", False),

@@ -7,15 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from coarsen.backend.opencl_c.c.expression import (
-    Expression,
-    address_of,
-    call,
-    cast,
-    coerce,
-    dereference,
-    literal_int,
-)
+from coarsen.backend.opencl_c.c.build import address_of, call, dereference, is_packed, literal_int
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Cast, Dereference, Expression
 from coarsen.backend.opencl_c.c.types import (
     UCHAR,
     CType,
@@ -63,15 +57,13 @@ def place_of(translator: Translator, instruction: Instruction, address: Value, t
     place = access(translator, pointer, c_type, is_aliasing=is_aliasing(translator, instruction))
     if is_volatile(instruction) and isinstance(pointer.type, Pointer) and not pointer.type.is_volatile:
         target = address_of(place, pointer.type)
-        return dereference(
-            replace(cast(target, replace(pointer.type, pointee=place.type, is_volatile=True)), place=None)
-        )
+        return dereference(Cast(target, replace(pointer.type, pointee=place.type, is_volatile=True)))
     return place
 
 
 def is_under_aligned(instruction: Instruction, place: Expression) -> bool:
     """Whether C would expect a better alignment than there is."""
-    return not place.is_packed and alignment(instruction) < alignment_of(place.type)
+    return not is_packed(place) and alignment(instruction) < alignment_of(place.type)
 
 
 def _load(translator: Translator, instruction: Instruction) -> Expression:
@@ -81,7 +73,7 @@ def _load(translator: Translator, instruction: Instruction) -> Expression:
     pointer = translator.value(instruction.operands[0])
     if is_under_aligned(instruction, place):
         return _unaligned_load(place, pointer, alignment(instruction))
-    return Expression(place.text, place.precedence, place.type)
+    return place
 
 
 def _unaligned_load(place: Expression, pointer: Expression, have: int) -> Expression:
@@ -103,7 +95,11 @@ def unaligned_store(value: Expression, place: Expression, pointer: Expression, h
 def _address(place: Expression, pointer: Expression) -> Expression:
     if not isinstance(pointer.type, Pointer):
         raise unsupported("an access through something else than a pointer")
-    return pointer if place.text.startswith("*(") else address_of(place, pointer.type)
+    return (
+        pointer
+        if isinstance(place, Dereference) and isinstance(place.pointer, Cast)
+        else address_of(place, pointer.type)
+    )
 
 
 def _element_pointer(pointer: Expression, element: Scalar, *, is_const: bool) -> Pointer:

@@ -5,19 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from coarsen.backend.opencl_c.c.expression import (
-    EQUALITY,
-    PRODUCT,
-    SHIFT,
-    SUM,
-    Expression,
-    binary,
-    call,
-    cast,
-    coerce,
-    literal_int,
-)
-from coarsen.backend.opencl_c.c.types import BOOL, INT, UINT, CType, Scalar, from_llvm, size_of, with_sign
+from coarsen.backend.opencl_c.c.build import call, comparison, literal_int
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression
+from coarsen.backend.opencl_c.c.types import INT, UINT, CType, Scalar, from_llvm, size_of, with_sign
 from coarsen.backend.opencl_c.express.intrinsics import exact_operand
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.ir.kernel import Instruction
@@ -41,9 +32,8 @@ def overflow_member(translator: Translator, source: Instruction, *, want_flag: b
 def _wrapped(left: Expression, operator: str, right: Expression, type_: CType) -> Expression:
     unsigned = with_sign(type_, signed=False)
     wide = UINT if isinstance(type_, Scalar) and type_.size < INT.size else unsigned
-    precedence = PRODUCT if operator == "*" else SUM
-    result = binary(coerce(left, wide), operator, coerce(right, wide), precedence, wide)
-    return cast(result, type_) if wide != type_ else result
+    result = Binary(coerce(left, wide), operator, coerce(right, wide), wide)
+    return Cast(result, type_) if wide != type_ else result
 
 
 _Test = Callable[[Expression, Expression, Expression, CType], Expression]
@@ -51,18 +41,18 @@ _Test = Callable[[Expression, Expression, Expression, CType], Expression]
 
 def _saturates(function: str) -> _Test:
     def test(left: Expression, right: Expression, wrapped: Expression, type_: CType) -> Expression:
-        return binary(call(function, [left, right], type_), "!=", wrapped, EQUALITY, BOOL)
+        return comparison(call(function, [left, right], type_), "!=", wrapped)
 
     return test
 
 
 def _unsigned_high(left: Expression, right: Expression, wrapped: Expression, type_: CType) -> Expression:
-    return binary(call("mul_hi", [left, right], type_), "!=", literal_int(0), EQUALITY, BOOL)
+    return comparison(call("mul_hi", [left, right], type_), "!=", literal_int(0))
 
 
 def _signed_high(left: Expression, right: Expression, wrapped: Expression, type_: CType) -> Expression:
-    sign = binary(wrapped, ">>", literal_int(size_of(type_) * 8 - 1), SHIFT, type_)
-    return binary(call("mul_hi", [left, right], type_), "!=", sign, EQUALITY, BOOL)
+    sign = Binary(wrapped, ">>", literal_int(size_of(type_) * 8 - 1), type_)
+    return comparison(call("mul_hi", [left, right], type_), "!=", sign)
 
 
 _OVERFLOW_TESTS: Mapping[str, _Test] = {

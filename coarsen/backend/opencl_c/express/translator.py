@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.backend.opencl_c.c.expression import PRIMARY, Expression, coerce
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     CType,
@@ -35,7 +36,6 @@ class Requirements:
     """What the text needs around the kernel, collected while it is written."""
 
     extensions: set[str] = field(default_factory=set)
-    aliases: set[Scalar] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
     samplers: dict[int, str] = field(default_factory=dict)
     needs_2_0: bool = False
@@ -61,11 +61,18 @@ class Translator:
     requirements: Requirements = field(default_factory=Requirements)
     variable_types: dict[str, CType] = field(default_factory=dict)
 
-    def new_variable(self, wish: str, type_: CType) -> Expression:
+    def new_variable(self, wish: str, type_: CType) -> Name:
         """A variable of the text's own."""
         name = self.new_name(wish)
         self.variable_types[name] = type_
-        return Expression(name, PRIMARY, type_)
+        return Name(name, type_)
+
+    def variable(self, value: str) -> Name:
+        """The variable that a value has."""
+        expression = self.names[value]
+        if not isinstance(expression, Name):
+            raise TypeError(f"'{value}' has no variable")
+        return expression
 
     def value(self, value: Value, *, signed: bool | None = None) -> Expression:
         """The expression of an operand; with `signed`, as an integer of that sign.

@@ -8,22 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.expression import (
-    EQUALITY,
-    POSTFIX,
-    UNARY,
-    Expression,
-    binary,
-    call,
-    coerce,
-    literal_int,
-    unary,
-)
+from coarsen.backend.opencl_c.c.build import call, comparison, constructed, literal_int, without_conversion
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Expression, Integer, Member, Retyped, Unary
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     INT,
     VECTOR_COUNTS,
-    Scalar,
     Vector,
     element_of,
     from_llvm,
@@ -32,6 +23,7 @@ from coarsen.backend.opencl_c.c.types import (
 )
 from coarsen.backend.opencl_c.decide.dataflow import Lane, constant_index
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, result_of, unsupported
+from coarsen.backend.opencl_c.printing.expressions import written
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 
 _SHORT = "xyzw"
@@ -43,7 +35,7 @@ def components(vector: Expression, indices: Sequence[int]) -> Expression:
     """A vector's components: one of them, or several as a vector."""
     type_ = vector.type
     if not isinstance(type_, Vector):
-        raise unsupported(f"a component of {vector.text}")
+        raise unsupported(f"a component of {written(vector)}")
     if list(indices) == list(range(type_.count)):
         return vector
     if type_.count <= len(_SHORT):
@@ -51,13 +43,7 @@ def components(vector: Expression, indices: Sequence[int]) -> Expression:
     else:
         selector = "s" + "".join(_DIGITS[index] for index in indices)
     result = type_.element if len(indices) == 1 else replace(type_, count=len(indices))
-    return Expression(f"{vector.at(POSTFIX)}.{selector}", POSTFIX, result)
-
-
-def constructed(type_: Vector, parts: Sequence[Expression]) -> Expression:
-    """`(type)(part, …)`; of one part, a vector of it."""
-    text = f"({type_})({', '.join(part.text for part in parts)})"
-    return Expression(text, UNARY, type_, bare=parts[0] if len(parts) == 1 else None)
+    return Member(vector, selector, result)
 
 
 def build(translator: Translator, instruction: Instruction) -> Expression:
@@ -149,15 +135,10 @@ def _cut(run: list[Lane | None]) -> Iterator[list[Lane | None]]:
 def _scalar(translator: Translator, value: Value, type_: Vector) -> Expression:
     scalar = translator.value(value)
     if scalar.type is BOOL:
-        return unary("-", replace(scalar, type=INT), INT)
-    if scalar.literal is not None and type_.element.kind in ("signed", "unsigned"):
+        return Unary("-", Retyped(scalar, INT), INT)
+    if isinstance(scalar, Integer) and type_.element.kind in ("signed", "unsigned"):
         return coerce(scalar, type_.element)
-    return scalar.without_conversion if _is_same_kind(scalar, type_.element) else coerce(scalar, type_.element)
-
-
-def _is_same_kind(scalar: Expression, element: Scalar) -> bool:
-    """Whether C's implicit conversion in a vector literal is the one that is written."""
-    return scalar.type == element and (scalar.bare is None or isinstance(scalar.bare.type, Scalar))
+    return without_conversion(scalar) if scalar.type == type_.element else coerce(scalar, type_.element)
 
 
 def _insert(translator: Translator, instruction: Instruction) -> Expression:
@@ -171,7 +152,7 @@ def _insert(translator: Translator, instruction: Instruction) -> Expression:
     mask = Vector(integer(type_.element.size * 8, signed=True), type_.count, is_mask=True)
     places = constructed(mask, [literal_int(index) for index in range(type_.count)])
     wanted = coerce(translator.value(instruction.operands[2], signed=True), mask.element)
-    chosen = binary(places, "==", constructed(mask, [wanted]), EQUALITY, mask)
+    chosen = comparison(places, "==", constructed(mask, [wanted]), mask)
     return call("select", [vector, scalar, chosen], type_)
 
 
@@ -210,7 +191,7 @@ def extract_element(translator: Translator, instruction: Instruction) -> Express
     """`extractelement`; an element of a mask is a condition again."""
     element = _extract(translator, instruction)
     if from_llvm(instruction.type) is BOOL and element.type is not BOOL:
-        return binary(element, "!=", literal_int(0), EQUALITY, BOOL)
+        return comparison(element, "!=", literal_int(0))
     return element
 
 

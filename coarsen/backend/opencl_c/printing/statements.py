@@ -1,24 +1,28 @@
-"""Statements as indented text."""
+"""Statements as indented lines of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from coarsen.backend.opencl_c.c.expression import Expression
+from coarsen.backend.opencl_c.c.build import without_conversion
 from coarsen.backend.opencl_c.c.statements import (
     Assign,
     Break,
     Continue,
+    Evaluate,
     Goto,
     If,
     Label,
-    Line,
     Loop,
     Return,
     Statement,
+    Store,
 )
+from coarsen.backend.opencl_c.c.tree import Binary, Expression, Logical, Name
 from coarsen.backend.opencl_c.c.types import CType, declared
+from coarsen.backend.opencl_c.printing.expressions import same_text, tokens, written
 
+Line = list[str]
 _INDENT = "    "
 _SHORT = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
 _COMMUTATIVE = frozenset({"+", "*", "&", "|", "^"})
@@ -31,99 +35,99 @@ class Printer:
         self.types = types
         self.labels = labels
 
-    def lines(self, body: list[Statement], depth: int = 1) -> Iterator[str]:
-        """The lines of a list of statements."""
+    def lines(self, body: list[Statement], depth: int = 1) -> Iterator[Line]:
+        """Yield the lines of a list of statements, each as its tokens."""
         pad = _INDENT * depth
         for statement in body:
             match statement:
-                case Line(text):
-                    yield f"{pad}{text};"
-                case Assign():
-                    yield f"{pad}{self._assignment(statement)};"
                 case If():
                     yield from self._if(statement, depth)
                 case Loop():
                     yield from self._loop(statement, depth)
                 case Label(name):
-                    # C wants a statement behind a label, and a declaration is none.
-                    yield f"{_INDENT * (depth - 1)}{self.labels(name)}:;"
-                case Goto(target):
-                    yield f"{pad}goto {self.labels(target)};"
-                case Break():
-                    yield f"{pad}break;"
-                case Continue():
-                    yield f"{pad}continue;"
-                case Return():
-                    yield f"{pad}return;"
+                    # C wants a statement after a label, and a declaration is none.
+                    yield [f"{_INDENT * (depth - 1)}{self.labels(name)}:;"]
+                case _:
+                    yield [pad, *self._simple(statement), ";"]
 
-    def _assignment(self, assign: Assign) -> str:
+    def _simple(self, statement: Statement) -> Line:
+        match statement:
+            case Evaluate(expression):
+                return tokens(expression)
+            case Store(place, value):
+                return assignment(place, value)
+            case Assign():
+                return self._assignment(statement)
+            case Goto(target):
+                return [f"goto {self.labels(target)}"]
+            case Break():
+                return ["break"]
+            case Continue():
+                return ["continue"]
+            case Return():
+                return ["return"]
+        raise TypeError(type(statement).__name__)
+
+    def _assignment(self, assign: Assign) -> Line:
+        type_ = self.types[assign.variable]
         if assign.declare:
-            declaration = declared(self.types[assign.variable], assign.variable)
-            return (
-                declaration if assign.value is None else f"{declaration} = {assign.value.without_conversion.text}"
-            )
+            declaration = declared(type_, assign.variable)
+            if assign.value is None:
+                return [declaration]
+            return [declaration, " = ", *tokens(without_conversion(assign.value))]
         if assign.value is None:
-            return assign.variable
-        return assignment(assign.variable, assign.value)
+            return [assign.variable]
+        return assignment(Name(assign.variable, type_), assign.value)
 
-    def _if(self, statement: If, depth: int) -> Iterator[str]:
+    def _if(self, statement: If, depth: int) -> Iterator[Line]:
         pad = _INDENT * depth
-        opening = f"{pad}if ({statement.condition.text}) {{"
+        opening = f"{pad}if "
         while True:
-            yield opening
+            yield [opening, "(", *tokens(statement.condition), ")", " {"]
             yield from self.lines(statement.then, depth + 1)
             otherwise = statement.otherwise
             if len(otherwise) == 1 and isinstance(otherwise[0], If):
                 statement = otherwise[0]
-                opening = f"{pad}}} else if ({statement.condition.text}) {{"
+                opening = f"{pad}}} else if "
                 continue
             if otherwise:
-                yield f"{pad}}} else {{"
+                yield [f"{pad}}} else {{"]
                 yield from self.lines(otherwise, depth + 1)
-            yield f"{pad}}}"
+            yield [f"{pad}}}"]
             return
 
-    def _loop(self, loop: Loop, depth: int) -> Iterator[str]:
+    def _loop(self, loop: Loop, depth: int) -> Iterator[Line]:
         pad = _INDENT * depth
-        condition = loop.condition.text if loop.condition is not None else "true"
-        opening = {
-            "forever": "while (true)",
-            "while": f"while ({condition})",
-            "do": "do",
-            "for": self._for(loop),
-        }[loop.kind]
-        yield f"{pad}{opening} {{"
+        condition = tokens(loop.condition) if loop.condition is not None else ["true"]
+        if loop.kind == "for":
+            yield [pad, *self._for(loop), " {"]
+        elif loop.kind == "do":
+            yield [f"{pad}do {{"]
+        else:
+            yield [pad, "while ", "(", *(["true"] if loop.kind == "forever" else condition), ")", " {"]
         yield from self.lines(loop.body, depth + 1)
-        yield f"{pad}}} while ({condition});" if loop.kind == "do" else f"{pad}}}"
+        yield [pad, "} while ", "(", *condition, ")", ";"] if loop.kind == "do" else [f"{pad}}}"]
 
-    def _for(self, loop: Loop) -> str:
-        init = ", ".join(self._assignment(assign) for assign in loop.init)
-        condition = loop.condition.text if loop.condition is not None else ""
-        step = ", ".join(self._assignment(assign) for assign in loop.step)
-        return f"for ({init}; {condition}; {step})"
+    def _for(self, loop: Loop) -> Line:
+        condition = tokens(loop.condition) if loop.condition is not None else []
+        return ["for ", "(", *self._list(loop.init), "; ", *condition, "; ", *self._list(loop.step), ")"]
+
+    def _list(self, assigns: list[Assign]) -> Line:
+        line: Line = []
+        for place, assign in enumerate(assigns):
+            line += [*([", "] if place else []), *self._assignment(assign)]
+        return line
 
 
-def assignment(target: str, value: Expression) -> str:
-    """`target = value`, shortened where the value starts from the target."""
-    value = value.without_conversion
-    if value.operation is not None:
-        left, operator, right = value.operation
-        if left != target and right == target and operator in _COMMUTATIVE:
+def assignment(target: Expression, value: Expression) -> Line:
+    """Return `target = value`, shortened where the value starts from the target."""
+    value = without_conversion(value)
+    if isinstance(value, (Binary, Logical)) and value.operator in _SHORT:
+        left, operator, right = value.left, value.operator, value.right
+        if operator in _COMMUTATIVE and not same_text(left, target) and same_text(right, target):
             left, right = right, left
-        if left == target and operator in _SHORT:
-            if right == "1" and operator in "+-":
-                return f"{operator * 2}{target}"
-            return f"{target} {operator}= {_unwrapped(right)}"
-    return f"{target} = {value.text}"
-
-
-def _unwrapped(text: str) -> str:
-    """Without parentheses around the whole."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for place, character in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0 and place < len(text) - 1:
-            return text
-    return text[1:-1]
+        if same_text(left, target):
+            if operator in "+-" and written(right) == "1":
+                return [operator * 2, *tokens(target)]
+            return [*tokens(target), f" {operator}= ", *tokens(right)]
+    return [*tokens(target), " = ", *tokens(value)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coarsen.backend.opencl_c.c.expression import Expression
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
+from coarsen.backend.opencl_c.c.tree import Expression
 
 
 @dataclass(frozen=True, slots=True)

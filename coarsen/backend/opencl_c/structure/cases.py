@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.backend.opencl_c.c.conditions import logical_or
-from coarsen.backend.opencl_c.c.expression import Expression
 from coarsen.backend.opencl_c.c.statements import Assign
+from coarsen.backend.opencl_c.c.tree import Expression
+from coarsen.backend.opencl_c.printing.expressions import written
 from coarsen.backend.opencl_c.structure.branches import Arm, Node
 
 _LONGEST_CHAIN = 24
@@ -161,4 +162,4 @@ def _any_of(root: str, numbers: list[int], equals: Callable[[str, int], Expressi
 
 
 def _texts(assign: Assign) -> tuple[str, str]:
-    return assign.variable, assign.value.text if assign.value is not None else ""
+    return assign.variable, written(assign.value) if assign.value is not None else ""

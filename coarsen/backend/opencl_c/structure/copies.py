@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from coarsen.backend.opencl_c.c.expression import Expression
 from coarsen.backend.opencl_c.c.statements import Assign
+from coarsen.backend.opencl_c.c.tree import Expression, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Copy:
     reads: frozenset[str]
 
 
-def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Expression]) -> list[Assign]:
+def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Name]) -> list[Assign]:
     """The assignments in an order that gives each the old values; `keep` makes a variable like a copy's."""
     pending = {copy.variable: copy for copy in copies}
     readers: dict[str, set[str]] = {}

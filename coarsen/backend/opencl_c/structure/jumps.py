@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from coarsen.backend.opencl_c.c.conditions import negation
 from coarsen.backend.opencl_c.c.statements import Goto, If, Label, Loop, Statement
+from coarsen.backend.opencl_c.printing.expressions import same_text
 
 _NOWHERE: frozenset[str] = frozenset()
 
@@ -102,5 +103,5 @@ def _shared_end(statement: If) -> If | None:
         return None
     if not isinstance(first, If) or not isinstance(second, If):
         return None
-    same = first.condition.text == second.condition.text and len(first.then) == len(second.then) == 1
+    same = same_text(first.condition, second.condition) and len(first.then) == len(second.then) == 1
     return first if same else None

@@ -5,10 +5,7 @@ while (true) { if (!(i < n)) break; …; i = i + 1; }   →   for (int i = 0; i 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from coarsen.backend.opencl_c.c.conditions import negation
-from coarsen.backend.opencl_c.c.expression import Expression
 from coarsen.backend.opencl_c.c.statements import (
     Assign,
     Break,
@@ -18,28 +15,16 @@ from coarsen.backend.opencl_c.c.statements import (
     Label,
     Loop,
     Statement,
+    all_statements,
     lists_of,
 )
-from coarsen.backend.opencl_c.structure.words import words_of
-
-
-def words(expression: Expression | None) -> frozenset[str]:
-    """The names in an expression's text."""
-    return words_of(expression.text) if expression is not None else frozenset()
+from coarsen.backend.opencl_c.c.walk import names_in
 
 
 def without_unused_labels(body: list[Statement]) -> list[Statement]:
     """The statements without labels that no `goto` names."""
-    used = {statement.target for statement in _all(body) if isinstance(statement, Goto)}
+    used = {statement.target for statement in all_statements(body) if isinstance(statement, Goto)}
     return _strip(body, used)
-
-
-def _all(body: list[Statement]) -> Iterator[Statement]:
-    pending = [body]
-    while pending:
-        for statement in pending.pop():
-            yield statement
-            pending.extend(lists_of(statement))
 
 
 def _strip(body: list[Statement], used: set[str]) -> list[Statement]:
@@ -149,10 +134,12 @@ def _last_step(loop: Loop) -> Assign | None:
     for statement in reversed(loop.body):
         if not isinstance(statement, Assign) or statement.value is None:
             return None
-        is_counter = statement.variable in words(loop.condition) and statement.variable in words(statement.value)
+        is_counter = statement.variable in names_in(loop.condition) and statement.variable in names_in(
+            statement.value
+        )
         if is_counter and statement.variable not in read and not _written_later(loop, statement):
             return statement
-        read |= words(statement.value)
+        read |= names_in(statement.value)
     return None
 
 
@@ -160,7 +147,7 @@ def _written_later(loop: Loop, step: Assign) -> bool:
     """Whether what the step reads is assigned behind it, so that it can't move to the end."""
     place = next(index for index, statement in enumerate(loop.body) if statement is step)
     later = {statement.variable for statement in loop.body[place + 1 :] if isinstance(statement, Assign)}
-    return bool(later & words(step.value))
+    return bool(later & names_in(step.value))
 
 
 def _first_value(variable: str, before: list[Statement]) -> Assign | None:
@@ -170,9 +157,9 @@ def _first_value(variable: str, before: list[Statement]) -> Assign | None:
         if not isinstance(statement, Assign) or statement.declare or statement.value is None:
             return None
         if statement.variable == variable:
-            independent = not (words(statement.value) & touched) and variable not in words(statement.value)
+            independent = not (names_in(statement.value) & touched) and variable not in names_in(statement.value)
             return statement if independent else None
-        if variable in words(statement.value):
+        if variable in names_in(statement.value):
             return None
         touched.add(statement.variable)
     return None

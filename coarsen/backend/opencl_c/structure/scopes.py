@@ -1,16 +1,14 @@
 """Declares each variable as deep inside as its uses allow, with its first value where that is one assignment.
 
-A variable belongs to the innermost block that encloses all its uses. Names are unique in a kernel, so that they
-can be looked for in the statements' text.
+A variable belongs to the innermost block that encloses all its uses. Names are unique in a kernel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from coarsen.backend.opencl_c.c.statements import Assign, If, Line, Loop, Statement
-from coarsen.backend.opencl_c.structure.loops import words
-from coarsen.backend.opencl_c.structure.words import words_of
+from coarsen.backend.opencl_c.c.statements import Assign, If, Loop, Statement, all_statements, expressions_of
+from coarsen.backend.opencl_c.c.walk import names_in
 
 _Path = tuple[tuple[int, int], ...]
 
@@ -24,22 +22,14 @@ def declare(body: list[Statement], variables: Iterable[str]) -> list[Statement]:
 
 def declare_at_top(body: list[Statement], variables: Iterable[str]) -> list[Statement]:
     """The statements behind all declarations, for text full of jumps."""
-    used = {word for statement in body for word in _names(statement)}
+    used = {name for statement in all_statements(body) for name in _names(statement)}
     return [*(Assign(name, None, declare=True) for name in variables if name in used), *body]
 
 
 def _names(statement: Statement) -> frozenset[str]:
-    match statement:
-        case Line(text):
-            return words_of(text)
-        case Assign(variable, value):
-            return words(value) | {variable}
-        case If(condition, then, otherwise):
-            inner = (_names(one) for one in [*then, *otherwise])
-            return words(condition).union(*inner)
-        case Loop(condition=condition):
-            return words(condition)
-    return frozenset()
+    """The names that a statement itself reads or assigns, without those of statements inside of it."""
+    names = frozenset[str]().union(*map(names_in, expressions_of(statement)))
+    return names | {statement.variable} if isinstance(statement, Assign) else names
 
 
 class _Scopes:
@@ -57,7 +47,7 @@ class _Scopes:
             path = (*prefix, (id(body), index))
             match statement:
                 case If(condition, then, otherwise):
-                    self._use(words(condition), path)
+                    self._use(names_in(condition), path)
                     self.visit(then, path)
                     self.visit(otherwise, path)
                 case Loop():
@@ -72,11 +62,11 @@ class _Scopes:
             self.loops[id(loop)] = loop
             own = (*path, (id(loop), 1))
             for assign in loop.init:
-                self._use(words(assign.value), path)
+                self._use(names_in(assign.value), path)
                 self._use((assign.variable,), (*path, (id(loop), 0)))
             for assign in loop.step:
                 self._use(_names(assign), own)
-        self._use(words(loop.condition), own)
+        self._use(names_in(loop.condition), own)
         self.visit(loop.body, own)
 
     def _use(self, names: Iterable[str], path: _Path) -> None:
@@ -96,7 +86,7 @@ class _Scopes:
                     continue
                 scope, index = path[-2]
             first = self.lists[scope][index]
-            if isinstance(first, Assign) and first.variable == name and name not in words(first.value):
+            if isinstance(first, Assign) and first.variable == name and name not in names_in(first.value):
                 first.declare = True
             else:
                 extra.setdefault((scope, index), []).append(Assign(name, None, declare=True))

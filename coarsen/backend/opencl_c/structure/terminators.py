@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.graph import Graph
 from coarsen.backend.opencl_c.c.conditions import logical_and, logical_or, negation
-from coarsen.backend.opencl_c.c.expression import Expression
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
+from coarsen.backend.opencl_c.c.tree import Expression
+from coarsen.backend.opencl_c.printing.expressions import same_text, written
 from coarsen.backend.opencl_c.structure.branches import Arm, Node
 from coarsen.backend.opencl_c.structure.cases import Test, chain_cases
 from coarsen.ir.kernel import Kernel
@@ -132,7 +133,7 @@ def _joined(outer: Node, place: int, inner: Node) -> tuple[Expression, tuple[Arm
     """The condition and the arms of two tests in a row that share a target."""
     if outer.condition is None or inner.condition is None:
         return None
-    if len(outer.condition.text) + len(inner.condition.text) > _LONGEST_CONDITION:
+    if len(written(outer.condition)) + len(written(inner.condition)) > _LONGEST_CONDITION:
         return None
     shared = outer.arms[1 - place]
     for inner_place, arm in enumerate(inner.arms):
@@ -149,11 +150,10 @@ def _joined(outer: Node, place: int, inner: Node) -> tuple[Expression, tuple[Arm
 
 def _same(first: tuple[Assign, ...], second: tuple[Assign, ...]) -> bool:
     """Whether two edges assign the same."""
-    return [_texts(assign) for assign in first] == [_texts(assign) for assign in second]
-
-
-def _texts(assign: Assign) -> tuple[str, str]:
-    return assign.variable, assign.value.text if assign.value is not None else ""
+    return len(first) == len(second) and all(
+        one.variable == other.variable and same_text(one.value, other.value)
+        for one, other in zip(first, second, strict=True)
+    )
 
 
 def branch_graph(flow: ControlFlow, writer: BlockWriter) -> SkippedFlow:
