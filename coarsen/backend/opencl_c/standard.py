@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from coarsen.analysis.builtins import builtin_name
-from coarsen.backend.opencl_c.arguments import declared_type
-from coarsen.backend.opencl_c.c_types import CType, Opaque, Pointer
+from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
+from coarsen.backend.opencl_c.decide.arguments import declared_type
 from coarsen.ir.kernel import Kernel
 
 DEFAULT_STANDARD = "-cl-std=CL1.2"

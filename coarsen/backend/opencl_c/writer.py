@@ -5,47 +5,48 @@ folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.block_statements import statements_of
-from coarsen.backend.opencl_c.c_types import CType
-from coarsen.backend.opencl_c.cases import Test
-from coarsen.backend.opencl_c.comparisons import equality
-from coarsen.backend.opencl_c.constant_expressions import constant, constant_lanes
-from coarsen.backend.opencl_c.copies import Copy, in_order
-from coarsen.backend.opencl_c.dataflow import Dataflow, constant_number
-from coarsen.backend.opencl_c.effects import Effects
-from coarsen.backend.opencl_c.expression import Expression, coerce
-from coarsen.backend.opencl_c.expressions import HANDLERS
-from coarsen.backend.opencl_c.folding import plan_folding
-from coarsen.backend.opencl_c.intrinsics import stem
-from coarsen.backend.opencl_c.jumps import without_forward_jumps
-from coarsen.backend.opencl_c.liveness import Liveness
-from coarsen.backend.opencl_c.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.names import Names
-from coarsen.backend.opencl_c.pointees import Pointees
-from coarsen.backend.opencl_c.preamble import kernel_text, local_declarations
-from coarsen.backend.opencl_c.printing import Printer
-from coarsen.backend.opencl_c.reads import Reads
-from coarsen.backend.opencl_c.records import field_names
-from coarsen.backend.opencl_c.scopes import declare, declare_at_top
-from coarsen.backend.opencl_c.sharing import share_variables
-from coarsen.backend.opencl_c.signs import Signs
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.statements import Assign, Statement
+from coarsen.backend.opencl_c.c.tree import Expression, Name
+from coarsen.backend.opencl_c.c.types import CType
+from coarsen.backend.opencl_c.c.walk import names_in
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
+from coarsen.backend.opencl_c.decide.effects import Effects
+from coarsen.backend.opencl_c.decide.folding import plan_folding
+from coarsen.backend.opencl_c.decide.liveness import Liveness
+from coarsen.backend.opencl_c.decide.pointees import Pointees
+from coarsen.backend.opencl_c.decide.reads import Reads
+from coarsen.backend.opencl_c.decide.records import field_names
+from coarsen.backend.opencl_c.decide.sharing import share_variables
+from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.source_names import label_name
+from coarsen.backend.opencl_c.decide.variables import Variables
+from coarsen.backend.opencl_c.express.block_statements import statements_of
+from coarsen.backend.opencl_c.express.comparisons import equality
+from coarsen.backend.opencl_c.express.constant_expressions import constant, constant_lanes
+from coarsen.backend.opencl_c.express.intrinsics import stem
+from coarsen.backend.opencl_c.express.opcodes import HANDLERS
+from coarsen.backend.opencl_c.express.translator import Translator
+from coarsen.backend.opencl_c.printing.expressions import same_text
+from coarsen.backend.opencl_c.printing.preamble import kernel_text
+from coarsen.backend.opencl_c.printing.statements import Printer
 from coarsen.backend.opencl_c.standard import standard_of
-from coarsen.backend.opencl_c.statements import Assign, Statement
-from coarsen.backend.opencl_c.structure import structured
-from coarsen.backend.opencl_c.terminators import BlockWriter, branch_graph
-from coarsen.backend.opencl_c.translator import Translator
-from coarsen.backend.opencl_c.variables import Variables
-from coarsen.backend.opencl_c.wrapping import wrapped
+from coarsen.backend.opencl_c.structure.blocks import structured
+from coarsen.backend.opencl_c.structure.cases import Test
+from coarsen.backend.opencl_c.structure.copies import Copy, in_order
+from coarsen.backend.opencl_c.structure.jumps import without_forward_jumps
+from coarsen.backend.opencl_c.structure.loops import shaped, without_unused_labels
+from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top
+from coarsen.backend.opencl_c.structure.terminators import BlockWriter, branch_graph
 from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
-from coarsen.ir.value_names import readable
 from coarsen.limits import refusing_deep_nesting
 
 
@@ -144,8 +145,7 @@ class _Writer:
         """The text and the standard that it needs."""
         body = self._body()
         printer = Printer(self.translator.variable_types, self._label)
-        lines = [*local_declarations(self.translator, self.variables), *printer.lines(body)]
-        text = kernel_text(self.translator, [part for line in lines for part in wrapped(line)])
+        text = kernel_text(self.translator, self.variables, body, printer.lines(body))
         return OpenClC(text, standard_of(self.kernel, is_newer=self.translator.requirements.needs_2_0))
 
     def _body(self) -> list[Statement]:
@@ -210,24 +210,23 @@ class _Writer:
         """The assignments that the edge makes, variables that are shared left out."""
         copies = []
         for phi, value in self.liveness.copies(source, target):
-            variable = self.translator.names[phi]
+            variable = self.translator.variable(phi)
             if value.text in ("undef", "poison") and not self._enters_loop(source, target):
                 continue
             expression = coerce(self.translator.value(value), variable.type)
-            if expression.text != variable.text:
-                reads = frozenset(self.translator.names[name].text for name in self.reads.of_values([value]))
-                copies.append(Copy(variable.text, expression, reads))
+            if not same_text(expression, variable):
+                copies.append(Copy(variable.text, expression, names_in(expression)))
         return in_order(copies, self._kept)
 
     def _enters_loop(self, source: str, target: str) -> bool:
         loop = self.flow.loop_of[target]
         return loop is not None and loop.header == target and source not in loop.blocks
 
-    def _kept(self, copy: Copy) -> Expression:
+    def _kept(self, copy: Copy) -> Name:
         type_: CType = self.translator.variable_types[copy.variable]
         return self.translator.new_variable(f"next_{copy.variable}", type_)
 
     def _label(self, block: str) -> str:
         if block not in self.labels:
-            self.labels[block] = self.names.new(re.sub(r"\W", "_", readable(block)))
+            self.labels[block] = self.names.new(label_name(block))
         return self.labels[block]

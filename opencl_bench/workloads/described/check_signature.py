@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from coarsen.backend.opencl_c.arguments import by_value_type
+from coarsen.backend.opencl_c.decide.arguments import by_value_type
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Argument, Kernel

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from coarsen.backend.opencl_c.arguments import by_value_type
+from coarsen.backend.opencl_c.decide.arguments import by_value_type
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
 from coarsen.ir.layout import alignment_of, field_offset, size_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.backend.opencl_c.c_types import Record, alignment_of, extent_of, from_llvm, size_of
+from coarsen.backend.opencl_c.c.types import Record, alignment_of, extent_of, from_llvm, size_of
 from coarsen.ir.layout import alignment_of as alignment_in_llvm
 from coarsen.ir.layout import field_offset
 from coarsen.ir.layout import size_of as size_in_llvm

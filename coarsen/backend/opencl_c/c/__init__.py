@@ -1,0 +1,1 @@
+"""OpenCL C itself: its types, expressions and statements as data."""

@@ -1,0 +1,166 @@
+"""Makes expressions, and asks what they are: places, conversions, repeated scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from coarsen.backend.opencl_c.c.tree import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Decayed,
+    Dereference,
+    Expression,
+    Index,
+    Integer,
+    Member,
+    Null,
+    Real,
+    Unary,
+    VectorLiteral,
+)
+from coarsen.backend.opencl_c.c.types import BOOL, INT, Array, CType, Pointer, Record, Scalar, Vector
+
+
+def call(function: str, arguments: Iterable[Expression], type_: CType) -> Call:
+    """Return a function's call."""
+    return Call(function, tuple(arguments), type_)
+
+
+def constructed(type_: Vector, parts: Sequence[Expression]) -> VectorLiteral:
+    """Return `(type)(part, …)`; of one part, a vector of it."""
+    return VectorLiteral(tuple(parts), type_)
+
+
+def dereference(pointer: Expression) -> Expression:
+    """Return what a pointer points to, as an lvalue."""
+    place = place_of(pointer)
+    if place is not None:
+        return place
+    if not isinstance(pointer.type, Pointer):
+        raise TypeError(f"{pointer} is not a pointer")
+    return Dereference(pointer, pointer.type.pointee)
+
+
+def place_of(pointer: Expression) -> Expression | None:
+    """Return the lvalue that an address is taken of, or None where the pointer is a value."""
+    if isinstance(pointer, AddressOf):
+        return pointer.place
+    if isinstance(pointer, Decayed):
+        return Index(pointer.array, literal_int(0), pointer.type.pointee)
+    return None
+
+
+def address_of(place: Expression, like: Pointer) -> AddressOf:
+    """Return a pointer to an lvalue, in the address space and with the qualifiers of `like`."""
+    return AddressOf(place, like if like.pointee is place.type else replace(like, pointee=place.type))
+
+
+def decayed(array: Expression, like: Pointer) -> Decayed:
+    """Return an array as the pointer to its first element that C makes of it."""
+    if not isinstance(array.type, Array):
+        raise TypeError(f"{array} is not an array")
+    return Decayed(array, replace(like, pointee=array.type.element))
+
+
+def is_packed(place: Expression) -> bool:
+    """Whether an lvalue lies inside of a packed structure."""
+    while True:
+        match place:
+            case Member(record):
+                if isinstance(record.type, Record) and record.type.layout.packed:
+                    return True
+                place = record
+            case Index(base) if isinstance(base.type, Array):
+                place = base
+            case _:
+                return False
+
+
+def literal_int(number: int, type_: Scalar = INT) -> Integer:
+    """Return an integer literal of a type; narrow ones are written as int, which is what C would make of them."""
+    return Integer(number, type_)
+
+
+def literal_of_bits(number: int, type_: Scalar) -> Integer:
+    """Return the literal of a type with the low bits of a number."""
+    bits = type_.size * 8
+    number &= (1 << bits) - 1
+    if type_.kind == "signed" and number >> (bits - 1):
+        number -= 1 << bits
+    return Integer(number, type_)
+
+
+def is_zero(expression: Expression | None) -> bool:
+    """Whether an expression is the integer literal 0."""
+    return isinstance(expression, Integer) and expression.value == 0
+
+
+def is_null(expression: Expression) -> bool:
+    """Whether a pointer is `0`, however it was come by."""
+    return isinstance(without_detour(expression), Null)
+
+
+def negated_number(expression: Expression) -> Expression | None:
+    """Return what a minus sign stands before, or None."""
+    if isinstance(expression, Unary) and expression.operator == "-":
+        return expression.operand
+    if isinstance(expression, Real) and expression.digits.startswith("-"):
+        return Real(expression.digits[1:], expression.type)
+    return None
+
+
+def without_detour(pointer: Expression) -> Expression:
+    """Return `p` for `&*p`."""
+    while isinstance(pointer, AddressOf) and isinstance(pointer.place, Dereference):
+        pointer = pointer.place.pointer
+    return pointer
+
+
+def converted(expression: Expression) -> Expression | None:
+    """Return the operand of a conversion between numbers that C also makes by itself on assignment, or None."""
+    if not isinstance(expression, Cast) or expression.type is BOOL:
+        return None
+    is_scalar = isinstance(expression.type, Scalar) and isinstance(expression.operand.type, Scalar)
+    return expression.operand if is_scalar else None
+
+
+def converted_integer(expression: Expression) -> Expression | None:
+    """Return the operand of a conversion of integers, or None."""
+    operand = converted(expression)
+    if operand is None or not isinstance(operand.type, Scalar) or not isinstance(expression.type, Scalar):
+        return None
+    return operand if operand.type.is_integer and expression.type.is_integer else None
+
+
+def converted_pointer(pointer: Expression) -> Expression | None:
+    """Return the operand of a cast that changes a pointer's address space, or adds `volatile`, alone; or None."""
+    pointer = without_detour(pointer)
+    if not isinstance(pointer, Cast):
+        return None
+    have, type_ = pointer.operand.type, pointer.type
+    if not isinstance(have, Pointer) or not isinstance(type_, Pointer):
+        return None
+    pointee = have.pointee
+    while isinstance(pointee, Array) and pointee != type_.pointee:
+        pointee = pointee.element
+    is_changed = have.space != type_.space or type_.is_volatile > have.is_volatile
+    return pointer.operand if is_changed and pointee == type_.pointee else None
+
+
+def without_conversion(expression: Expression) -> Expression:
+    """Return what to assign to a variable of an expression's type."""
+    operand = converted(expression)
+    return expression if operand is None else operand
+
+
+def repeated_scalar(vector: Expression) -> Expression | None:
+    """Return the scalar that a vector literal repeats, or None."""
+    return vector.parts[0] if isinstance(vector, VectorLiteral) and len(vector.parts) == 1 else None
+
+
+def comparison(left: Expression, operator: str, right: Expression, type_: CType = BOOL) -> Binary:
+    """Return a comparison of which no opposite is known."""
+    return Binary(left, operator, right, type_)

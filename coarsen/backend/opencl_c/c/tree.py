@@ -1,0 +1,312 @@
+"""C expressions as a tree: what each is made of, and the type that C gives it.
+
+    a[i] + 2 * x   is   Binary(Index(Name(a), Name(i)), "+", Binary(Integer(2), "*", Name(x)))
+
+Nothing is text but names and digits; parentheses are the printer's business, which asks for precedences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from coarsen.backend.opencl_c.c.types import BOOL, CType, Pointer, Record, Scalar, Vector
+
+PRIMARY, POSTFIX, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY = 16, 15, 14, 13, 12, 11, 10, 9
+BIT_AND, BIT_XOR, BIT_OR, LOGICAL_AND, LOGICAL_OR, CONDITIONAL, LOWEST = 8, 7, 6, 5, 4, 3, 0
+PRECEDENCES = {
+    **dict.fromkeys("*/%", PRODUCT),
+    **dict.fromkeys("+-", SUM),
+    **dict.fromkeys(("<<", ">>"), SHIFT),
+    **dict.fromkeys(("<", ">", "<=", ">="), RELATION),
+    **dict.fromkeys(("==", "!="), EQUALITY),
+    "&": BIT_AND,
+    "^": BIT_XOR,
+    "|": BIT_OR,
+    "&&": LOGICAL_AND,
+    "||": LOGICAL_OR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable, an argument, or a constant that OpenCL C names."""
+
+    text: str
+    type: CType
+    precedence: ClassVar[int] = PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer literal; types narrower than int have none, and take int's."""
+
+    value: int
+    type: Scalar
+    is_hexadecimal: bool = False
+
+    @property
+    def is_lowest(self) -> bool:
+        """Whether C has no literal for the number, since its positive one is out of range."""
+        return (
+            self.type.kind == "signed" and self.type.size >= 4 and self.value == -(1 << (self.type.size * 8 - 1))
+        )
+
+    @property
+    def precedence(self) -> int:
+        """The precedence: a minus sign is an operator."""
+        return PRIMARY if self.value >= 0 or self.is_lowest else UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A floating-point literal by its digits, with their suffix."""
+
+    digits: str
+    type: Scalar
+
+    @property
+    def precedence(self) -> int:
+        """The precedence: a minus sign is an operator."""
+        return UNARY if self.digits.startswith("-") else PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """`true` or `false`."""
+
+    value: bool
+    type: ClassVar[Scalar] = BOOL
+    precedence: ClassVar[int] = PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """`0` as a pointer, or as a value of a type that has no other constant."""
+
+    type: CType
+    precedence: ClassVar[int] = PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """A string literal, quotes included."""
+
+    text: str
+    type: CType
+    precedence: ClassVar[int] = PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-x`, `~x` or `!x`."""
+
+    operator: str
+    operand: Expression
+    type: CType
+    precedence: ClassVar[int] = UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`left operator right`; `has_opposite` marks a comparison that is false where the opposite one is true.
+
+    Comparisons of floating-point numbers have none where NaNs may come: neither `x < y` nor `x >= y` holds then.
+    """
+
+    left: Expression
+    operator: str
+    right: Expression
+    type: CType
+    has_opposite: bool = False
+
+    @property
+    def precedence(self) -> int:
+        """The operator's precedence."""
+        return PRECEDENCES[self.operator]
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """Two conditions joined; of an eager one both sides are computed, as by `&`."""
+
+    left: Expression
+    is_conjunction: bool
+    right: Expression
+    is_eager: bool = False
+    type: ClassVar[Scalar] = BOOL
+
+    @property
+    def operator(self) -> str:
+        """The operator; an eager `or` stays `||`, see `conditions.both`."""
+        if not self.is_conjunction:
+            return "||"
+        return "&" if self.is_eager else "&&"
+
+    @property
+    def precedence(self) -> int:
+        """The operator's precedence."""
+        return PRECEDENCES[self.operator]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`condition ? first : second`."""
+
+    condition: Expression
+    first: Expression
+    second: Expression
+    type: CType
+    precedence: ClassVar[int] = CONDITIONAL
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`(type)operand`."""
+
+    operand: Expression
+    type: CType
+    precedence: ClassVar[int] = UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class Reinterpretation:
+    """`as_type(operand)`, the same bits."""
+
+    operand: Expression
+    type: CType
+    precedence: ClassVar[int] = POSTFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(arguments)`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: CType
+    precedence: ClassVar[int] = POSTFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`base[index]`, of an array or a pointer."""
+
+    base: Expression
+    index: Expression
+    type: CType
+    precedence: ClassVar[int] = POSTFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`record.field` (`pointer->field` of `*pointer`), or components of a vector."""
+
+    record: Expression
+    field: str
+    type: CType
+    precedence: ClassVar[int] = POSTFIX
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLiteral:
+    """`(type)(part, …)`; of one part, a vector that repeats it."""
+
+    parts: tuple[Expression, ...]
+    type: Vector
+    precedence: ClassVar[int] = UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class Initializer:
+    """`{part, …}`."""
+
+    parts: tuple[Expression, ...]
+    type: CType
+    precedence: ClassVar[int] = PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLiteral:
+    """`(type){part, …}`."""
+
+    content: Expression
+    type: Record
+    precedence: ClassVar[int] = UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class Dereference:
+    """`*pointer`, as an lvalue."""
+
+    pointer: Expression
+    type: CType
+    precedence: ClassVar[int] = UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOf:
+    """`&place`; the address of `*p` is written `p`."""
+
+    place: Expression
+    type: Pointer
+
+    @property
+    def precedence(self) -> int:
+        """The precedence of what is written."""
+        return self.place.pointer.precedence if isinstance(self.place, Dereference) else UNARY
+
+
+@dataclass(frozen=True, slots=True)
+class Decayed:
+    """An array, used as the pointer to its first element that C makes of it."""
+
+    array: Expression
+    type: Pointer
+
+    @property
+    def precedence(self) -> int:
+        """The array's precedence."""
+        return self.array.precedence
+
+
+@dataclass(frozen=True, slots=True)
+class Retyped:
+    """An expression that is used as of another type without being written so.
+
+    A condition is an int in C, a mask of -1 and 0 a vector of numbers, a sum of shorts an int.
+    """
+
+    operand: Expression
+    type: CType
+
+    @property
+    def precedence(self) -> int:
+        """The operand's precedence."""
+        return self.operand.precedence
+
+
+Expression = (
+    Name
+    | Integer
+    | Real
+    | Boolean
+    | Null
+    | String
+    | Unary
+    | Binary
+    | Logical
+    | Conditional
+    | Cast
+    | Reinterpretation
+    | Call
+    | Index
+    | Member
+    | VectorLiteral
+    | Initializer
+    | RecordLiteral
+    | Dereference
+    | AddressOf
+    | Decayed
+    | Retyped
+)

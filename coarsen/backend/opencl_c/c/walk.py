@@ -1,0 +1,73 @@
+"""Walks over expressions: which names they read, which types and functions their text names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from coarsen.backend.opencl_c.c.tree import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Decayed,
+    Dereference,
+    Expression,
+    Index,
+    Initializer,
+    Logical,
+    Member,
+    Name,
+    RecordLiteral,
+    Reinterpretation,
+    Retyped,
+    Unary,
+    VectorLiteral,
+)
+from coarsen.backend.opencl_c.c.types import CType
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+def parts_of(expression: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that one is directly made of."""
+    match expression:
+        case Binary(left, _, right) | Logical(left, _, right):
+            return (left, right)
+        case Index(base, index):
+            return (base, index)
+        case Unary(operand=one) | Cast(one) | Reinterpretation(one) | Retyped(one) | Member(one):
+            return (one,)
+        case Dereference(one) | AddressOf(one) | Decayed(one) | RecordLiteral(one):
+            return (one,)
+        case Call(_, parts) | VectorLiteral(parts) | Initializer(parts):
+            return parts
+        case Conditional(condition, first, second):
+            return (condition, first, second)
+    return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all that it is made of."""
+    pending = [expression]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(parts_of(current))
+
+
+def names_in(expression: Expression | None) -> frozenset[str]:
+    """Return the names that an expression reads; none of a missing one."""
+    if expression is None:
+        return _NOTHING
+    return frozenset(part.text for part in walk(expression) if isinstance(part, Name))
+
+
+def types_in(expression: Expression) -> Iterator[CType]:
+    """Yield the types that an expression's text spells out."""
+    return (part.type for part in walk(expression) if isinstance(part, (Cast, VectorLiteral, RecordLiteral)))
+
+
+def functions_in(expression: Expression) -> Iterator[str]:
+    """Yield the functions that an expression calls by name."""
+    return (part.function for part in walk(expression) if isinstance(part, Call))

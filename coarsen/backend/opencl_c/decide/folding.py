@@ -1,0 +1,216 @@
+"""Which values are written inside of the expression that uses them, and which get a variable.
+
+    %i = load %p; %a = fadd %i, 1.0; store %a, %q   →   *q = *p + 1.0f;
+
+A value is folded where its text stands once, in the same loop, and, if it reads memory, nothing between its place
+and that expression writes memory. Addresses and widened indices are folded wherever they are used: they cost
+nothing and `a[i]` reads better than a pointer. Names that the source gave keep their variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow
+from coarsen.backend.opencl_c.decide.effects import Effects
+from coarsen.backend.opencl_c.decide.source_names import source_name
+from coarsen.ir.details import flags
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.types import IntegerType, PointerType, VectorType
+
+_MAXIMUM_DEPTH = 24
+_MAXIMUM_SIZE = 32
+_FREE = frozenset(
+    {"getelementptr", "sext", "zext", "addrspacecast", "freeze", "extractelement", "extractvalue", "shufflevector"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in a block: the number of an instruction there, or past the last one for what leaves the block."""
+
+    block: str
+    index: int
+
+
+@dataclass(slots=True)
+class _Uses:
+    """How often a value's text will stand, and the one place where it does if it is one."""
+
+    count: int = 0
+    site: Site | None = None
+    users: list[str] = field(default_factory=list)
+    depth: int = 0
+
+    def add(self, count: int, site: Site | None, user: str, depth: int) -> None:
+        self.site = site if self.count == 0 and count == 1 else None
+        self.count += count
+        self.users.append(user)
+        self.depth = max(self.depth, depth)
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """The plan: `inlined` values stand in expressions, `variables` have names, others are not needed."""
+
+    inlined: frozenset[str]
+    variables: frozenset[str]
+
+
+def plan_folding(kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: Effects) -> Folding:
+    """Decide for every value of a kernel, from the last use backwards."""
+    return _Planner(kernel, flow, dataflow, effects).run()
+
+
+class _Planner:
+    def __init__(self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: Effects) -> None:
+        self.kernel = kernel
+        self.flow = flow
+        self.dataflow = dataflow
+        self.effects = effects
+        self.uses: dict[str, _Uses] = {}
+        self.sizes: dict[Site, int] = {}
+        self.inlined: set[str] = set()
+        self.variables: set[str] = set()
+        self.live = _live_values(kernel, dataflow, effects)
+        self.writes = {block.name: self._write_counts(block.instructions) for block in kernel.blocks}
+
+    def _write_counts(self, instructions: tuple[Instruction, ...]) -> list[int]:
+        """For each place in a block, how many instructions before it may write memory."""
+        counts = [0]
+        for instruction in instructions:
+            counts.append(counts[-1] + self.effects.must_stand(instruction))
+        return counts
+
+    def run(self) -> Folding:
+        for name in reversed(self.flow.reverse_postorder):
+            self._edges_from(name)
+            instructions = self.kernel.block[name].instructions
+            for index in range(len(instructions) - 1, -1, -1):
+                self._visit(instructions[index], Site(name, index))
+        return Folding(frozenset(self.inlined), frozenset(self.variables))
+
+    def _edges_from(self, name: str) -> None:
+        """The values that phis take when this block is left."""
+        end = Site(name, len(self.kernel.block[name].instructions))
+        for successor in self.flow.successors(name):
+            for phi in self.kernel.block[successor].phis:
+                if phi.name in self.live and phi.name not in self.dataflow.copies:
+                    for value, source in zip(phi.operands, phi.incoming, strict=True):
+                        if source == name:
+                            self._use(self.dataflow.origin(value), 1, end, "phi", 0)
+                            break
+
+    def _visit(self, instruction: Instruction, site: Site) -> None:
+        name = instruction.name
+        if instruction.opcode == "phi":
+            if name in self.live and name not in self.dataflow.copies:
+                self.variables.add(name)
+            return
+        if instruction.opcode == "alloca" or self.effects.is_ignored(instruction):
+            return
+        stands = self.effects.must_stand(instruction) or not name
+        uses = self.uses.get(name)
+        if not stands and (name not in self.live or uses is None):
+            return
+        if not stands and uses is not None and self._folds(instruction, site, uses):
+            self.inlined.add(name)
+            if uses.site is not None:
+                self.sizes[uses.site] = self.sizes.get(uses.site, 0) + 1
+            self._use_operands(instruction, uses.count, uses.site, uses.depth + 1)
+            return
+        if name and uses is not None:
+            self.variables.add(name)
+        self._use_operands(instruction, 1, site, 0)
+
+    def _use_operands(self, instruction: Instruction, count: int, site: Site | None, depth: int) -> None:
+        user = instruction.opcode
+        if user == "fneg" and instruction.name in self.inlined:
+            user = self.uses[instruction.name].users[0]  # a product's sign doesn't keep C from fusing it
+        for operand in self.dataflow.operands(instruction):
+            self._use(operand, count, site, user, depth)
+
+    def _use(self, value: Value, count: int, site: Site | None, user: str, depth: int) -> None:
+        if value.kind is ValueKind.INSTRUCTION:
+            uses = self.uses.get(value.text)
+            if uses is None:
+                uses = self.uses[value.text] = _Uses()
+            uses.add(count, site, user, depth)
+
+    def _folds(self, instruction: Instruction, site: Site, uses: _Uses) -> bool:
+        if self._must_fold(instruction):
+            return True
+        if uses.depth >= _MAXIMUM_DEPTH:
+            return False
+        if self._is_free(instruction):
+            return True
+        if uses.count != 1 or uses.site is None or self.sizes.get(uses.site, 0) >= _MAXIMUM_SIZE:
+            return False
+        if self.flow.loop_of[uses.site.block] is not self.flow.loop_of[site.block]:
+            return False
+        return self._may_move(instruction, site, uses.site) and not self._keeps_name(instruction, uses)
+
+    def _must_fold(self, instruction: Instruction) -> bool:
+        """Values of types that a variable can't have: pairs of result and overflow, samplers."""
+        callee = instruction.callee
+        return ".with.overflow" in callee or callee == "__translate_sampler_initializer"
+
+    def _is_free(self, instruction: Instruction) -> bool:
+        if instruction.opcode in ("bitcast", "ptrtoint", "inttoptr"):
+            return isinstance(instruction.type, PointerType) and isinstance(
+                instruction.operands[0].type, PointerType
+            )
+        if instruction.opcode in ("sext", "zext"):
+            is_scalar = isinstance(instruction.type, IntegerType)
+            return is_scalar and instruction.operands[0].type != IntegerType(1)
+        if instruction.opcode == "extractelement":
+            return len(self.dataflow.operands(instruction)) < 2
+        if instruction.opcode == "shufflevector":
+            return self._is_swizzle(instruction)
+        if instruction.opcode == "getelementptr":
+            return True
+        return instruction.opcode in _FREE
+
+    def _is_swizzle(self, instruction: Instruction) -> bool:
+        lanes = self.dataflow.lanes(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name))
+        sources = {lane.value for lane in lanes if lane is not None}
+        return len(sources) <= 1 and all(lane is None or lane.index is not None for lane in lanes)
+
+    def _may_move(self, instruction: Instruction, site: Site, target: Site) -> bool:
+        if "fmul" in instruction.opcode and self._would_contract(instruction):
+            return False
+        if not self.effects.reads_memory(instruction):
+            return True
+        if target.block != site.block:
+            return False
+        counts = self.writes[site.block]
+        return counts[min(target.index, len(counts) - 1)] == counts[site.index]
+
+    def _would_contract(self, instruction: Instruction) -> bool:
+        """Whether a product folded into a sum would let C fuse what the source kept apart."""
+        users = self.uses[instruction.name].users
+        return any(user in ("fadd", "fsub") for user in users) and not ({"contract", "fast"} & flags(instruction))
+
+    def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
+        if uses.users == ["phi"] or instruction.type == IntegerType(1):
+            return False
+        is_named = source_name(instruction) is not None
+        if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
+            return is_named and uses.users != ["extractelement"]
+        return is_named
+
+
+def _live_values(kernel: Kernel, dataflow: Dataflow, effects: Effects) -> frozenset[str]:
+    """The values that something with an effect needs."""
+    live: set[str] = set()
+    pending = [i for i in kernel.instructions() if effects.must_stand(i) or not i.name]
+    pending = [i for i in pending if not effects.is_ignored(i)]
+    while pending:
+        instruction = pending.pop()
+        values = instruction.operands if instruction.opcode == "phi" else dataflow.operands(instruction)
+        for value in map(dataflow.origin, values):
+            if value.kind is ValueKind.INSTRUCTION and value.text not in live:
+                live.add(value.text)
+                pending.append(kernel.definition[value.text])
+    return frozenset(live)

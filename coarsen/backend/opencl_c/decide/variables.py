@@ -1,0 +1,173 @@
+"""The C variables of a kernel: which values share one, its name and its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from coarsen.analysis.builtins import builtin_name
+from coarsen.backend.opencl_c.c.build import address_of
+from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.tree import Expression, Name
+from coarsen.backend.opencl_c.c.types import (
+    CHAR,
+    INT,
+    CType,
+    Pointer,
+    Record,
+    Vector,
+    declared,
+    from_llvm,
+    integer,
+)
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow
+from coarsen.backend.opencl_c.decide.folding import Folding
+from coarsen.backend.opencl_c.decide.initial_values import InitialValue, initial_values
+from coarsen.backend.opencl_c.decide.pointees import Pointees
+from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.source_names import is_counter, memory_name, source_name, table_name
+from coarsen.ir.details import alignment, source_element_type
+from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
+
+_BY_OPCODE = {"load": "loaded", "icmp": "condition", "fcmp": "condition", "select": "chosen", "phi": "merged"}
+_GET = "get_"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateArray:
+    """An array or structure of the kernel's own, with its alignment in bytes."""
+
+    name: str
+    type: CType
+    alignment: int
+    initial: InitialValue | None
+
+
+class Variables:
+    """Names and types for all values that have a variable; arguments, arrays and program-scope ones included."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        dataflow: Dataflow,
+        folding: Folding,
+        pointees: Pointees,
+        signs: Signs,
+        shared: Mapping[str, str],
+        names: Names,
+    ) -> None:
+        self.kernel = kernel
+        self.dataflow = dataflow
+        self.folding = folding
+        self.pointees = pointees
+        self.signs = signs
+        self.shared = shared
+        self.names = names
+        self.types: dict[str, CType] = {}
+        self.arrays: list[PrivateArray] = []
+        self.initial_values = initial_values(kernel)
+
+    def expressions(self) -> dict[str, Expression]:
+        """What stands for each value in the text, by the value's name (`@name` for a program-scope variable)."""
+        found: dict[str, Expression] = {}
+        for argument in self.kernel.arguments:
+            found[argument.name] = self._argument(argument.name)
+        for instruction in self.kernel.instructions():
+            if instruction.opcode == "alloca":
+                found[instruction.name] = self._array(instruction)
+        for members in self._groups():
+            expression = self._variable(members)
+            found.update(dict.fromkeys(members, expression))
+        for variable in self.kernel.globals.values():
+            found[f"@{variable.name}"] = self._global(variable)
+        return found
+
+    def _global(self, variable: GlobalVariable) -> Expression:
+        type_ = from_llvm(variable.value_type)
+        place = Name(self.names.new(table_name(variable, self.kernel.name)), type_)
+        return address_of(place, Pointer(type_, variable.address_space))
+
+    def _argument(self, argument: str) -> Expression:
+        type_ = self.pointees.arguments[argument]
+        place = Name(self.names.fixed(argument), type_)
+        if isinstance(type_, Record):
+            return address_of(place, Pointer(type_, AddressSpace.PRIVATE))
+        return place
+
+    def _groups(self) -> Iterator[list[str]]:
+        """The values of each variable, in the kernel's order."""
+        groups: dict[str, list[str]] = {}
+        for instruction in self.kernel.instructions():
+            if instruction.name in self.folding.variables:
+                groups.setdefault(self.shared.get(instruction.name, instruction.name), []).append(instruction.name)
+        yield from groups.values()
+
+    def _variable(self, members: list[str]) -> Expression:
+        type_ = self._type(members)
+        variable = self.names.new(self._wish(members))
+        self.types[variable] = type_
+        return Name(variable, type_)
+
+    def _wish(self, members: list[str]) -> str:
+        """The best name among those of the values: one from the source, and the shortest."""
+        instructions = [self.kernel.definition[member] for member in members]
+        given = [name for name in map(source_name, instructions) if name is not None]
+        if given:
+            return min(given, key=lambda wish: (len(wish), wish))
+        if any(instruction.opcode == "phi" and is_counter(instruction) for instruction in instructions):
+            return "i"
+        instruction = instructions[0]
+        if instruction.callee and not instruction.callee.startswith("llvm."):
+            return _wish_for_call(builtin_name(instruction.callee))
+        return _BY_OPCODE.get(instruction.opcode, "value")
+
+    def _type(self, members: list[str]) -> CType:
+        instruction = self.kernel.definition[members[0]]
+        value = Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
+        if isinstance(instruction.type, PointerType):
+            return Pointer(self.pointees(value) or CHAR, instruction.type.address_space)
+        if instruction.opcode == "cmpxchg":
+            return from_llvm(instruction.operands[1].type)
+        if isinstance(instruction.type, VectorType) and instruction.type.element == IntegerType(1):
+            return self._mask(instruction)
+        if isinstance(instruction.type, (IntegerType, VectorType)):
+            return from_llvm(instruction.type, signed=self.signs.is_signed(members[0]))
+        return from_llvm(instruction.type)
+
+    def _mask(self, instruction: Instruction) -> CType:
+        """A mask as wide as the elements that were compared first on the way to it."""
+        mask = from_llvm(instruction.type)
+        seen: set[str] = set()
+        pending = [instruction]
+        while pending and isinstance(mask, Vector):
+            current = pending.pop(0)
+            if current.opcode in ("icmp", "fcmp"):
+                compared = from_llvm(current.operands[0].type)
+                size = compared.element.size if isinstance(compared, Vector) else INT.size
+                return replace(mask, element=integer(size * 8, signed=True))
+            seen.add(current.name)
+            sources = [self.dataflow.definition(value) for value in current.operands]
+            pending += [s for s in sources if s is not None and s.name not in seen and s.type == instruction.type]
+        return mask
+
+    def _array(self, instruction: Instruction) -> Expression:
+        type_ = from_llvm(source_element_type(instruction, self.kernel.structures), signed=True)
+        variable = self.names.new(memory_name(instruction))
+        space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
+        initial = self.initial_values.get(instruction.name)
+        self.arrays.append(PrivateArray(variable, type_, alignment(instruction), initial))
+        return address_of(Name(variable, type_), Pointer(type_, space))
+
+
+def _wish_for_call(builtin: str) -> str:
+    """A name for what a builtin gives."""
+    if builtin.startswith(("atomic_", "atom_")):
+        return "previous"
+    return builtin.removeprefix(_GET) if builtin.startswith(_GET) else "result"
+
+
+def array_declaration(variable: str, type_: CType, wanted: int, natural: int, space: str = "") -> str:
+    """A variable in memory, declared with its address space and the alignment that the kernel relies on."""
+    aligned = f" __attribute__((aligned({wanted})))" if wanted > natural else ""
+    return f"{declared(type_, variable, space)}{aligned}"

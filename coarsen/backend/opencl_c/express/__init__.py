@@ -1,0 +1,1 @@
+"""From LLVM's instructions and constants to C expressions and statements."""

@@ -1,0 +1,88 @@
+"""Instructions that stand as statements: stores, calls, assignments of values to variables, copies of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, Statement, Store
+from coarsen.backend.opencl_c.c.types import Opaque, Pointer
+from coarsen.backend.opencl_c.decide.effects import Effects
+from coarsen.backend.opencl_c.express.atomics import atomic_statement
+from coarsen.backend.opencl_c.express.block_copies import MEMORY_STATEMENTS
+from coarsen.backend.opencl_c.express.intrinsics import stem
+from coarsen.backend.opencl_c.express.memory import is_under_aligned, place_of, unaligned_store
+from coarsen.backend.opencl_c.express.translator import Translator, unsupported
+from coarsen.errors import RefusalError
+from coarsen.ir.details import alignment, is_atomic
+from coarsen.ir.kernel import Instruction
+
+StatementWriter = Callable[[Translator, Instruction], list[Statement]]
+_TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
+
+
+def statements_of(
+    translator: Translator, effects: Effects, block: str, skipped: frozenset[str] = frozenset()
+) -> list[Statement]:
+    """A block's statements, without phis, terminator and the instructions whose texts are `skipped`."""
+    written: list[Statement] = []
+    for instruction in translator.kernel.block[block].instructions:
+        if instruction.opcode in ("phi", "alloca") or instruction.opcode in _TERMINATORS:
+            continue
+        if (
+            instruction.text in skipped
+            or effects.is_ignored(instruction)
+            or instruction.name in translator.folding.inlined
+        ):
+            continue
+        if instruction.name in translator.folding.variables or effects.must_stand(instruction):
+            written += _with_position(translator, instruction)
+    return written
+
+
+def _with_position(translator: Translator, instruction: Instruction) -> list[Statement]:
+    try:
+        return _statement(translator, instruction)
+    except RefusalError as refusal:
+        if refusal.position is None and instruction.position is not None:
+            raise RefusalError(refusal.code, refusal.reason, instruction.position) from None
+        raise
+
+
+def _statement(translator: Translator, instruction: Instruction) -> list[Statement]:
+    writer = _STATEMENTS.get(instruction.opcode)
+    if instruction.opcode == "call" and stem(instruction.callee) in MEMORY_STATEMENTS:
+        return MEMORY_STATEMENTS[stem(instruction.callee)](translator, instruction)
+    if writer is not None:
+        return writer(translator, instruction)
+    if instruction.name in translator.folding.variables:
+        variable = translator.variable(instruction.name)
+        value = translator.instruction(instruction)
+        return [Assign(variable.text, coerce(value, variable.type))]
+    return [Evaluate(translator.instruction(instruction))]
+
+
+def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
+    if is_atomic(instruction):
+        raise unsupported("an atomic store")
+    value, address = instruction.operands
+    place = place_of(translator, instruction, address, value.type)
+    if isinstance(place.type, (Opaque, Pointer)):
+        stored = coerce(translator.value(value), place.type)
+    else:
+        stored = translator.as_type(value, place.type)
+    if is_under_aligned(instruction, place):
+        return [Evaluate(unaligned_store(stored, place, translator.value(address), alignment(instruction)))]
+    return [Store(place, stored)]
+
+
+def _fence(translator: Translator, instruction: Instruction) -> list[Statement]:
+    raise unsupported("LLVM's 'fence'")
+
+
+_STATEMENTS: Mapping[str, StatementWriter] = {
+    "store": _store,
+    "fence": _fence,
+    "atomicrmw": atomic_statement,
+    "cmpxchg": atomic_statement,
+}

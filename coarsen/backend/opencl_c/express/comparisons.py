@@ -1,0 +1,177 @@
+"""Comparisons and choices.
+
+A scalar comparison is a condition (`bool`); a vector's is a mask of -1 and 0, as in OpenCL C, with elements as
+wide as those compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from coarsen.backend.opencl_c.c.build import call, constructed, is_null, is_zero, literal_int, repeated_scalar
+from coarsen.backend.opencl_c.c.coerce import coerce, promoted
+from coarsen.backend.opencl_c.c.conditions import logical_and, logical_or, negation
+from coarsen.backend.opencl_c.c.tree import (
+    Binary,
+    Boolean,
+    Cast,
+    Conditional,
+    Expression,
+    Integer,
+    Real,
+    Retyped,
+    Unary,
+)
+from coarsen.backend.opencl_c.c.types import BOOL, LONG, CType, Pointer, Vector, element_of, integer
+from coarsen.backend.opencl_c.express.operators import integer_pair, repeated
+from coarsen.backend.opencl_c.express.translator import Handler, Translator
+from coarsen.backend.opencl_c.printing.expressions import same_text
+from coarsen.ir.details import flags, predicate
+from coarsen.ir.kernel import Instruction
+
+_OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+_OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+
+
+def _compare(left: Expression, operator: str, right: Expression, *, exact: bool = True) -> Binary:
+    """A comparison; with `exact`, its opposite is that of the operator (not so where NaNs compare)."""
+    type_ = comparison_type(left.type)
+    return Binary(left, operator, right, type_, has_opposite=exact and type_ is BOOL)
+
+
+def comparison_type(type_: CType) -> CType:
+    """What OpenCL C gives for a comparison of this type."""
+    if isinstance(type_, Vector):
+        return Vector(integer(type_.element.size * 8, signed=True), type_.count, is_mask=True)
+    return BOOL
+
+
+def _integers(translator: Translator, instruction: Instruction) -> Expression:
+    word = predicate(instruction)
+    operator = _OPERATORS[word if word in _OPERATORS else word[1:]]
+    signed = None if word in _OPERATORS else word[0] == "s"
+    first, second = instruction.operands
+    left, right = translator.value(first, signed=signed), translator.value(second, signed=signed)
+    if isinstance(left.type, Pointer) or isinstance(right.type, Pointer):
+        return _pointers(left, operator, right)
+    if left.type is BOOL or right.type is BOOL:
+        return _booleans(left, operator, right, swapped=bool(signed))
+    if isinstance(left.type, Vector):
+        return _vectors(left, operator, coerce(right, left.type))
+    if isinstance(left, Integer) and not isinstance(right, Integer):
+        left, right, operator = right, left, {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)
+    return _scalars(left, operator, right)
+
+
+def _vectors(left: Expression, operator: str, right: Expression) -> Expression:
+    """A mask that was made a vector of numbers and is tested again is the mask."""
+    if isinstance(left, Retyped) and is_zero(repeated_scalar(right)) and operator in ("<", "!="):
+        return left.operand
+    return _compare(left, operator, repeated(right, element_of(left.type)))
+
+
+def _scalars(left: Expression, operator: str, right: Expression) -> Expression:
+    """Both operands' signs must agree where C would compare them as another type than LLVM does."""
+    right = coerce(right, left.type)
+    left, right = integer_pair(left, right)
+    return _compare(left, operator, right)
+
+
+def equality(value: Expression, number: int) -> Expression:
+    """The condition that an integer is a number."""
+    return _scalars(value, "==", literal_int(number, LONG))
+
+
+def _pointers(left: Expression, operator: str, right: Expression) -> Expression:
+    if isinstance(left.type, Pointer) and not is_null(right):
+        right = coerce(right, left.type)
+    return _compare(left, operator, right)
+
+
+def _booleans(left: Expression, operator: str, right: Expression, *, swapped: bool) -> Expression:
+    """Conditions compare as 0 and 1, as signed i1 as 0 and -1."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(other, Boolean) and operator in ("==", "!="):
+            return one if other.value == (operator == "==") else negation(one)
+    if swapped:
+        left, right = right, left
+    return _compare(left, operator, right)
+
+
+def _floats(translator: Translator, instruction: Instruction) -> Expression:
+    left, right = (translator.value(operand) for operand in instruction.operands)
+    word = predicate(instruction)
+    type_ = comparison_type(left.type)
+    if word in ("true", "false"):
+        return _constant(word == "true", type_)
+    if word in ("ord", "uno"):
+        return _ordering(left, right, word, type_)
+    if repeated_scalar(left) is None and isinstance(left.type, Vector):
+        right = repeated(right, left.type.element)
+    operator = _OPERATORS[word[1:]]
+    if "nnan" in flags(instruction) or "fast" in flags(instruction):
+        return _compare(left, operator, right)
+    if word in ("oeq", "une"):
+        return _compare(left, operator, right)
+    if word in ("one", "ueq"):
+        different = call("islessgreater", [left, right], type_)
+        return different if word == "one" else _opposite(different)
+    if word[0] == "o":
+        return _compare(left, operator, right, exact=False)
+    return _opposite(_compare(left, _OPPOSITE[operator], right, exact=False))
+
+
+def _ordering(left: Expression, right: Expression, word: str, type_: CType) -> Expression:
+    single = isinstance(right, Real) or same_text(left, right)
+    unordered = call("isnan", [left], type_) if single else call("isunordered", [left, right], type_)
+    return unordered if word == "uno" else _opposite(unordered)
+
+
+def _opposite(condition: Expression) -> Expression:
+    return Unary("~", condition, condition.type) if isinstance(condition.type, Vector) else negation(condition)
+
+
+def _constant(value: bool, type_: CType) -> Expression:
+    if isinstance(type_, Vector):
+        return constructed(type_, [literal_int(-int(value))])
+    return Boolean(value)
+
+
+def _select(translator: Translator, instruction: Instruction) -> Expression:
+    condition = translator.value(instruction.operands[0])
+    first, second = (translator.value(operand) for operand in instruction.operands[1:])
+    if isinstance(condition.type, Vector):
+        return _vector_choice(condition, first, second)
+    if first.type is BOOL and second.type is BOOL:
+        return _boolean_choice(condition, first, second)
+    return choose(condition, first, second)
+
+
+def choose(condition: Expression, first: Expression, second: Expression) -> Expression:
+    """`condition ? first : second`, both of one type."""
+    type_ = second.type if isinstance(first, Integer) or is_null(first) else first.type
+    first, second = coerce(first, type_), coerce(second, type_)
+    result = promoted(type_)
+    expression = Conditional(condition, first, second, result)
+    return expression if result == type_ else Cast(expression, type_)
+
+
+def _boolean_choice(condition: Expression, first: Expression, second: Expression) -> Expression:
+    if isinstance(first, Boolean) == isinstance(second, Boolean):
+        return Conditional(condition, first, second, BOOL)
+    if isinstance(first, Boolean):
+        return logical_or(condition, second) if first.value else logical_and(negation(condition), second)
+    if isinstance(second, Boolean) and second.value:
+        return logical_or(negation(condition), first)
+    return logical_and(condition, first)
+
+
+def _vector_choice(mask: Expression, first: Expression, second: Expression) -> Expression:
+    second = coerce(second, first.type)
+    width = element_of(first.type).size * 8
+    count = first.type.count if isinstance(first.type, Vector) else 0
+    condition = coerce(mask, Vector(integer(width, signed=True), count, is_mask=True))
+    return call("select", [second, first, condition], first.type)
+
+
+COMPARISONS: Mapping[str, Handler] = {"icmp": _integers, "fcmp": _floats, "select": _select}

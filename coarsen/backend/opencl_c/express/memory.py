@@ -1,0 +1,120 @@
+"""Loads and stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from coarsen.backend.opencl_c.c.build import address_of, call, dereference, is_packed, literal_int
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Cast, Dereference, Expression
+from coarsen.backend.opencl_c.c.types import (
+    UCHAR,
+    CType,
+    Pointer,
+    Record,
+    Scalar,
+    Vector,
+    alignment_of,
+    from_llvm,
+    size_of,
+)
+from coarsen.backend.opencl_c.express.addresses import access
+from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
+from coarsen.ir.details import alignment, is_atomic, is_volatile
+from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.types import Type
+
+_TAG = re.compile(r"!tbaa !(\d+)")
+_PLAIN_TAG = re.compile(r"^!(\d+) = !\{!(\d+), !\2, i64 0\}$", re.MULTILINE)
+_LOADABLE = (2, 3, 4, 8, 16)
+
+
+@lru_cache(maxsize=8)
+def _untyped_tags(metadata: str) -> frozenset[str]:
+    """The tags of accesses that may alias anything (through unions, for example)."""
+    found = set()
+    for tag, node in _PLAIN_TAG.findall(metadata):
+        if f'!{node} = !{{!"omnipotent char"' in metadata:
+            found.add(tag)
+    return frozenset(found)
+
+
+def is_aliasing(translator: Translator, instruction: Instruction) -> bool:
+    """Whether the source did not access this memory by a type of its own."""
+    match = _TAG.search(instruction.text)
+    return match is None or match[1] in _untyped_tags(translator.kernel.after)
+
+
+def place_of(translator: Translator, instruction: Instruction, address: Value, type_: Type) -> Expression:
+    """The lvalue that an instruction loads or stores."""
+    c_type = from_llvm(type_)
+    if isinstance(c_type, Vector) and c_type.is_mask:
+        raise unsupported("a vector of conditions in memory")
+    pointer = translator.value(address)
+    place = access(translator, pointer, c_type, is_aliasing=is_aliasing(translator, instruction))
+    if is_volatile(instruction) and isinstance(pointer.type, Pointer) and not pointer.type.is_volatile:
+        target = address_of(place, pointer.type)
+        return dereference(Cast(target, replace(pointer.type, pointee=place.type, is_volatile=True)))
+    return place
+
+
+def is_under_aligned(instruction: Instruction, place: Expression) -> bool:
+    """Whether C would expect a better alignment than there is."""
+    return not is_packed(place) and alignment(instruction) < alignment_of(place.type)
+
+
+def _load(translator: Translator, instruction: Instruction) -> Expression:
+    if is_atomic(instruction):
+        raise unsupported("an atomic load")
+    place = place_of(translator, instruction, instruction.operands[0], instruction.type)
+    pointer = translator.value(instruction.operands[0])
+    if is_under_aligned(instruction, place):
+        return _unaligned_load(place, pointer, alignment(instruction))
+    return place
+
+
+def _unaligned_load(place: Expression, pointer: Expression, have: int) -> Expression:
+    type_ = place.type
+    element, count, as_name = _packed_shape(type_, have)
+    source = coerce(_address(place, pointer), _element_pointer(pointer, element, is_const=True))
+    loaded = call(f"vload{count}", [literal_int(0), source], Vector(element, count))
+    return loaded if as_name is None else call(as_name, [loaded], type_)
+
+
+def unaligned_store(value: Expression, place: Expression, pointer: Expression, have: int) -> Expression:
+    """The call that stores a value where the alignment is not what C expects."""
+    element, count, as_name = _packed_shape(place.type, have)
+    target = coerce(_address(place, pointer), _element_pointer(pointer, element, is_const=False))
+    stored = value if as_name is None else call(f"as_{element}{count}", [value], Vector(element, count))
+    return call(f"vstore{count}", [stored, literal_int(0), target], place.type)
+
+
+def _address(place: Expression, pointer: Expression) -> Expression:
+    if not isinstance(pointer.type, Pointer):
+        raise unsupported("an access through something else than a pointer")
+    return (
+        pointer
+        if isinstance(place, Dereference) and isinstance(place.pointer, Cast)
+        else address_of(place, pointer.type)
+    )
+
+
+def _element_pointer(pointer: Expression, element: Scalar, *, is_const: bool) -> Pointer:
+    if not isinstance(pointer.type, Pointer):
+        raise unsupported("an access through something else than a pointer")
+    return replace(pointer.type, pointee=element, is_const=is_const or pointer.type.is_const)
+
+
+def _packed_shape(type_: CType, have: int) -> tuple[Scalar, int, str | None]:
+    """How to move a value in pieces: the piece, how many, and the function that joins them if any."""
+    if isinstance(type_, Vector) and have >= type_.element.size:
+        return type_.element, type_.count, None
+    if isinstance(type_, (Scalar, Vector)) and not isinstance(type_, Record) and size_of(type_) in _LOADABLE:
+        return UCHAR, size_of(type_), f"as_{type_}"
+    raise unsupported(f"an access to {type_} at an alignment of {have}")
+
+
+MEMORY: Mapping[str, Handler] = {"load": _load}

@@ -1,0 +1,143 @@
+"""From values and instructions of LLVM to C expressions: what all the writers of single instructions share.
+
+Each opcode has a handler in a table (`expressions.HANDLERS`); a handler asks the translator for its operands'
+expressions, which names a variable or writes the folded instruction in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.tree import Expression, Name
+from coarsen.backend.opencl_c.c.types import (
+    BOOL,
+    CType,
+    Record,
+    Scalar,
+    Vector,
+    with_sign,
+)
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow
+from coarsen.backend.opencl_c.decide.folding import Folding
+from coarsen.backend.opencl_c.decide.pointees import Pointees
+from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.errors import RefusalError
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+
+Handler = Callable[["Translator", Instruction], Expression]
+LanesHandler = Callable[["Translator", Value, bool], Sequence[Expression]]
+ConstantHandler = Callable[["Translator", Value, bool], Expression]
+
+
+@dataclass(slots=True)
+class Requirements:
+    """What the text needs around the kernel, collected while it is written."""
+
+    extensions: set[str] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)
+    samplers: dict[int, str] = field(default_factory=dict)
+    needs_2_0: bool = False
+    uses_double: bool = False
+
+
+@dataclass
+class Translator:
+    """Everything that is known about one kernel while its text is written."""
+
+    kernel: Kernel
+    dataflow: Dataflow
+    folding: Folding
+    signs: Signs
+    pointees: Pointees
+    names: Mapping[str, Expression]
+    field_names: Mapping[tuple[str, int], str]
+    handlers: Mapping[str, Handler]
+    constant_handler: ConstantHandler
+    constant_lanes_handler: LanesHandler
+    sampler_names: Mapping[int, str]
+    new_name: Callable[[str], str]
+    requirements: Requirements = field(default_factory=Requirements)
+    variable_types: dict[str, CType] = field(default_factory=dict)
+
+    def new_variable(self, wish: str, type_: CType) -> Name:
+        """A variable of the text's own."""
+        name = self.new_name(wish)
+        self.variable_types[name] = type_
+        return Name(name, type_)
+
+    def variable(self, value: str) -> Name:
+        """The variable that a value has."""
+        expression = self.names[value]
+        if not isinstance(expression, Name):
+            raise TypeError(f"'{value}' has no variable")
+        return expression
+
+    def value(self, value: Value, *, signed: bool | None = None) -> Expression:
+        """The expression of an operand; with `signed`, as an integer of that sign.
+
+        Constants take the sign that is asked for, signed otherwise.
+        """
+        origin = self.dataflow.origin(value)
+        if origin.kind is ValueKind.CONSTANT or origin.kind is ValueKind.GLOBAL:
+            return self.constant_handler(self, origin, signed is not False)
+        expression = self._local(origin)
+        if signed is None or expression.type is BOOL:
+            return expression
+        return coerce(expression, with_sign(expression.type, signed=signed))
+
+    def constant_lanes(self, value: Value, signed: bool) -> Sequence[Expression]:
+        """The elements of a constant vector."""
+        return self.constant_lanes_handler(self, value, signed)
+
+    def as_type(self, value: Value, type_: CType) -> Expression:
+        """The expression of an operand as a C type of the same bits."""
+        signed = not isinstance(type_, (Scalar, Vector)) or with_sign(type_, signed=True) == type_
+        origin = self.dataflow.origin(value)
+        if origin.kind is ValueKind.CONSTANT:
+            return coerce(self.constant_handler(self, origin, signed), type_)
+        return coerce(self.value(origin), type_)
+
+    def _local(self, value: Value) -> Expression:
+        if value.text in self.names:
+            return self.names[value.text]
+        instruction = self.kernel.definition.get(value.text)
+        if instruction is None:
+            raise RefusalError("unsupported-value", f"the value '{value.text}' can't be written as OpenCL C")
+        return self.instruction(instruction)
+
+    def instruction(self, instruction: Instruction) -> Expression:
+        """The expression that computes an instruction's result."""
+        handler = self.handlers.get(instruction.opcode)
+        if handler is None:
+            raise self.refusal(
+                "unsupported-instruction",
+                f"LLVM's '{instruction.opcode}' can't be written as OpenCL C",
+                instruction,
+            )
+        try:
+            return handler(self, instruction)
+        except RefusalError as refusal:
+            if refusal.position is None and instruction.position is not None:
+                raise RefusalError(refusal.code, refusal.reason, instruction.position) from None
+            raise
+
+    @staticmethod
+    def refusal(code: str, reason: str, instruction: Instruction) -> RefusalError:
+        """A refusal that tells where in the source."""
+        return RefusalError(code, reason, instruction.position)
+
+    def field_name(self, record: Record, index: int) -> str:
+        """A structure's field's name: what the source calls it where an access kept that."""
+        return self.field_names.get((record.name, index), f"field{index}")
+
+
+def result_of(instruction: Instruction) -> Value:
+    """An instruction's result as an operand."""
+    return Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
+
+
+def unsupported(what: str) -> RefusalError:
+    """A refusal of what has no faithful form; the position is added where the instruction is known."""
+    return RefusalError("unsupported-instruction", f"{what} can't be written as OpenCL C")

@@ -1,0 +1,221 @@
+"""What stands around a kernel's statements: pragmas, types, tables, samplers, the signature and local arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from coarsen.backend.opencl_c.c.build import place_of
+from coarsen.backend.opencl_c.c.statements import Statement
+from coarsen.backend.opencl_c.c.tree import Name
+from coarsen.backend.opencl_c.c.types import (
+    DOUBLE,
+    HALF,
+    SPACE_NAMES,
+    CType,
+    Opaque,
+    Pointer,
+    Record,
+    alignment_of,
+    declared,
+    from_llvm,
+    image_access,
+    record_name,
+)
+from coarsen.backend.opencl_c.decide.arguments import by_value_alignment
+from coarsen.backend.opencl_c.decide.constants import parse_constant
+from coarsen.backend.opencl_c.decide.records import definitions, inner_records, structures_of
+from coarsen.backend.opencl_c.decide.variables import PrivateArray, Variables, array_declaration
+from coarsen.backend.opencl_c.express.constant_expressions import initializer
+from coarsen.backend.opencl_c.express.translator import Translator
+from coarsen.backend.opencl_c.printing.expressions import tokens
+from coarsen.backend.opencl_c.printing.mentions import Declaration, Mentions, mentions, scalars_in
+from coarsen.backend.opencl_c.printing.statements import Line
+from coarsen.backend.opencl_c.printing.wrapping import wrapped
+from coarsen.errors import RefusalError
+from coarsen.ir.added_arguments import described_arguments
+from coarsen.ir.kernel import Argument, GlobalVariable
+from coarsen.ir.types import AddressSpace
+
+_INDENT = "    "
+_WIDEST_SIGNATURE = 100
+
+
+def kernel_text(
+    translator: Translator, variables: Variables, body: list[Statement], lines: Iterable[Sequence[str]]
+) -> str:
+    """Return the complete program text.
+
+    Args:
+        translator: has written the expressions in the statements.
+        variables: the kernel's variables.
+        body: the kernel's statements.
+        lines: the same as lines of tokens.
+    """
+    inner = [*_local_declarations(translator), *_private_declarations(translator, variables)]
+    tables = list(_tables(translator).values())
+    arguments = translator.pointees.arguments.values()
+    mentioned = mentions(body, translator.variable_types, [*inner, *tables], arguments)
+    records = _records(translator, mentioned)
+    scalars = set(scalars_in([*mentioned.types, *records]))
+    groups = [
+        [
+            f"#pragma OPENCL EXTENSION {name} : enable"
+            for name in sorted(_extensions(translator, mentioned, scalars))
+        ],
+        [
+            f"typedef {name} __attribute__((may_alias)) aliasing_{name};"
+            for name in sorted({scalar.name for scalar, _ in scalars if scalar.may_alias})
+        ],
+        definitions(records, translator.field_names, _alignments(translator)),
+        ["".join(_line(table)) for table in tables],
+        [
+            f"constant sampler_t {translator.sampler_names[number]} = {text};"
+            for number, text in translator.requirements.samplers.items()
+        ],
+        list(_kernel(translator, [*([_INDENT, *_line(one)] for one in inner), *lines])),
+    ]
+    return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
+
+
+def _kernel(translator: Translator, lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    for added in described_arguments(translator.kernel):
+        yield f"// {added.name}: {added.sentence}"
+    yield _signature(translator)
+    yield "{"
+    for line in lines:
+        yield from wrapped(line)
+    yield "}"
+
+
+def _line(declaration: Declaration) -> Line:
+    value = [" = ", *tokens(declaration.value)] if declaration.value is not None else []
+    return [declaration.text, *value, ";"]
+
+
+def _extensions(translator: Translator, mentioned: Mentions, scalars: Iterable[tuple[object, bool]]) -> set[str]:
+    names = set(translator.requirements.extensions)
+    kinds = {(str(scalar), is_pointee) for scalar, is_pointee in scalars}
+    if (DOUBLE.name, True) in kinds or (DOUBLE.name, False) in kinds or translator.requirements.uses_double:
+        names.add("cl_khr_fp64")
+    if (HALF.name, False) in kinds:  # what is only pointed to is for `vload_half` and its like, which need nothing
+        names.add("cl_khr_fp16")
+    if _writes_volumes(translator) and any(name.startswith("write_image") for name in mentioned.functions):
+        names.add("cl_khr_3d_image_writes")
+    return names
+
+
+def _writes_volumes(translator: Translator) -> bool:
+    """Whether an argument is a three-dimensional image that may be written."""
+    return any(
+        translator.pointees.arguments[argument.name] == Opaque("image3d_t")
+        and image_access(argument.type) in ("write_only", "read_write")
+        for argument in translator.kernel.arguments
+    )
+
+
+def _signature(translator: Translator) -> str:
+    kernel = translator.kernel
+    size = kernel.required_work_group_size
+    attribute = f"__attribute__((reqd_work_group_size({size[0]}, {size[1]}, {size[2]})))\n" if size else ""
+    arguments = [_argument(translator, argument) for argument in kernel.arguments]
+    head = f"kernel {attribute}void {kernel.name}("
+    one_line = f"{head}{', '.join(arguments)})"
+    if len(one_line) <= _WIDEST_SIGNATURE or not arguments:
+        return one_line
+    return head + ",".join(f"\n{_INDENT}{argument}" for argument in arguments) + ")"
+
+
+def _argument(translator: Translator, argument: Argument) -> str:
+    type_ = translator.pointees.arguments[argument.name]
+    if isinstance(type_, Opaque):
+        return f"{image_access(argument.type)} {type_} {argument.name}".lstrip()
+    is_restrict = isinstance(type_, Pointer) and "restrict" in argument.qualifiers
+    return declared(type_, argument.name, "restrict" if is_restrict else "")
+
+
+def _tables(translator: Translator) -> dict[str, Declaration]:
+    """The program-scope constants that the text uses, each after those that its initialiser uses."""
+    found: dict[str, Declaration] = {}
+    order = list(translator.kernel.globals)
+    for symbol in sorted(translator.requirements.tables, key=order.index):
+        _add_table(translator, symbol, found)
+    return found
+
+
+def _add_table(translator: Translator, symbol: str, found: dict[str, Declaration]) -> None:
+    variable = translator.kernel.globals[symbol]
+    if symbol in found or variable.address_space == AddressSpace.LOCAL:
+        return
+    before = set(translator.requirements.tables)
+    table = _table(translator, variable)
+    for inner in sorted(translator.requirements.tables - before):
+        _add_table(translator, inner, found)
+    found[symbol] = table
+
+
+def _table(translator: Translator, variable: GlobalVariable) -> Declaration:
+    if variable.address_space not in (AddressSpace.CONSTANT, AddressSpace.GLOBAL):
+        raise RefusalError(
+            "program-scope-variable", f"the program-scope variable '{variable.name}' is in no address space"
+        )
+    if variable.address_space == AddressSpace.GLOBAL:
+        raise RefusalError(
+            "program-scope-variable",
+            f"the program-scope variable '{variable.name}' keeps its value between kernels",
+        )
+    parsed = parse_constant(variable.value_type, variable.initializer, translator.kernel.structures)
+    value = initializer(translator, variable.value_type, parsed)
+    type_ = from_llvm(variable.value_type)
+    return Declaration(_declared(translator, variable, type_, SPACE_NAMES[AddressSpace.CONSTANT]), type_, value)
+
+
+def _declared(translator: Translator, variable: GlobalVariable, type_: CType, space: str) -> str:
+    place = place_of(translator.names[f"@{variable.name}"])
+    if not isinstance(place, Name):
+        raise RefusalError("program-scope-variable", f"the program-scope variable '{variable.name}' has no place")
+    return array_declaration(place.text, type_, variable.alignment, alignment_of(type_), space)
+
+
+def _records(translator: Translator, mentioned: Mentions) -> list[Record]:
+    """The structures that the text names, arguments' first."""
+    wanted: dict[str, Record] = {}
+    for argument in translator.kernel.arguments:
+        for record in inner_records(translator.pointees.arguments[argument.name]):
+            wanted[record.name] = record
+    names = {record.name for type_ in mentioned.types for record in inner_records(type_)}
+    for structure in structures_of(translator.kernel):
+        if record_name(structure) in names:
+            wanted.setdefault(record_name(structure), Record(record_name(structure), structure))
+    return list(wanted.values())
+
+
+def _alignments(translator: Translator) -> dict[str, int]:
+    """The alignments, in bytes, of the structures that are passed by value."""
+    found: dict[str, int] = {}
+    for argument in translator.kernel.arguments:
+        alignment = by_value_alignment(argument, translator.kernel.structures)
+        for record in inner_records(translator.pointees.arguments[argument.name]):
+            if alignment is not None:
+                found[record.name] = alignment
+    return found
+
+
+def _local_declarations(translator: Translator) -> Iterator[Declaration]:
+    for variable in translator.kernel.globals.values():
+        if variable.address_space == AddressSpace.LOCAL and variable.name in translator.requirements.tables:
+            type_ = from_llvm(variable.value_type)
+            yield Declaration(_declared(translator, variable, type_, SPACE_NAMES[AddressSpace.LOCAL]), type_)
+
+
+def _private_declarations(translator: Translator, variables: Variables) -> Iterator[Declaration]:
+    for array in variables.arrays:
+        yield _private(translator, array)
+
+
+def _private(translator: Translator, array: PrivateArray) -> Declaration:
+    if isinstance(array.type, (Opaque, Pointer)):
+        return Declaration(declared(array.type, array.name), array.type)
+    text = array_declaration(array.name, array.type, array.alignment, alignment_of(array.type))
+    if array.initial is None:
+        return Declaration(text, array.type)
+    return Declaration(text, array.type, initializer(translator, array.initial.type, array.initial.value))
