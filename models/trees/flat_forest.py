@@ -34,7 +34,7 @@ class FlatForest:
     @cached_property
     def _first_child(self) -> NDArray[np.int32]:
         """Each inner node's first child; at a leaf, something that is never used."""
-        # In place and in 32 bits: of a shipped model's millions of nodes, temporary arrays would take most of the time.
+        # In place and in 32 bits: with millions of nodes, temporary arrays would take most of the time.
         child = np.cumsum(self.feature != LEAF, dtype=np.int32)
         child -= 1
         child *= 2
