@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.atomics import atomic_statement
 from coarsen.backend.opencl_c.block_copies import MEMORY_STATEMENTS
 from coarsen.backend.opencl_c.c_types import Opaque, Pointer
-from coarsen.backend.opencl_c.effects import Effects
 from coarsen.backend.opencl_c.expression import coerce
 from coarsen.backend.opencl_c.intrinsics import stem
 from coarsen.backend.opencl_c.memory import is_under_aligned, place_of, unaligned_store
@@ -23,7 +23,7 @@ _TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
 
 
 def statements_of(
-    translator: Translator, effects: Effects, block: str, skipped: frozenset[str] = frozenset()
+    translator: Translator, effects: EffectsOfKernel, block: str, skipped: frozenset[str] = frozenset()
 ) -> list[Statement]:
     """A block's statements, without phis, terminator and the instructions whose texts are `skipped`."""
     written: list[Statement] = []
@@ -36,7 +36,7 @@ def statements_of(
             or instruction.name in translator.folding.inlined
         ):
             continue
-        if instruction.name in translator.folding.variables or effects.must_stand(instruction):
+        if instruction.name in translator.folding.variables or effects.has_effect(instruction):
             written += _with_position(translator, instruction)
     return written
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.opencl_c.c_types import (
     CHAR,
     INT,
@@ -26,6 +25,7 @@ from coarsen.backend.opencl_c.pointees import Pointees
 from coarsen.backend.opencl_c.signs import Signs
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
 from coarsen.ir.value_names import is_temporary_name, readable
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.block_statements import statements_of
 from coarsen.backend.opencl_c.c_types import CType
 from coarsen.backend.opencl_c.cases import Test
@@ -17,7 +17,6 @@ from coarsen.backend.opencl_c.comparisons import equality
 from coarsen.backend.opencl_c.constant_expressions import constant, constant_lanes
 from coarsen.backend.opencl_c.copies import Copy, in_order
 from coarsen.backend.opencl_c.dataflow import Dataflow, constant_number
-from coarsen.backend.opencl_c.effects import Effects
 from coarsen.backend.opencl_c.expression import Expression, coerce
 from coarsen.backend.opencl_c.expressions import HANDLERS
 from coarsen.backend.opencl_c.folding import plan_folding
@@ -44,6 +43,7 @@ from coarsen.backend.opencl_c.wrapping import wrapped
 from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import IntegerType
 from coarsen.ir.value_names import readable
 from coarsen.limits import refusing_deep_nesting
@@ -106,7 +106,7 @@ class _Writer:
         self.kernel = kernel
         self.flow = ControlFlow(kernel)
         self.dataflow = Dataflow(kernel)
-        self.effects = Effects(kernel)
+        self.effects = EffectsOfKernel.of_kernel(kernel)
         folding = plan_folding(kernel, self.flow, self.dataflow, self.effects)
         self.reads = Reads(kernel, self.dataflow, folding)
         self.liveness = Liveness(kernel, self.flow, self.dataflow, folding, self.reads)
