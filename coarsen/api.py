@@ -347,7 +347,7 @@ def predict_factor(
     local_size: Sequence[int] | None = None,
     macros: DeviceMacros = PORTABLE,
 ) -> LaunchFactor | KernelPrediction:
-    """Predict the factor for a program: by the launch model where there is one, else by the default model.
+    """Predict the factor for a program: by the launch model, or else by the default model.
 
     Arguments and errors are those of `predict`. The launch model considers all dimensions, the default one the
     first; where the former knows no device of the kind, the latter answers.
@@ -355,10 +355,10 @@ def predict_factor(
     # Imported late, as in `predict`.
     from coarsen import launch_prediction, prediction
     from coarsen.devices.targets import target_of
-    from coarsen.user_models import has_launch_model, launch_model_folder
+    from coarsen.user_models import answers_by_launch_model, launch_model_folder
 
     lowered = lower(source, kernel, options, macros)
-    if has_launch_model():
+    if answers_by_launch_model(device):
         model = launch_prediction.launch_model(launch_model_folder())
         with contextlib.suppress(DeviceError):
             return launch_prediction.predict_factor(lowered, model, target_of(device), local_size)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import platformdirs
 
+from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.launch.files import has_launch
-from coarsen.models.model_files import model_name
+from coarsen.models.model_files import DEFAULT, model_name, model_names
 
 
 def user_models() -> Path:
@@ -35,11 +37,29 @@ def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path
     return user_models() if has_default(user_models()) else None
 
 
-def has_launch_model(folder: Path | None = None, *, shipped: bool = False) -> bool:
-    """Return True if a launch model is there: in a folder, among the user's own, or in the package."""
+def answers_by_launch_model(device: str, folder: Path | None = None, *, shipped: bool = False) -> bool:
+    """Return True if the launch model answers where nobody asks for a model.
+
+    A model that the user trained goes before the package's, also a default model before the launch model. For GPUs
+    of which nothing but best factors was published the default model answers, which learned from these.
+
+    Args:
+        device: what the user calls it; it need not be known.
+        folder: where models are; None for the user's own and the package's.
+        shipped: whether the user's own models are passed over.
+    """
     if folder is not None:
         return has_launch(folder)
-    return has_launch() or (not shipped and has_launch(user_models()))
+    if not shipped and has_launch(user_models()):
+        return True
+    if not shipped and DEFAULT in model_names(user_models()):
+        return False
+    return has_launch() and not _is_published_only(device)
+
+
+def _is_published_only(device: str) -> bool:
+    known = DEVICE_DESCRIPTORS.get(device.strip().casefold()) or known_descriptor(device.strip())
+    return known is not None and known.name in PUBLISHED_DEVICES
 
 
 def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:

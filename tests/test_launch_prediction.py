@@ -126,13 +126,13 @@ def test_a_program_gets_a_factor_along_one_dimension_of_its_own_launch() -> None
     assert (found.factor in (1, 2, 4, 8, 16), found.dimension, found.device_note) == (True, 0, "")
 
 
-def test_programs_ask_the_launch_model_where_the_user_trained_one(
+def test_programs_ask_the_launch_model_and_first_that_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     versions = prediction_versions()
-    before = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
-    assert isinstance(before, KernelPrediction)
+    assert isinstance(api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,)), LaunchFactor)
+    assert isinstance(api.predict_factor(SUM, device="tahiti", kernel="sum"), KernelPrediction)
     store_small_launch_model(user_models())
     after = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
     assert isinstance(after, LaunchFactor)

@@ -39,6 +39,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> DefaultModel:
 @pytest.fixture(autouse=True)
 def shipped(model: DefaultModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "_shipped_default", lambda: model)
+    # Programs ask the launch model first.
+    monkeypatch.setattr("coarsen.user_models.has_launch", lambda *_: False)
 
 
 def test_models_of_ones_own(tmp_path: Path) -> None:

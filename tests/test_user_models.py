@@ -29,7 +29,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_users_default_model_predicts(own: Path, run: Run) -> None:
     asked = ("predict", MT, "-d", "pocl", "--local-size", "16x16", "-f", "json")
-    before = run(*asked)
+    before = run(*asked, "--model", "default")
     assert before.err == ""
     assert default_folder() is None
     store_small_model(own, limit=1e9)
@@ -40,7 +40,7 @@ def test_the_users_default_model_predicts(own: Path, run: Run) -> None:
     found = json.loads(after.out)
     assert {near["kernel"] for near in found["nearest"]} <= set(KERNELS)
     assert found["training_kernel"] == "mt"
-    assert run(*asked, "--shipped").out == before.out
+    assert run(*asked, "--shipped", "--model", "default").out == before.out
     in_python = coarsen.predict(MT, device="pocl", local_size=(16, 16))
     assert (in_python.factor, in_python.training_kernel) == (found["factor"], "mt")
     shipped = coarsen.predict(MT, device="pocl", local_size=(16, 16), shipped=True)

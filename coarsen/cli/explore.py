@@ -30,7 +30,7 @@ from coarsen.cli.explore_options import (
     Type,
     Which,
 )
-from coarsen.cli.explore_page import check_page, page_asked_for, write_page
+from coarsen.cli.explore_page import Page, check_page, page_asked_for, write_page
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, print_json
@@ -67,12 +67,15 @@ def explore(
     Without it the best configuration of each kernel on each device is listed. With -f json a figure's numbers
     are printed. With --html curves, predictions, failures and sources become one page for a browser.
 
-    With --inputs the figure is of a tuned file: the time of each of its versions over the input.
+    With --inputs the figure is of a tuned file: the time of each of its versions over the input. With --html as
+    well it is on the page.
 
     Example: coarsen explore curves --benchmark sgemm -o sgemm.svg
     """
     _check_packages()
-    if inputs is not None:
+    if inputs and html is None:
+        if len(inputs) > 1:
+            raise InvalidInputError("a figure is of one tuned file: give --inputs once, or --html for all of them")
         others: dict[str, object] = {
             "FIGURE": figure,
             "--store": store,
@@ -80,19 +83,22 @@ def explore(
             "--device": device,
             "--benchmark": benchmark,
         }
-        others |= {"--preset": preset, "--by": by, "--choice": choice, "--against": against, "--html": html}
-        draw_inputs(InputsFigure(inputs, over, output, file_type, show), _given(others), output_format)
+        others |= {"--preset": preset, "--by": by, "--choice": choice, "--against": against}
+        draw_inputs(InputsFigure(inputs[0], over, output, file_type, show), _given(others), output_format)
         return
     if over is not None:
-        raise InvalidInputError("--over goes with --inputs: the feature along which inputs are")
+        raise InvalidInputError("--over goes with --inputs and a figure: the feature along which inputs are")
     if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
-    page = page_asked_for(html, kernels)
+    page = page_asked_for(html, kernels, inputs or ())
     look = {"--by": by, "--choice": choice, "--against": against, "--type": file_type}
     of_figures = _given({"-o": output, "--show": show, **look})
     if page is not None:
         as_json = {"-f json": output_format is Format.JSON}
         check_page(page, [*_given({"FIGURE": figure}), *of_figures, *_given(as_json)])
+        if inputs and store is None and not source:
+            _page_of_tuned(page, _given({"-d": device, "-b": benchmark, "--preset": preset, "--kernels": kernels}))
+            return
     elif figure is None:
         _check_table(of_figures)
     else:
@@ -116,6 +122,13 @@ def explore(
         _print_numbers(request)
     if output is not None or show:
         _draw(request, output, file_type or FileType.SVG, show)
+
+
+def _page_of_tuned(page: Page, others: Sequence[str]) -> None:
+    """Write a page without measurements. Raises InvalidInputError for options that choose some."""
+    if others:
+        raise InvalidInputError(f"{' and '.join(others)} choose measurements: give --store or --from as well")
+    write_page(None, page)
 
 
 def _check_packages() -> None:

@@ -116,9 +116,12 @@ Kernels = Annotated[
     ),
 ]
 InputsFile = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
-        "--inputs", metavar="FILE.tuned.json", help="Draw the times of a tuned file's versions over the input."
+        "--inputs",
+        metavar="FILE.tuned.json",
+        help="Draw the times of a tuned file's versions over the input. With --html: have them on the page. May "
+        "be repeated; without --store and --from the page is of these alone.",
     ),
 ]
 Over = Annotated[

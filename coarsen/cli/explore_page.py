@@ -25,13 +25,20 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The file to write, and the folder that describes kernels which are not the suite's."""
+    """What is to be on the page.
+
+    Args:
+        path: the file to write.
+        kernels: the folder that describes kernels which are not the suite's.
+        tuned: files of kernels that are tuned over inputs.
+    """
 
     path: Path
     kernels: Path | None = None
+    tuned: tuple[Path, ...] = ()
 
 
-def page_asked_for(html: Path | None, kernels: Path | None) -> Page | None:
+def page_asked_for(html: Path | None, kernels: Path | None, tuned: Sequence[Path] = ()) -> Page | None:
     """The page that the options of these names mean; None where none is asked for.
 
     Raises:
@@ -39,7 +46,7 @@ def page_asked_for(html: Path | None, kernels: Path | None) -> Page | None:
     """
     if html is None and kernels is not None:
         raise InvalidInputError("--kernels is for --html")
-    return None if html is None else Page(html, existing_folder("--kernels", kernels))
+    return None if html is None else Page(html, existing_folder("--kernels", kernels), tuple(tuned))
 
 
 def check_page(page: Page, others: Sequence[str]) -> None:
@@ -65,18 +72,26 @@ def check_page(page: Page, others: Sequence[str]) -> None:
         raise InvalidInputError(f"{page.path}: can't be written: {folder} is closed to you")
 
 
-def write_page(results: Results, page: Page) -> None:
-    """Write the page. Raises InvalidInputError if the file can't be written."""
+def write_page(results: Results | None, page: Page) -> None:
+    """Write the page.
+
+    Args:
+        results: None for a page of tuned files alone.
+        page: what is to be on it.
+
+    Raises:
+        InvalidInputError: the file can't be written, or a tuned file can't be read.
+    """
     # Imported late: it loads the template engine and the models.
     from coarsen.opencl_bench.reporting.page import write_report
     from coarsen.opencl_bench.workloads.kernel_source import known_kernel
     from coarsen.processes import processors
 
-    kernels = len(results.benchmarks)
-    if kernels > _MANY:
-        note(f"predicting, coarsening and drawing {kernels} kernels")
-    write_report(results, page.path, kernels=page.kernels, processes=processors())
-    unknown = [name for name in results.benchmarks if known_kernel(name, page.kernels) is None]
+    names = () if results is None else results.benchmarks
+    if len(names) > _MANY:
+        note(f"predicting, coarsening and drawing {len(names)} kernels")
+    write_report(results, page.path, kernels=page.kernels, processes=processors(), tuned=page.tuned)
+    unknown = [name for name in names if known_kernel(name, page.kernels) is None]
     if unknown:
         note(_without_source(unknown, page))
     note(f"written: {page.path}")

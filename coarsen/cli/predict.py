@@ -37,7 +37,7 @@ from coarsen.cli.predict_options import (
     Shipped,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.user_models import has_launch_model
+from coarsen.user_models import answers_by_launch_model
 
 
 def predict(
@@ -81,7 +81,7 @@ def predict(
     folder, dimension = existing_folder("--models", models), checked_dimension(dim or 0)
     wanted = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
     own = {"--global-size": global_size, "--size": size, "--risk": risk}
-    if _is_by_launch_model(model, dim, folder, shipped):
+    if _is_by_launch_model(model, dim, device, folder, shipped):
         # Imported late: the other models do without planned work.
         from coarsen.cli.predict_by_launch import LaunchQuestion, predict_by_launch
 
@@ -100,18 +100,18 @@ def predict(
         predict_by_default(asked, wanted, measure, store, output_format)
 
 
-def _is_by_launch_model(model: ModelName | None, dim: int | None, folder: Path | None, shipped: bool) -> bool:
-    """Return True if the launch model is asked for, or is there and nothing asks for another."""
+def _is_by_launch_model(
+    model: ModelName | None, dim: int | None, device: str, folder: Path | None, shipped: bool
+) -> bool:
+    """Return True if the launch model is asked for, or answers and nothing asks for another."""
     if model is ModelName.LAUNCH:
         if dim is not None:
             raise InvalidInputError("the launch model takes no --dim: it considers all dimensions")
         return True
-    return model is None and dim is None and has_launch_model(folder, shipped=shipped)
+    return model is None and dim is None and answers_by_launch_model(device, folder, shipped=shipped)
 
 
 def _refuse_options_of_launches(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise InvalidInputError(
-                f"{name} is for the launch model (--model launch), which `coarsen train --model launch` makes"
-            )
+            raise InvalidInputError(f"{name} is for the launch model: leave out --dim and ask for --model launch")

@@ -76,7 +76,7 @@ def predict_by_launch(
     model = launch_model(question.folder)
     say_whose(question.folder, question.models)
     target = target_of(question.device)
-    given = read_launch(wanted, question.local_size)
+    given = read_launch(wanted, question.local_size, measurable=trials is not None)
     place: _Place | None = None
     why_not = "as --no-measure asks"
     if measures:

@@ -93,26 +93,35 @@ class LaunchOfInput:
     described: DescribedInput | None = None
 
 
-def read_launch(wanted: KernelRequest, local_size: LocalSize | None) -> LaunchOfInput:
+def read_launch(wanted: KernelRequest, local_size: LocalSize | None, *, measurable: bool = False) -> LaunchOfInput:
     """Find and lower a kernel, and its launch where it is described.
 
     Args:
         wanted: the kernel.
         local_size: of the launch; the description's if None.
+        measurable: whether it must be described; of `kernel.cl` that is in the description beside it.
 
     Raises:
-        InvalidInputError: as `read_input`.
+        InvalidInputError: as `read_input`, or `read_measurable`.
         RefusalError: the kernel can't be read.
     """
     path = Path(wanted.word)
+    if measurable:
+        return _described_launch(read_measurable(wanted), wanted, local_size)
     if path.suffix != ".toml" and (path.suffix or path.exists()):
         return LaunchOfInput(read_input(wanted))
     # Imported late: a plain kernel does without the suite.
-    from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
     from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
     name = path.resolve() if path.suffix == ".toml" else wanted.word
-    described = _described(wanted, find_benchmark(name), name)
+    return _described_launch(_described(wanted, find_benchmark(name), name), wanted, local_size)
+
+
+def _described_launch(
+    described: DescribedInput, wanted: KernelRequest, local_size: LocalSize | None
+) -> LaunchOfInput:
+    from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
+
     own = local_size or described.input.local_size
     if own is None:
         return LaunchOfInput(described.input, described=described)

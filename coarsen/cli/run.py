@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,19 +13,17 @@ from coarsen.cli.run_options import (
     MostBytes,
     Program,
     ProgramArguments,
+    RecordContents,
     RecordFolder,
     Remembered,
     ReportFile,
     Seconds,
     Tuned,
-    byte_count,
     mode_of,
+    recording_of,
     settings_of,
 )
 from coarsen.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from coarsen.drop_in.running import Recording
 
 
 def run(
@@ -37,6 +34,7 @@ def run(
     seconds: Seconds = None,
     remembered: Remembered = False,
     record: RecordFolder = None,
+    record_contents: RecordContents = None,
     most_bytes: MostBytes = None,
     report: ReportFile = None,
     store: StoreUrl = None,
@@ -52,7 +50,7 @@ def run(
     Example: coarsen run --tune --seconds 30 simulation.py --steps 100
     """
     otherwise, settings = mode_of(tune, seconds, remembered, store), settings_of(seconds, store)
-    recording = _recording(record, most_bytes)
+    recording = recording_of(record, most_bytes, record_contents)
     # The program may go to another folder.
     file = None if report is None else _checked_file(report)
     # Imported late: it loads PyOpenCL.
@@ -73,16 +71,6 @@ def run(
     if result.is_interrupted:
         raise KeyboardInterrupt
     raise typer.Exit(result.exit_code)
-
-
-def _recording(folder: Path | None, most_bytes: str | None) -> Recording | None:
-    if folder is None:
-        if most_bytes is not None:
-            raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER")
-        return None
-    from coarsen.drop_in.running import Recording
-
-    return Recording(folder) if most_bytes is None else Recording(folder, byte_count(most_bytes))
 
 
 def _checked_file(report: Path) -> Path:

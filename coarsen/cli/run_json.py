@@ -34,6 +34,7 @@ def report_as_data(script: Script, result: RunResult) -> dict[str, Any]:
         "remembered": [choice_to_json(choice) for choice in result.found],
         "recorded": [{**asdict(each), "path": str(each.path)} for each in result.recorded],
         "not_recorded": list(result.not_recorded),
+        "launch_list": None if result.launch_list is None else str(result.launch_list),
     }
 
 

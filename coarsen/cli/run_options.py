@@ -13,6 +13,7 @@ from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.drop_in.mode import Otherwise
+    from coarsen.drop_in.running import Recording
     from coarsen.opencl_bench.tuning.settings import Tune
 
 Program = Annotated[
@@ -49,7 +50,18 @@ RecordFolder = Annotated[
     typer.Option(
         "--record",
         metavar="FOLDER",
-        help="Write the first launch of each kernel and class of sizes as a workload for coarsen bench.",
+        help="Write the first launch of each kernel and class of sizes as a workload for coarsen bench, and a "
+        "list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
+    ),
+]
+RecordContents = Annotated[
+    str | None,
+    typer.Option(
+        "--record-contents",
+        metavar="class|each|none",
+        help="Whose buffers are recorded: of the first launch of each class of sizes, of each that passes "
+        "something else, or of none: then only arguments, sizes and counts are.  [default: class]",
+        show_default=False,
     ),
 ]
 MostBytes = Annotated[
@@ -98,6 +110,32 @@ def settings_of(seconds: float | None, store: str | None) -> Tune:
     from coarsen.opencl_bench.tuning.settings import Tune
 
     return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
+
+
+def recording_of(folder: Path | None, most_bytes: str | None, contents: str | None) -> Recording | None:
+    """Return where launches are recorded and which; None for not at all.
+
+    Raises:
+        InvalidInputError: options that say how to record, and no folder; or that mean nothing together.
+    """
+    if folder is None:
+        for option, value in (("--most-bytes", most_bytes), ("--record-contents", contents)):
+            if value is not None:
+                raise InvalidInputError(f"{option} says how much to record: add --record FOLDER")
+        return None
+    # Imported late: these load PyOpenCL.
+    from coarsen.drop_in.recorder import MOST_BYTES, Contents
+    from coarsen.drop_in.running import Recording
+
+    words = [each.value for each in Contents]
+    if contents is not None and contents not in words:
+        raise InvalidInputError(
+            f"--record-contents takes {', '.join(words[:-1])} or {words[-1]}, not '{contents}'"
+        )
+    if contents == Contents.NONE and most_bytes is not None:
+        raise InvalidInputError("--most-bytes limits contents, and --record-contents none records none")
+    chosen = Contents.CLASS if contents is None else Contents(contents)
+    return Recording(folder, MOST_BYTES if most_bytes is None else byte_count(most_bytes), chosen)
 
 
 def byte_count(text: str) -> int:

@@ -93,6 +93,9 @@ def _recorded(result: RunResult) -> Iterator[str]:
         device = shlex.quote(each.device)
         yield f"recorded: coarsen bench {shlex.quote(str(each.path))} -d {device}"
     yield from result.not_recorded
+    if result.launch_list is not None:
+        folder = shlex.quote(str(result.launch_list.parent))
+        yield f"listed what all launches pass: coarsen tune KERNEL.toml --inputs-from {folder}"
 
 
 def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,16 @@ Inputs = Annotated[
         help="Tune over the first so many of the file's inputs.  [default: all]",
     ),
 ]
+InputsFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs-from",
+        metavar="FOLDER",
+        help="Tune over the launches that a program made, as coarsen run --record FOLDER wrote them: as many as "
+        "--inputs says (24), which differ as much as they can.",
+        show_default=False,
+    ),
+]
 MostVersions = Annotated[
     int | None,
     typer.Option(
@@ -132,6 +143,7 @@ def tune(
     levels: TuneLevels = "item,group",
     no_wide_accesses: NoWideAccesses = False,
     inputs: Inputs = None,
+    inputs_from: InputsFrom = None,
     most: MostVersions = None,
     output: TunedOutput = None,
     store: StoreUrl = None,
@@ -161,12 +173,12 @@ def tune(
     if len(kernels) > 1:
         raise InvalidInputError(f"one kernel is tuned at a time, not {len(kernels)}")
     (kernel,) = kernels
-    request = InputsRequest(inputs, most, output, seed, store)
+    request = InputsRequest(inputs, most, output, seed, store, inputs_from)
     over_inputs = description_over_inputs(kernel, request)
     if over_inputs is not None:
         if (preset, seconds, trials) != (DEFAULT_PRESET, DEFAULT_SECONDS, None):
             raise InvalidInputError("--preset, --seconds and --trials are for tuning at one size, not over inputs")
-        tune_inputs(over_inputs, _device(device), request, output_format)
+        tune_inputs(over_inputs, partial(_device, device), request, output_format)
         return
     settings = Tune(
         seconds=seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ class InputsRequest:
         output: where the tuned file goes.
         seed: of the searches.
         store: where rows go.
+        recording: the folder of recorded launches that are the inputs.
     """
 
     inputs: int | None
@@ -37,11 +38,12 @@ class InputsRequest:
     output: Path | None
     seed: int
     store: str | None
+    recording: Path | None = None
 
     @property
     def is_asked_for(self) -> bool:
         """Return True if an option is given that only tuning over inputs has."""
-        return any(value is not None for value in (self.inputs, self.most, self.output))
+        return any(value is not None for value in (self.inputs, self.most, self.output, self.recording))
 
 
 def description_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
@@ -54,21 +56,25 @@ def description_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
     from coarsen.cli.bench_inputs import described_name
     from coarsen.opencl_bench.workloads.described.inputs import KEY
     from coarsen.opencl_bench.workloads.described.read import read_table
+    from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 
     name = described_name(kernel)
     if not isinstance(name, Path):
         if request.is_asked_for:
             raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
         return None
-    return name if request.is_asked_for or read_table(name).has(KEY) else None
+    table = read_table(name)
+    return name if request.is_asked_for or table.has(KEY) or table.has(RECORDED) else None
 
 
-def tune_inputs(path: Path, device: DeviceDescription, request: InputsRequest, output_format: Format) -> None:
+def tune_inputs(
+    path: Path, find_device: Callable[[], DeviceDescription], request: InputsRequest, output_format: Format
+) -> None:
     """Tune a described kernel over its inputs, and write its tuned file.
 
     Args:
         path: of the description.
-        device: where.
+        find_device: returns where, asked once the inputs are known.
         request: what is asked for.
         output_format: of what is printed.
 
@@ -81,23 +87,24 @@ def tune_inputs(path: Path, device: DeviceDescription, request: InputsRequest, o
         raise InvalidInputError(f"{output}: the tuned file's name must end with .json, {TUNED_SUFFIX} for one")
     check_packages((*STORE_PACKAGES, "scipy", "sklearn"))
     # Imported late: they load the store's packages, SciPy and scikit-learn.
+    from coarsen.cli.coverage_text import listed_inputs
     from coarsen.cli.tuned_text import print_summary
     from coarsen.models.inputs.portfolio import MOST_VERSIONS
     from coarsen.opencl_bench.inputs.described_check import check_described
-    from coarsen.opencl_bench.inputs.described_listing import list_inputs
     from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
     from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 
-    listed, is_new = list_inputs(path)
-    if is_new:
-        note(f"listed the inputs in {listed}")
-    for line in check_described(path):
+    listed = listed_inputs(path, request.inputs, request.recording)
+    for line in check_described(listed.path):
         note(line)
+    device = find_device()
+    if output_format is Format.TABLE:
+        listed.show()
     settings = OverInputs(
-        request.inputs, request.most or MOST_VERSIONS, stage_one=StageOneSettings(seed=request.seed)
+        listed.count, request.most or MOST_VERSIONS, stage_one=StageOneSettings(seed=request.seed)
     )
     with _opened(request.store) as store:
-        tuned = tune_over_inputs(path, device, store, settings)
+        tuned = tune_over_inputs(listed.path, device, store, settings)
     for name, reason in tuned.left_out.items():
         note(f"{name} is left out, for the default version does not run there: {reason}")
     for version, reason in tuned.wrong.items():
@@ -105,7 +112,8 @@ def tune_inputs(path: Path, device: DeviceDescription, request: InputsRequest, o
     tuned.file.write(output)
     if output_format is Format.JSON:
         rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
-        print_json({"tuned_file": str(output), "versions": len(tuned.file.versions), **rows})
+        made = {"tuned_file": str(output), "description": str(listed.path), "versions": len(tuned.file.versions)}
+        print_json({**made, **rows, "coverage": listed.as_data()})
     else:
         print_summary(tuned.file, len(tuned.times.inputs), str(output))
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.dispatch.tree import Leaf, Tree, versions_of
+from coarsen.dispatch.rules import rules
+from coarsen.dispatch.tree import Leaf, versions_of
 from coarsen.dispatch.tuned_file import TunedFile
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.inputs.judged import Judged
     from coarsen.opencl_bench.inputs.worth import VersionWorth
-
-_INDENT = "    "
 
 
 def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
@@ -34,18 +32,6 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
     print_table(headings, (_cells(file, each) for each in worth), numbers=headings[2:])
     for feature in file.features:
         print_line(f"{feature.name} = {feature.expression or 'supplied by the caller'}")
-
-
-def rules(tree: Tree, depth: int = 0) -> Iterator[str]:
-    """Enumerate the lines of a tree as rules."""
-    indent = _INDENT * depth
-    if isinstance(tree, Leaf):
-        yield f"{indent}version {tree.version}"
-        return
-    yield f"{indent}if {tree.feature} <= {tree.threshold:g}:"
-    yield from rules(tree.at_most, depth + 1)
-    yield f"{indent}otherwise:"
-    yield from rules(tree.above, depth + 1)
 
 
 def print_summary(file: TunedFile, inputs: int, output: str) -> None:

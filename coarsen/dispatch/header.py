@@ -7,16 +7,16 @@ int version = mv_choose(&in, &launch);      /* which of the versions' programs t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, statements, tree_lines
 from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds
-from coarsen.dispatch.launch_sizes import size_steps
+from coarsen.dispatch.header_sizes import has_local_memory, indented, sizes_function
+from coarsen.dispatch.header_steps import step_functions
 from coarsen.dispatch.steps import Kind, Named, Steps
 from coarsen.dispatch.tree import Tree, features_of
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.variant.coarsening import Coarsening, Level
 
 # Of C and C++.
 _KEYWORDS = (
@@ -31,8 +31,8 @@ def c_header(file: TunedFile) -> str:
     """Return the text of the header.
 
     Raises:
-        InvalidInputError: a version of several launches; one that is guarded, has wide accesses, or is coarsened
-            and leaves its local size to the driver; a name that C has for itself.
+        InvalidInputError: a version that is guarded, has wide accesses, or is coarsened and leaves its local size
+            to the driver; a name that C has for itself.
     """
     _check(file)
     name = file.kernel
@@ -44,9 +44,10 @@ def c_header(file: TunedFile) -> str:
         f" * Tuned on {_comment(file.device)}, driver {_comment(file.driver)}. */",
         f"#ifndef {guard}\n#define {guard}",
         ARITHMETIC,
-        _types(name, kinds),
+        _types(file, kinds),
         *_trees(file),
-        *(_sizes(file, version) for version in range(len(file.versions))),
+        *step_functions(file),
+        *(sizes_function(file, version) for version in range(len(file.versions))),
         _choose(file),
         "#endif\n",
     ]
@@ -55,8 +56,6 @@ def c_header(file: TunedFile) -> str:
 
 def _check(file: TunedFile) -> None:
     for number, version in enumerate(file.versions):
-        if version.is_sequence:
-            raise InvalidInputError(f"version {number} takes several launches, which the C header can't choose")
         if version.variant.any_size or version.variant.transforms.wide_accesses:
             raise InvalidInputError(
                 f"version {number} is guarded or has wide accesses, which the C header can't check"
@@ -85,14 +84,20 @@ def _inputs(file: TunedFile) -> Mapping[str, Kind]:
     return {name: kind for name, kind in kinds.items() if name in needed} | supplied
 
 
-def _types(name: str, kinds: Mapping[str, Kind]) -> str:
-    members = [f"    {TYPES[kind]} {entry};" for entry, kind in kinds.items()] or ["    int unused;"]
+def _types(file: TunedFile, kinds: Mapping[str, Kind]) -> str:
+    name = file.kernel
+    members = [f"{TYPES[kind]} {entry};" for entry, kind in kinds.items()] or ["int unused;"]
+    sizes = ["unsigned dimensions;", "size_t global_size[3];", "size_t local_size[3];"]
+    comment = "Sizes in work-items, as clEnqueueNDRangeKernel takes them; a local size of 0 stands for NULL."
+    if any(version.is_sequence for version in file.versions):
+        comment += f"\n * No dimensions: the version takes several launches, which {name}_steps has."
+    if has_local_memory(file):
+        comment += "\n * Bytes of local memory by the index of the caller's argument; 0: as the caller has it."
+        sizes.append(f"size_t local_memory[{len(file.arguments)}];")
     return (
         "/* What the launch passes: arguments, bytes of buffers, and features that only the caller knows. */\n"
-        f"struct {name}_inputs {{\n" + "\n".join(members) + "\n};\n\n"
-        "/* Sizes in work-items, as clEnqueueNDRangeKernel takes them; a local size of 0 stands for NULL. */\n"
-        f"struct {name}_launch {{\n"
-        "    unsigned dimensions;\n    size_t global_size[3];\n    size_t local_size[3];\n};\n"
+        f"struct {name}_inputs {{\n{indented(members)}}};\n\n"
+        f"/* {comment} */\nstruct {name}_launch {{\n{indented(sizes)}}};\n"
     )
 
 
@@ -113,7 +118,7 @@ def _tree(file: TunedFile, function: str, tree: Tree) -> str:
         f"const double {place} = {result}; /* {feature.name} */"
         for (place, result), feature in zip(zip(places.values(), results, strict=True), asked, strict=True)
     ]
-    body = _indented([*declarations(formulas), "(void)in;", *lines])
+    body = indented([*declarations(formulas), "(void)in;", *lines])
     compared = list(tree_lines(tree, places, "        "))
     return (
         f"static inline int {function}(const struct {file.kernel}_inputs *in)\n{{\n{body}    {{\n"
@@ -121,56 +126,6 @@ def _tree(file: TunedFile, function: str, tree: Tree) -> str:
         + "\n".join(compared)
         + "\n    }\n}\n"
     )
-
-
-def _sizes(file: TunedFile, number: int) -> str:
-    """The function of a version's sizes; it returns 0 where they have no value or don't divide."""
-    version = file.versions[number]
-    formulas = size_steps(version, file.arguments)
-    lines, results = statements(formulas, "return 0;")
-    if version.launches:
-        dimensions = len(version.launches[0].global_size)
-        whole, local = results[:dimensions], results[dimensions : 2 * dimensions]
-    else:
-        dimensions = 3
-        whole = [f"in->global_size_{entry}" for entry in range(3)]
-        own = version.variant.local_size
-        local = [str(size) for size in (*own, *[1] * (3 - len(own)))] if own else []
-        local = local or [f"in->local_size_{entry}" for entry in range(3)]
-    lines.append(f"launch->dimensions = {dimensions};")
-    for entry in range(dimensions):
-        lines += _one_size(entry, whole[entry], local[entry] if local else "0")
-    for coarsening in version.variant.coarsenings:
-        lines += _merged(coarsening)
-    lines.append("return 1;")
-    return (
-        f"static inline int {file.kernel}_sizes_{number}(const struct {file.kernel}_inputs *in, "
-        f"struct {file.kernel}_launch *launch)\n{{\n"
-        + _indented([*declarations(formulas), "(void)in;", *lines])
-        + "}\n"
-    )
-
-
-def _one_size(dimension: int, whole: str, local: str) -> Iterator[str]:
-    yield f"if ({whole} <= 0 || {local} < 0 || (uint64_t){whole} > SIZE_MAX || (uint64_t){local} > SIZE_MAX)"
-    yield "    return 0;"
-    yield f"launch->global_size[{dimension}] = (size_t){whole};"
-    yield f"launch->local_size[{dimension}] = (size_t){local};"
-
-
-def _merged(coarsening: Coarsening) -> Iterator[str]:
-    factor, dimension, stride = coarsening.factor, coarsening.dimension, coarsening.stride
-    whole, local = f"launch->global_size[{dimension}]", f"launch->local_size[{dimension}]"
-    yield f"if ({dimension} >= launch->dimensions || {local} == 0 || {whole} % {local} != 0)"
-    yield "    return 0;"
-    if coarsening.level is Level.GROUP:
-        yield f"if ({whole} / {local} % {factor} != 0)"
-        yield "    return 0;"
-    else:
-        yield f"if ({local} % {factor} != 0 || {local} / {factor} % {stride} != 0)"
-        yield "    return 0;"
-        yield f"{local} /= {factor};"
-    yield f"{whole} /= {factor};"
 
 
 def _choose(file: TunedFile) -> str:
@@ -208,10 +163,6 @@ static inline int {name}_choose(const struct {name}_inputs *in, struct {name}_la
     return {name}_choose_with(in, {int(not file.needs_supplied)}, launch);
 }}
 """
-
-
-def _indented(lines: Iterable[str]) -> str:
-    return "".join(f"    {line}\n" for line in lines)
 
 
 def _comment(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,22 +12,56 @@ from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, 
 from coarsen.dispatch.python_text import numbers_function
 from coarsen.dispatch.steps import Kind, Steps, whole_steps_of
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion, number_argument
 
 Sizes = tuple[int, ...]
 _NO_MEMORY: Mapping[int, int] = MappingProxyType({})
 
 
 class VersionSizes(NamedTuple):
-    """The sizes and memory that a version is launched with.
+    """The sizes and memory that one launch has.
 
     `global_size` is that before anything is merged, in work-items, None where it is the caller's; `local_size` is
-    None where it is left to the driver, or is the caller's; `local_memory` is bytes by the index of the argument.
+    None where it is left to the driver, or is the caller's; `local_memory` is bytes by the index of the caller's
+    argument.
     """
 
     global_size: Sizes | None
     local_size: Sizes | None
     local_memory: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFormulas:
+    """What the sizes of one launch are computed by.
+
+    Args:
+        global_size: one to three formulas.
+        local_size: as many, or none.
+        local_memory: of the bytes of arguments that are local memory.
+        memory_places: the indices of these among the caller's arguments.
+        numbers: that the launch passes besides arguments and scratch.
+    """
+
+    global_size: tuple[Steps, ...]
+    local_size: tuple[Steps, ...]
+    local_memory: tuple[Steps, ...]
+    memory_places: tuple[int, ...]
+    numbers: tuple[Steps, ...]
+
+    @property
+    def sizes(self) -> tuple[Steps, ...]:
+        """Return the formulas whose values must be positive, as `sizes_of` takes their values."""
+        return (*self.global_size, *self.local_size, *self.local_memory)
+
+    def sizes_of(self, values: Sequence[int]) -> VersionSizes:
+        """Return the sizes that the values of `sizes` are."""
+        dimensions, locals_end = len(self.global_size), len(self.global_size) + len(self.local_size)
+        local = tuple(values[dimensions:locals_end]) if self.local_size else None
+        memory = _NO_MEMORY
+        if self.memory_places:
+            memory = dict(zip(self.memory_places, values[locals_end:], strict=True))
+        return VersionSizes(tuple(values[:dimensions]), local, memory)
 
 
 def size_inputs(file: TunedFile) -> tuple[str, ...]:
@@ -52,39 +87,62 @@ def sizes_function(
     if not version.launches:
         unchanged = VersionSizes(None, own, _NO_MEMORY)
         return lambda *numbers: unchanged
-    launch = version.launches[0]
-    compute = numbers_function(dict.fromkeys(inputs, Kind.WHOLE), size_steps(version, file.arguments))
-    places = [index for index, entry in enumerate(file.arguments) if entry.kind is ArgumentKind.LOCAL]
-    sized = dict(launch.local_memory)
-    memory_places = [index for index in places if file.arguments[index].name in sized]
-    dimensions, has_local = len(launch.global_size), bool(_local(launch, version))
-    first_memory = 2 * dimensions if has_local else dimensions
+    formulas = launch_formulas(version, version.launches[0], file.arguments)
+    compute = numbers_function(dict.fromkeys(inputs, Kind.WHOLE), formulas.sizes)
+    if formulas.memory_places:
+
+        def with_memory(*numbers: int) -> VersionSizes | None:
+            values = compute(*numbers)
+            return None if values is None or min(values) <= 0 else formulas.sizes_of(values)
+
+        return with_memory
+    dimensions, has_local = len(formulas.global_size), bool(formulas.local_size)
 
     def sizes(*numbers: int) -> VersionSizes | None:
         values = compute(*numbers)
         if values is None or min(values) <= 0:
             return None
-        local = values[dimensions:first_memory] if has_local else None
-        memory = dict(zip(memory_places, values[first_memory:], strict=True)) if memory_places else _NO_MEMORY
-        return VersionSizes(values[:dimensions], local, memory)
+        return VersionSizes(values[:dimensions], values[dimensions:] if has_local else None, _NO_MEMORY)
 
     return sizes
 
 
-def size_steps(version: TunedVersion, arguments: Iterable[KernelArgument]) -> list[Steps]:
-    """Return the steps of a version's global sizes, local sizes and bytes of local memory, in this order."""
-    if not version.launches:
-        return []
-    arguments = tuple(arguments)
-    launch = version.launches[0]
+def launch_formulas(
+    version: TunedVersion, launch: TunedLaunch, arguments: Sequence[KernelArgument]
+) -> LaunchFormulas:
+    """Return what the sizes of a launch are computed by.
+
+    Args:
+        version: that it is of.
+        launch: one of the version's.
+        arguments: that the caller passes.
+    """
     sized = dict(launch.local_memory)
-    memory = [sized[entry.name] for entry in arguments if entry.name in sized]
+    places = [
+        index for index, entry in enumerate(arguments) if entry.kind is ArgumentKind.LOCAL and entry.name in sized
+    ]
+    numbers = [number[1] for argument in launch.arguments if (number := number_argument(argument))]
+
+    def steps(texts: Sequence[str]) -> tuple[Steps, ...]:
+        return tuple(_steps(version, texts, arguments))
+
+    return LaunchFormulas(
+        steps(launch.global_size),
+        steps(launch.local_size or tuple(map(str, version.variant.local_size))),
+        steps([sized[arguments[place].name] for place in places]),
+        tuple(places),
+        steps(numbers),
+    )
+
+
+def scratch_formulas(version: TunedVersion, arguments: Sequence[KernelArgument]) -> tuple[Steps, ...]:
+    """Return what the bytes of a version's scratch buffers are computed by, in the order of `scratch`."""
+    return tuple(_steps(version, [size for _, size in version.scratch], arguments))
+
+
+def _steps(version: TunedVersion, texts: Sequence[str], arguments: Sequence[KernelArgument]) -> Iterator[Steps]:
     constants = {f"local_size_{number}": size for number, size in enumerate(version.variant.local_size)}
     constants |= version.macros()
     names = {name for name, kind in input_kinds(arguments).items() if kind is Kind.WHOLE}
-    texts = (*launch.global_size, *_local(launch, version), *memory)
-    return [whole_steps_of(parse_expression(text), names, constants) for text in texts]
-
-
-def _local(launch: TunedLaunch, version: TunedVersion) -> tuple[str, ...]:
-    return launch.local_size or tuple(map(str, version.variant.local_size))
+    for text in texts:
+        yield whole_steps_of(parse_expression(text), names, constants)

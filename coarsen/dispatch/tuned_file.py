@@ -12,22 +12,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from coarsen.codec import WHOLE_NUMBERS, decoded, encoded
-from coarsen.dispatch.features import Feature, KernelArgument, check_name, feature_steps, input_kinds
+from coarsen.codec import decoded, encoded
+from coarsen.dispatch.default_version import DefaultVersion
+from coarsen.dispatch.features import Feature, KernelArgument, check_name
+from coarsen.dispatch.file_checks import check_arguments, check_evidence, check_features, check_versions
 from coarsen.dispatch.tree import Tree, check_tree, features_of, tree_from_json, tree_to_json
-from coarsen.dispatch.tuned_version import (
-    MOST_ARGUMENTS,
-    TunedVersion,
-    check_version,
-    version_from_json,
-    version_to_json,
-)
+from coarsen.dispatch.tuned_version import TunedVersion, version_from_json, version_to_json
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file, replace_file
 
@@ -35,8 +30,6 @@ JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | 
 
 FORMAT = "coarsen tuned file 1"
 LARGEST_FILE = 4 * MEBIBYTE
-MOST_VERSIONS = 64
-MOST_FEATURES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,7 @@ class TunedFile:
         coarsen_version: the version of this package that tuned.
         features: by which versions are chosen.
         versions: those to choose from.
-        default: the index of the version that the source is as it stands: what runs wherever nothing else may.
+        default: the index of the version whose sizes a call passes: what runs wherever nothing else may.
         tree: chooses by all features.
         tree_without_supplied: chooses where the caller supplies none; None takes the default version there.
         evidence: what was measured, for people; nothing is chosen by it.
@@ -78,15 +71,20 @@ class TunedFile:
 
     def __post_init__(self) -> None:
         check_name("a kernel", self.kernel)
-        _check_counts(self)
-        _check_features(self)
-        _check_versions(self)
+        check_arguments(self.arguments)
+        check_features(self.features, self.arguments)
+        check_versions(self.kernel, self.versions, self.default, self.arguments)
         names = frozenset(feature.name for feature in self.features)
         check_tree(self.tree, names, len(self.versions))
         if self.tree_without_supplied is not None:
             computed = frozenset(feature.name for feature in self.features if not feature.is_supplied)
             check_tree(self.tree_without_supplied, computed, len(self.versions))
-        _check_evidence(self.evidence)
+        check_evidence(self.evidence)
+
+    @property
+    def default_version(self) -> DefaultVersion:
+        """Return the version whose sizes a call passes."""
+        return DefaultVersion(self.default, self.versions[self.default])
 
     @property
     def needs_supplied(self) -> bool:
@@ -97,7 +95,7 @@ class TunedFile:
     @property
     def has_sizes(self) -> bool:
         """Return True if the versions say their launches' sizes, so that a caller need not."""
-        return bool(self.versions[self.default].launches)
+        return self.default_version.launch is not None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
@@ -193,65 +191,6 @@ class _Written:
     tree: Any
     tree_without_supplied: Any
     evidence: Any
-
-
-def _check_counts(file: TunedFile) -> None:
-    if not 1 <= len(file.versions) <= MOST_VERSIONS:
-        raise InvalidInputError(f"a tuned file has {len(file.versions)} versions, not 1 to {MOST_VERSIONS}")
-    if len(file.features) > MOST_FEATURES or len(file.arguments) > MOST_ARGUMENTS:
-        raise InvalidInputError(f"a tuned file has over {MOST_FEATURES} features or {MOST_ARGUMENTS} arguments")
-    if type(file.default) is not int or not 0 <= file.default < len(file.versions):
-        raise InvalidInputError(f"the default version is {file.default!a}, of {len(file.versions)} counted from 0")
-
-
-def _check_features(file: TunedFile) -> None:
-    _check_distinct("an argument", [argument.name for argument in file.arguments])
-    _check_distinct("a feature", [feature.name for feature in file.features])
-    kinds = input_kinds(file.arguments)
-    for feature in file.features:
-        feature_steps(feature, kinds)
-
-
-def _check_versions(file: TunedFile) -> None:
-    if len(set(file.versions)) < len(file.versions):
-        raise InvalidInputError("a tuned file has a version twice")
-    if len({bool(version.launches) for version in file.versions}) > 1:
-        raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
-    default = file.versions[file.default]
-    if default.variant.is_coarsened or default.is_sequence:
-        raise InvalidInputError("the default version must be one launch of the kernel as it is written")
-    if default.launches and default.launches[0].kernel != file.kernel:
-        other = default.launches[0].kernel
-        raise InvalidInputError(f"the default version must launch {file.kernel}, the file's kernel, not {other}")
-    for version in file.versions:
-        check_version(version, file.arguments)
-
-
-def _check_distinct(what: str, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InvalidInputError(f"{what} is there twice: {twice[0]}")
-
-
-def _check_evidence(evidence: object) -> None:
-    """Raise InvalidInputError unless it is JSON, of no great depth."""
-    rest = [(evidence, 0)]
-    while rest:
-        value, depth = rest.pop()
-        if depth > 32:
-            raise InvalidInputError("the evidence is nested too deeply")
-        if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-            rest += [(entry, depth + 1) for entry in value.values()]
-        elif isinstance(value, list):
-            rest += [(entry, depth + 1) for entry in value]
-        elif not _is_plain(value):
-            raise InvalidInputError(f"the evidence has what JSON has not: {type(value).__name__}")
-
-
-def _is_plain(value: object) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return value is None or isinstance(value, bool | str) or (isinstance(value, int) and value in WHOLE_NUMBERS)
 
 
 def _features(value: object) -> tuple[Feature, ...]:

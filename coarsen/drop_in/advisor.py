@@ -190,7 +190,7 @@ class TuningAdvisor:
         if before is not None:
             settings = replace(settings, seconds=_OTHER_SIZES_SHARE * settings.seconds)
         try:
-            check_sizes_are_known(request)
+            check_sizes_are_known(request.arguments)
             with alone_on(device, settings.seconds):
                 # Another process may have tuned it while this one waited for the device.
                 found = self._looked_up(key, device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyopencl
@@ -16,12 +17,13 @@ from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.arguments import Argument
 from coarsen.variant.variant import Variant
 
 
-def check_sizes_are_known(request: AdviceRequest) -> None:
+def check_sizes_are_known(arguments: Sequence[Argument] | None) -> None:
     """Raise InvalidInputError for a launch with shared virtual memory, of which only the address is kept."""
-    for index, argument in enumerate(request.arguments or ()):
+    for index, argument in enumerate(arguments or ()):
         if isinstance(argument, pyopencl.SVMPointer):
             raise InvalidInputError(
                 f"the size of its argument {index}, shared virtual memory, is not known: coarsen.tune takes it"

@@ -1,32 +1,51 @@
-"""Records launches as workloads: the first of each kernel, device and class of sizes, before it runs.
+"""Records launches as workloads, before they run, and lists what all launches pass.
 
 AdviceRequest ─▶ captured, within the bytes that are left ─▶ FOLDER/NAME.toml …
+PassedLaunch  ─▶ counted (`passed_launches.py`)           ─▶ FOLDER/launches.json
+
+Which launches are captured with the contents of their buffers is chosen: of each kernel and device the first with
+each class of sizes, the first of those that pass the same, or none.
 """
 
 from __future__ import annotations
 
+import enum
 import itertools
 import math
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pyopencl
 
-from coarsen.drop_in.launch_table import LaunchRow, digest_of
+from coarsen.drop_in.launch_table import LaunchRow, LaunchTable, SourceObserver, digest_of
 from coarsen.drop_in.measured_launch import check_sizes_are_known
+from coarsen.drop_in.passed_launches import PassedLaunches, listed_launch
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.opencl_bench.workloads.described.captured import content_files, write_capture
+from coarsen.opencl_bench.workloads.described.launch_list import ListedLaunch
+from coarsen.runtime.advice import AdviceRequest, PassedLaunch
 
 MOST_BYTES = 1 << 30
+# Of one kernel where each is wanted that passes something else: each takes a compilation.
+MOST_EACH = 64
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9_]")
 # File systems take 255 bytes; an argument's name, a number and an ending come after it.
 _LONGEST_NAME = 60
+
+
+class Contents(enum.StrEnum):
+    """The launches that are captured with the contents of their buffers."""
+
+    CLASS = "class"
+    EACH = "each"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +58,50 @@ class Recorded:
     byte_count: int
 
 
+class _Seen(NamedTuple):
+    """The launches of which one is captured; `passed` is what all of them pass, None where that doesn't matter."""
+
+    source: str
+    options: tuple[str, ...]
+    kernel: str
+    device: int
+    size_class: SizeClass
+    passed: ListedLaunch | None
+
+
 class Recorder:
     """Writes workloads into one folder; what can't be written is noted, and the program runs on.
 
     Args:
         folder: where they go; made with the first. Files that are there are kept.
         most_bytes: what the buffers of all of them may hold together.
+        contents: which launches are captured.
+
+    Raises:
+        InvalidInputError: the folder has a list of launches that can't be read.
     """
 
-    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, contents: Contents = Contents.CLASS) -> None:
         self._folder = folder
         self._left = most_bytes
-        self._seen: set[tuple[str, tuple[str, ...], str, int, SizeClass]] = set()
+        self._contents = contents
+        self._seen: set[_Seen] = set()
+        self._captured: Counter[str] = Counter()
+        self.passed = PassedLaunches(folder)
         self._lock = threading.Lock()
         self.recorded: list[Recorded] = []
         self.skipped: list[str] = []
 
+    @property
+    def captures(self) -> bool:
+        """True if the contents of any buffers are wanted."""
+        return self._contents is not Contents.NONE
+
     def missed(self, rows: Iterable[LaunchRow]) -> tuple[str, ...]:
         """Return a sentence for each kind of launch that was made, and never with its arguments at hand."""
-        looked_at = {_kind(digest_of(source), kernel, size) for source, _, kernel, _, size in self._seen}
+        if not self.captures:
+            return ()
+        looked_at = {_kind(digest_of(each.source), each.kernel, each.size_class) for each in self._seen}
         kinds = {_kind(row.source, row.kernel, row.size_class): row for row in rows}
         return tuple(
             f"a launch is not recorded: the kernel '{row.kernel}': {_why_missed(row)}"
@@ -66,49 +110,99 @@ class Recorder:
         )
 
     def record(self, request: AdviceRequest) -> None:
-        """Record a launch whose arguments are at hand, unless one like it was seen before."""
-        if request.queue is None or request.arguments is None:
-            return
-        launch = request.launch
-        size_class = SizeClass.of(launch.global_size, launch.local_size)
-        key = request.source, request.options, request.kernel, launch.device.int_ptr, size_class
+        """Capture a launch whose arguments are at hand, if the first of each class of sizes is wanted."""
+        if self._contents is Contents.CLASS and request.queue is not None and request.arguments is not None:
+            launch = PassedLaunch(
+                request.options, request.kernel, request.launch, request.arguments, request.offset
+            )
+            self.capture(request.source, launch, request.queue)
+
+    def wants(self, source: str, launch: PassedLaunch) -> bool:
+        """Return True if a launch is to be captured since none before passed the same."""
+        if self._contents is not Contents.EACH or launch.arguments is None:
+            return False
         with self._lock:
+            return self._captured[launch.kernel] < MOST_EACH and self._key(source, launch) not in self._seen
+
+    def capture(self, source: str, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+        """Capture a launch whose arguments can be read now, unless one like it was seen before."""
+        with self._lock:
+            key = self._key(source, launch)
             if key in self._seen:
                 return
             self._seen.add(key)
             try:
-                self._write(request, request.queue)
+                self._write(source, launch, queue)
             except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
-                of_kernel = f"the kernel '{request.kernel}'"
-                reason = str(error) if of_kernel in str(error) else f"{of_kernel}: {error}"
-                self.skipped.append(f"a launch is not recorded: {reason}")
+                self._skip(launch.kernel, str(error))
 
-    def _write(self, request: AdviceRequest, queue: pyopencl.CommandQueue) -> None:
-        check_sizes_are_known(request)
-        launch = request.launch
+    def _key(self, source: str, launch: PassedLaunch) -> _Seen:
+        original = launch.launch
+        size_class = SizeClass.of(original.global_size, original.local_size)
+        passed = listed_launch(launch) if self._contents is Contents.EACH else None
+        alike = None if passed is None else replace(passed, local_size=None)
+        return _Seen(source, launch.options, launch.kernel, original.device.int_ptr, size_class, alike)
+
+    def _skip(self, kernel: str, reason: str) -> None:
+        """Note why a launch is not captured; of each, once for a kernel: there may be many."""
+        of_kernel = f"the kernel '{kernel}'"
+        said = f"a launch is not recorded: {reason if of_kernel in reason else f'{of_kernel}: {reason}'}"
+        is_known = any(of_kernel in each for each in self.skipped)
+        if self._contents is not Contents.EACH or not is_known:
+            self.skipped.append(said)
+
+    def _write(self, source: str, passed: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+        check_sizes_are_known(passed.arguments)
+        launch = passed.launch
         captured = captured_launch(
-            ProgramText(request.source, request.options),
-            request.kernel,
+            ProgramText(source, passed.options),
+            passed.kernel,
             queue,
             launch.global_size,
             launch.local_size or (),
-            request.arguments or (),
-            global_offset=request.offset,
+            passed.arguments or (),
+            global_offset=passed.offset,
             most_bytes=self._left,
         )
-        path = write_capture(captured, self._folder, self._name(request))
+        path = write_capture(captured, self._folder, self._name(passed))
+        self.passed.add_contents(source, passed, content_files(captured, path))
         self._left -= captured.byte_count
-        self.recorded.append(Recorded(path, request.kernel, launch.device.name.strip(), captured.byte_count))
+        self._captured[passed.kernel] += 1
+        self.recorded.append(Recorded(path, passed.kernel, launch.device.name.strip(), captured.byte_count))
 
-    def _name(self, request: AdviceRequest) -> str:
+    def _name(self, passed: PassedLaunch) -> str:
         """Return a name that no workload of the folder has: the kernel's, the sizes, a number if need be."""
-        kernel = _NO_FILE_NAME.sub("_", request.kernel)[:_LONGEST_NAME]
-        first = f"{kernel}-{'x'.join(map(str, request.launch.global_size))}"
+        kernel = _NO_FILE_NAME.sub("_", passed.kernel)[:_LONGEST_NAME]
+        first = f"{kernel}-{'x'.join(map(str, passed.launch.global_size))}"
         names = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))
         return next(name for name in names if not self._is_taken(name))
 
     def _is_taken(self, name: str) -> bool:
         return any((self._folder / f"{name}{ending}").exists() for ending in (".toml", ".cl"))
+
+
+class RecordingObserver(SourceObserver):
+    """Counts the launches of programs made from one source, and records what they pass.
+
+    A `PassingObserver` of `coarsen.runtime`.
+    """
+
+    def __init__(self, table: LaunchTable, source: str, recorder: Recorder) -> None:
+        super().__init__(table, digest_of(source))
+        self._text = source
+        self._recorder = recorder
+
+    def passed(self, launch: PassedLaunch) -> None:
+        """List a launch."""
+        self._recorder.passed.add(self._text, launch)
+
+    def wants(self, launch: PassedLaunch) -> bool:
+        """Return True if a launch is to be captured."""
+        return self._recorder.wants(self._text, launch)
+
+    def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+        """Capture a launch."""
+        self._recorder.capture(self._text, launch, queue)
 
 
 def _kind(source: str, kernel: str, size_class: SizeClass | str) -> tuple[str, str, str]:

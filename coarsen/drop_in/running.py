@@ -17,10 +17,10 @@ from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.advisor import Known, TuningAdvisor
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
 from coarsen.drop_in.mode import Mode, Otherwise
-from coarsen.drop_in.named_program import programs_are_coarsened
-from coarsen.drop_in.recorder import MOST_BYTES, Recorded, Recorder, checked_folder
+from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
+from coarsen.drop_in.recorder import MOST_BYTES, Contents, Recorded, Recorder, RecordingObserver, checked_folder
 from coarsen.drop_in.script import Script, check_script, execute
-from coarsen.errors import CoarsenError, InternalError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
 from coarsen.opencl_bench.tuning.settings import Tune
@@ -31,10 +31,11 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Where launches are recorded, and what their buffers may hold in all, in bytes."""
+    """Where launches are recorded, what their buffers may hold in all, in bytes, and whose contents are wanted."""
 
     folder: Path
     most_bytes: int = MOST_BYTES
+    contents: Contents = Contents.CLASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class RunResult:
         recorded: the workloads that were written.
         not_recorded: a sentence for each launch that could not be recorded.
         is_interrupted: whether the program was interrupted, by Ctrl-C.
+        launch_list: the list of what all launches passed; None where none was written.
     """
 
     exit_code: int
@@ -58,6 +60,7 @@ class RunResult:
     recorded: tuple[Recorded, ...]
     not_recorded: tuple[str, ...]
     is_interrupted: bool = False
+    launch_list: Path | None = None
 
     @property
     def saved(self) -> float | None:
@@ -82,8 +85,9 @@ class RunAdvisor:
 
     @property
     def looks_at_arguments(self) -> bool:
-        """True if launches are tuned or recorded."""
-        return self._recorder is not None or self._advisor.looks_at_arguments
+        """True if launches are tuned or captured."""
+        captures = self._recorder is not None and self._recorder.captures
+        return captures or self._advisor.looks_at_arguments
 
     def advise(self, request: AdviceRequest) -> Advice | None:
         """Return what is remembered, or found now; None where the factor is to be predicted.
@@ -128,25 +132,43 @@ def run_program(
     store = _shown(str(chosen.store))
     recorder = None
     if recording is not None:
-        recorder = Recorder(checked_folder(recording.folder), recording.most_bytes)
+        recorder = Recorder(checked_folder(recording.folder), recording.most_bytes, recording.contents)
     table = LaunchTable()
     advisor = RunAdvisor(TuningAdvisor(Mode(otherwise, chosen)), table, recorder)
     is_interrupted = False
-    with programs_are_coarsened(advisor, table.observer):
+    with programs_are_coarsened(advisor, _observer_of(table, recorder)):
         try:
             exit_code = execute(script)
         except KeyboardInterrupt:
             exit_code, is_interrupted = INTERRUPTED, True
     rows = table.rows()
+    launch_list, problems = _listed(recorder)
     return RunResult(
         exit_code,
         rows,
         table.found,
         store,
         () if recorder is None else tuple(recorder.recorded),
-        () if recorder is None else (*recorder.skipped, *recorder.missed(rows)),
+        () if recorder is None else (*recorder.skipped, *recorder.missed(rows), *problems),
         is_interrupted,
+        launch_list,
     )
+
+
+def _observer_of(table: LaunchTable, recorder: Recorder | None) -> ObserverOf:
+    if recorder is None:
+        return table.observer
+    return lambda source: RecordingObserver(table, source, recorder)
+
+
+def _listed(recorder: Recorder | None) -> tuple[Path | None, tuple[str, ...]]:
+    """The list of launches that is written now, and what is to be said where that fails."""
+    if recorder is None:
+        return None, ()
+    try:
+        return recorder.passed.write(), ()
+    except InvalidInputError as error:
+        return None, (f"the launches are not listed: {error}",)
 
 
 def _with_absolute_store(settings: Tune) -> Tune:

@@ -2,6 +2,9 @@
 
     launch that isn't known yet ─▶ Advisor.advise(AdviceRequest) ─▶ Advice, or None: the factor is predicted
     every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
+                                ─▶ PassingObserver.passed(PassedLaunch), where the observer is one
+
+Before a launch such an observer may ask to read its buffers.
 
 An advice is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
 launch's own local size, to the original kernel.
@@ -10,7 +13,7 @@ launch's own local size, to the original kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyopencl
 
@@ -100,4 +103,40 @@ class LaunchObserver(Protocol):
 
     def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
         """See a launch that was made: what was asked for, and how it was carried out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PassedLaunch:
+    """A launch with all that it passes.
+
+    Args:
+        options: the build options, one by one.
+        kernel: the kernel's name.
+        launch: sizes and device.
+        arguments: the kernel's arguments in their order; None where they aren't known.
+        offset: of the first work-item, in work-items; None for none.
+    """
+
+    options: tuple[str, ...]
+    kernel: str
+    launch: OriginalLaunch
+    arguments: tuple[Argument, ...] | None
+    offset: Sizes | None = None
+
+
+@runtime_checkable
+class PassingObserver(Protocol):
+    """Sees what launches pass, too."""
+
+    def passed(self, launch: PassedLaunch) -> None:
+        """See a launch that was made; nothing was waited for."""
+        ...
+
+    def wants(self, launch: PassedLaunch) -> bool:
+        """Return True if the buffers of a launch that is about to be made are to be read."""
+        ...
+
+    def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+        """Read the buffers of a launch that is about to be made; all that it waits for is over."""
         ...

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import pyopencl
 
-from coarsen.runtime.advice import AtHand
+from coarsen.runtime.advice import AtHand, PassedLaunch, PassingObserver
 from coarsen.runtime.arguments import (
     PLAIN,
     Argument,
@@ -323,6 +323,8 @@ class Kernel(pyopencl.Kernel):
             return None
         launches = self._launches
         original = OriginalLaunch(device, whole, local, self._local_bytes())
+        if launches.observer is not None:
+            self._let_capture(original, queue, local, options, waiting)
         launch = launches.known(original)
         if launch is None:
             launch = launches.choose(original, self._at_hand(queue, local, options, waiting))
@@ -383,6 +385,35 @@ class Kernel(pyopencl.Kernel):
             original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
             divided = self._as_it_is(original) if target is None else target.launch
             observer.launched(self._launches.name, original, divided)
+            if isinstance(observer, PassingObserver):
+                observer.passed(self._passed(original, sizes[1], options))
+
+    def _passed(self, original: OriginalLaunch, local: Sizes | None, options: LaunchOptions) -> PassedLaunch:
+        """Return a launch with what it passes."""
+        is_known = self._set.are_complete and not self._is_exposed
+        offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
+        return PassedLaunch(
+            self._launches.plan.options,
+            self._launches.name,
+            original,
+            self._set.in_order() if is_known else None,
+            offset and tuple(map(int, offset)),
+        )
+
+    def _let_capture(
+        self,
+        original: OriginalLaunch,
+        queue: pyopencl.CommandQueue,
+        local: Sizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> None:
+        """Let an observer read the buffers of a launch that is about to be made, if it wants to."""
+        observer = self._launches.observer
+        if isinstance(observer, PassingObserver):
+            passed = self._passed(original, local, options)
+            if observer.wants(passed) and self._at_hand(queue, local, options, waiting) is not None:
+                observer.capture(passed, queue)
 
     def _as_it_is(self, original: OriginalLaunch) -> DividedLaunch:
         """Return how a launch was carried out that ran the original kernel with the caller's sizes."""

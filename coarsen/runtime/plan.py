@@ -87,6 +87,11 @@ class CoarseningPlan:
         self.observer = observer
         self._is_sealed = False
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The build options, one by one."""
+        return self._options
+
     def seal(self) -> None:
         """Make and build nothing any more: variants that aren't there are as refused ones, without a word."""
         self._is_sealed = True

@@ -34,10 +34,10 @@ from coarsen.runtime.requested import Requested, requested_of
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.tuned_building import BuildSettings
 from coarsen.runtime.tuned_choice import TunedChoice, tuned_files
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.runtime.tuned_program import TunedProgram, tuned_program
-from coarsen.runtime.tuned_versions import BuildSettings
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Transforms, UseName, use_named
 

@@ -7,8 +7,8 @@ places alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyopencl
@@ -19,6 +19,8 @@ from coarsen.runtime.arguments import Argument, SetArguments, sorted_by_kind
 Arguments: TypeAlias = tuple[Argument, ...]
 # Index, value, index, value and so on.
 Pairs: TypeAlias = tuple[Any, ...]
+# The names in generated functions of the caller's arguments, and of scratch buffers.
+OF_CALLER, OF_SCRATCH = "a", "s"
 _NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.REAL)
 _WHOLE = (np.integer, int, np.bool_)
 _REAL = (np.floating, float, *_WHOLE)
@@ -67,6 +69,43 @@ def setting(arguments: Sequence[KernelArgument]) -> Setting:
         parts = numbers if argument.kind in _NUMBERS else references
         parts += (str(index), f"a[{index}]")
     return Setting(_function(references, {}), _function(numbers, {}))
+
+
+class Place(NamedTuple):
+    """An argument that each launch has its own of: `of` is OF_CALLER or OF_SCRATCH."""
+
+    of: str
+    index: int
+
+
+def values_function(values: Sequence[Argument]) -> Callable[[Arguments, Sequence[pyopencl.Buffer]], Arguments]:
+    """Return a function of a caller's arguments and scratch buffers that returns the arguments of a launch.
+
+    Args:
+        values: those of all launches alike, and a `Place` for others.
+    """
+    parts = [
+        f"{value.of}[{value.index}]" if isinstance(value, Place) else f"c[{index}]"
+        for index, value in enumerate(values)
+    ]
+    function: Callable[[Arguments, Sequence[pyopencl.Buffer]], Arguments] = _function(
+        parts, {"c": tuple(values)}, f"{OF_CALLER}, {OF_SCRATCH}"
+    )
+    return function
+
+
+def with_local_memory(arguments: tuple[KernelArgument, ...], values: Arguments) -> tuple[KernelArgument, ...]:
+    """Return a kernel's arguments, those of them as local memory that are given it.
+
+    An argument that is once given local memory can be given nothing else: its kernel has a pointer to it.
+    """
+    given = [index for index, value in enumerate(values) if isinstance(value, pyopencl.LocalMemory)]
+    if all(arguments[index].kind is ArgumentKind.LOCAL for index in given if index < len(arguments)):
+        return arguments
+    return tuple(
+        replace(argument, kind=ArgumentKind.LOCAL) if index in given else argument
+        for index, argument in enumerate(arguments)
+    )
 
 
 def numbers_function(
@@ -142,8 +181,10 @@ def _sorted(values: Arguments) -> tuple[Pairs, Pairs]:
     return sorted_by_kind(range(len(values)), values)
 
 
-def _function(parts: Sequence[str], names: Mapping[str, object]) -> Callable[[Arguments], tuple[Any, ...]]:
+def _function(
+    parts: Sequence[str], names: Mapping[str, object], parameters: str = OF_CALLER
+) -> Callable[..., tuple[Any, ...]]:
     # The text has places of arguments and names made here, nothing that anybody wrote.
-    text = f"lambda a: ({''.join(f'{part}, ' for part in parts)})"
-    function: Callable[[Arguments], tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
+    text = f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})"
+    function: Callable[..., tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
     return function

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyopencl
@@ -10,6 +9,7 @@ import pyopencl
 from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.distribution import __version__
 from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.tuned_macros import options_without
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ def problem_of_program(file: TunedFile, source: str, options: BuildOptions, argu
     Args:
         file: that of a kernel.
         source: the program's.
-        options: those that it is built with.
+        options: those that it is built with; macros that every version defines don't count.
         arguments: the number of arguments that the kernel takes.
     """
     if file.source_hash != source_hash_of(source):
         return Problem("the program's source isn't the one that was tuned", True)
-    if file.build_options != own_options(options):
+    if file.build_options != options_without(own_options(options), macros_of(file)):
         return Problem("the build options aren't those that were tuned with", True)
     if len(file.arguments) != arguments:
         return Problem(f"the kernel takes {arguments} arguments, the file has {len(file.arguments)}", True)
@@ -54,9 +54,18 @@ def problem_of_device(file: TunedFile, device: pyopencl.Device) -> Problem | Non
     return None
 
 
+def macros_of(file: TunedFile) -> frozenset[str]:
+    """Return the names of the macros that every version of a file defines: no build option has a say in them."""
+    return frozenset.intersection(*(frozenset(dict(each.variant.definitions)) for each in file.versions))
+
+
 def own_options(options: BuildOptions) -> tuple[str, ...]:
     """Return a program's build options one by one, as tuned files have them: without PyOpenCL's own folder."""
-    every = device_options(options)
+    return without_own_folder(device_options(options))
+
+
+def without_own_folder(every: Sequence[str]) -> tuple[str, ...]:
+    """Return build options, given one by one, without PyOpenCL's own folder."""
     folder = _folder_of_pyopencl()
     kept: list[str] = []
     for option in every:
@@ -65,11 +74,6 @@ def own_options(options: BuildOptions) -> tuple[str, ...]:
         else:
             kept.append(option)
     return tuple(kept)
-
-
-def definition_options(definitions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the build options that define macros."""
-    return tuple(f"-D{name}={value}" for name, value in definitions)
 
 
 def _folder_of_pyopencl() -> str:

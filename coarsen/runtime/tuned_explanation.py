@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.dispatch.choosing import Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
+from coarsen.dispatch.launch_sequence import SequenceSizes, sequence_function
 from coarsen.dispatch.launch_sizes import VersionSizes, size_inputs, sizes_function
 from coarsen.dispatch.tree import Split, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
@@ -24,7 +25,7 @@ class TunedExplanation:
         path: the questions on the way, each with True where the value was at most the threshold.
         number: of the version; the default's where a feature has no value.
         version: that is chosen.
-        sizes: that it is launched with; None where they are the caller's, or have no value.
+        sizes: that it is launched with, of each launch where it takes several; None where they have no value.
         gain: over the default version where it was measured, as a ratio of times; None where the file doesn't say.
         is_default: whether it is the default version.
     """
@@ -33,7 +34,7 @@ class TunedExplanation:
     path: tuple[tuple[Split, bool], ...]
     number: int
     version: TunedVersion
-    sizes: VersionSizes | None
+    sizes: VersionSizes | SequenceSizes | None
     gain: float | None
     is_default: bool
 
@@ -42,12 +43,24 @@ class TunedExplanation:
         for split, is_at_most in self.path:
             lines.append(f"{split.feature} {'≤' if is_at_most else '>'} {split.threshold:g}")
         lines.append(f"version {self.number}{' (the default)' if self.is_default else ''}: {self.version.variant}")
-        if self.sizes is not None and self.sizes.global_size is not None:
-            local = self.sizes.local_size or "left to the driver"
-            lines.append(f"global size {self.sizes.global_size}, local size {local}, before anything is merged")
+        if isinstance(self.sizes, SequenceSizes):
+            lines += _launch_lines(self.version, self.sizes)
+        elif self.sizes is not None and self.sizes.global_size is not None:
+            lines.append(f"{_in_words(self.sizes)}, before anything is merged")
         if self.gain is not None:
             lines.append(f"{self.gain:.2f} times as fast as the default version, where it was measured")
         return "\n".join(lines)
+
+
+def _launch_lines(version: TunedVersion, sizes: SequenceSizes) -> Iterator[str]:
+    for launch, own in zip(version.launches, sizes.launches, strict=True):
+        yield f"{launch.kernel}: {_in_words(own)}"
+    if sizes.scratch:
+        yield f"scratch: {sum(sizes.scratch)} bytes"
+
+
+def _in_words(sizes: VersionSizes) -> str:
+    return f"global size {sizes.global_size}, local size {sizes.local_size or 'left to the driver'}"
 
 
 def explain(file: TunedFile, values: Mapping[str, Number]) -> TunedExplanation:
@@ -77,9 +90,10 @@ def explain(file: TunedFile, values: Mapping[str, Number]) -> TunedExplanation:
     path = () if found is None else walk(tree, found)
     number = file.default if found is None else made.tree(*found.values())
     version = file.versions[number]
-    sizes = None
+    sizes: VersionSizes | SequenceSizes | None = None
     if all(name in values for name in size_names):
-        sizes = sizes_function(file, version, size_names)(*(values[name] for name in size_names))
+        compute = sequence_function if version.is_sequence else sizes_function
+        sizes = compute(file, version, size_names)(*(values[name] for name in size_names))
     return TunedExplanation(found or {}, path, number, version, sizes, _gain(file, number), number == file.default)
 
 

@@ -14,10 +14,13 @@ from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
+from coarsen.runtime.tuned_building import BuildSettings, build_versions
 from coarsen.runtime.tuned_checks import Problem, problem_of_device, problem_of_program
+from coarsen.runtime.tuned_default import BuiltDefault
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.runtime.tuned_launches import TunedLaunches
-from coarsen.runtime.tuned_versions import BuildSettings, BuiltVersion, build_versions
+from coarsen.runtime.tuned_macros import stand_in_source
+from coarsen.runtime.tuned_versions import BuiltVersion
 
 
 @dataclass(slots=True)
@@ -88,16 +91,19 @@ def _launches(
     problems: dict[int, Problem] = {address: found for address, found in by_device.items() if found is not None}
     if problem is None and len(problems) == len(by_device):
         problem = next(iter(problems.values()))
-    versions: Sequence[BuiltVersion | None] = [None] * len(file.versions)
+    is_own = stand_in_source(file.default_version.definitions, settings.source, settings.options)
     if problem is None:
-        versions, not_built = build_versions(file, settings)
-        for number, reason in not_built.items():
-            say_once(
-                ("version", file.kernel, number), f"kernel {file.kernel}: version {number} isn't used: {reason}"
-            )
+        wanted = range(len(file.versions))
     else:
+        # The default version alone, where it isn't the program's own kernel.
+        wanted = range(file.default, file.default + int(not is_own and not problem.is_other_code))
         say_once(
             ("tuned", file.kernel),
             f"kernel {file.kernel}: runs as it is written, not as its tuned file chooses: {problem.reason}",
         )
-    return TunedLaunches(file, versions, problem, problems, say_once)
+    versions, not_built = build_versions(file, settings, wanted)
+    for number, reason in not_built.items():
+        say_once(("version", file.kernel, number), f"kernel {file.kernel}: version {number} isn't used: {reason}")
+    built = versions[file.default]
+    default = BuiltDefault(file, built if isinstance(built, BuiltVersion) else None, is_own, problem, say_once)
+    return TunedLaunches(file, versions, default, problem, problems, say_once)

@@ -5,8 +5,8 @@ They are those of `METHOD.md`, by the same numbers, and were fixed before anythi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from coarsen.models.inputs.entrants import Entrant
 from coarsen.models.inputs.evaluation import Outcome
 from coarsen.models.inputs.scores import (
     Score,
-    entrant_score,
+    hits,
     is_sensitive,
+    kernel_mean,
+    low_share,
+    mean,
     part_of_gain,
     speed_up,
 )
+from coarsen.models.trees.arrays import Array
 
 # What contents must add to the share of the best version for a kernel to count: accepted, and aimed at.
 _CONTENTS_ADD, _CONTENTS_ADD_MUCH = 0.03, 0.10
@@ -63,6 +67,7 @@ class Criterion:
         must: what is accepted; `better` what is aimed at.
         interval: of the value, 95 %.
         is_most: whether the value may be at most that, rather than at least.
+        kernels: whose number it is, or which are counted; empty where it is of all.
     """
 
     number: str
@@ -72,6 +77,7 @@ class Criterion:
     better: float
     interval: Interval | None = None
     is_most: bool = False
+    kernels: tuple[str, ...] = ()
 
     @property
     def is_met(self) -> bool:
@@ -98,8 +104,9 @@ def criteria(results: Sequence[KernelResult], is_gpu: bool) -> tuple[Criterion, 
     """
     outcomes = [result.outcome for result in results]
     sensitive = [each for each in outcomes if is_sensitive(each)]
+    found = _counted("3", "kernels whose best version depends on the input", sensitive, 5, 5 if is_gpu else 7)
     return (
-        Criterion("3", "kernels whose best version depends on the input", len(sensitive), 5, 5 if is_gpu else 7),
+        found,
         *_shares(outcomes),
         *_gains(outcomes, sensitive, is_gpu),
         *_hits(outcomes, sensitive),
@@ -111,11 +118,12 @@ def criteria(results: Sequence[KernelResult], is_gpu: bool) -> tuple[Criterion, 
 
 
 def _shares(outcomes: Sequence[Outcome]) -> Iterator[Criterion]:
-    pooled = entrant_score(outcomes, Entrant.TREE)
-    each = [entrant_score([outcome], Entrant.TREE).share.value for outcome in outcomes]
-    yield _scored("4a", "share of the best version, all inputs", pooled.share, 0.95, 0.97)
-    yield Criterion("4b", "share of the best version, lowest kernel", min(each), 0.90, 0.93)
-    yield Criterion("4c", "share of the best version, 5th percentile of inputs", pooled.low_share, 0.80, 0.88)
+    pooled = speed_up(outcomes, Entrant.TREE, Entrant.BEST)
+    yield _scored("4a", "share of the best version, all inputs", pooled, 0.95, 0.97)
+    lowest = _lowest(outcomes, lambda each: speed_up([each], Entrant.TREE, Entrant.BEST))
+    yield _of_kernel("4b", "share of the best version, lowest kernel", lowest, 0.90, 0.93)
+    low = low_share(outcomes, Entrant.TREE)
+    yield _scored("4c", "share of the best version, 5th percentile of inputs", low, 0.80, 0.88)
 
 
 def _gains(outcomes: Sequence[Outcome], sensitive: Sequence[Outcome], is_gpu: bool) -> Iterator[Criterion]:
@@ -123,24 +131,68 @@ def _gains(outcomes: Sequence[Outcome], sensitive: Sequence[Outcome], is_gpu: bo
     yield _scored("5a", "part of the gain by input, sensitive kernels", won, 0.6, 0.8)
     least_won = None if won is None else won.interval.low
     yield Criterion("5b", "part of the gain by input, lower end of the interval", least_won, 0.0, 0.6)
-    over_fixed = [speed_up([each], Entrant.TREE, Entrant.FIXED).value for each in outcomes]
     least = 0.99 if is_gpu else 0.97
-    yield Criterion("6", "speed-up over the fixed best, lowest kernel", min(over_fixed), least, 0.99)
-    over_default = [speed_up([each], Entrant.TREE, Entrant.DEFAULT).value for each in outcomes]
-    telling = sum(value >= _WORTH_TELLING for value in over_default)
-    yield Criterion("8", "kernels at least 1.5 times as fast as their default", telling, 0, 6)
+    lowest = _lowest(outcomes, lambda each: speed_up([each], Entrant.TREE, Entrant.FIXED))
+    yield _of_kernel("6", "speed-up over the fixed best, lowest kernel", lowest, least, 0.99)
+    over_default = speed_up(outcomes, Entrant.TREE, Entrant.DEFAULT)
+    yield _scored("8a", "speed-up over the source's default, all inputs", over_default, 0.0, 0.0)
+    over_fixed = speed_up(outcomes, Entrant.TREE, Entrant.FIXED)
+    yield _scored("8b", "speed-up over the fixed best, all inputs", over_fixed, 0.0, 0.0)
+    telling = [
+        each for each in outcomes if speed_up([each], Entrant.TREE, Entrant.DEFAULT).value >= _WORTH_TELLING
+    ]
+    yield _counted("8c", "kernels at least 1.5 times as fast as their default", telling, 0, 6)
 
 
 def _hits(outcomes: Sequence[Outcome], sensitive: Sequence[Outcome]) -> Iterator[Criterion]:
-    each = [entrant_score([outcome], Entrant.TREE).hits for outcome in outcomes]
-    yield Criterion("7a", "hits, mean over kernels", float(np.mean(each)), 0.90, 0.962)
-    yield Criterion("7b", "hits, lowest kernel", min(each), 0.80, 0.867)
-    above = [
-        entrant_score([outcome], Entrant.TREE).hits - entrant_score([outcome], Entrant.FIXED).hits
-        for outcome in sensitive
-    ]
-    more = min(above, default=None)
-    yield Criterion("7c", "hits beyond the fixed best's, lowest sensitive kernel", more, 1e-9, 1e-9)
+    yield from hit_criteria(outcomes, "7a", "7b", "hits", lambda each: hits(each, Entrant.TREE))
+
+    def above(outcome: Outcome) -> Score:
+        return mean([outcome], lambda each: hits(each, Entrant.TREE) - hits(each, Entrant.FIXED))
+
+    lowest = _lowest(sensitive, above)
+    yield _of_kernel("7c", "hits beyond the fixed best's, lowest sensitive kernel", lowest, 1e-9, 1e-9)
+    exact = kernel_mean(outcomes, lambda each: np.array(each.is_exact[Entrant.TREE], dtype=np.float64))
+    yield _scored("7d", "exact hits, mean over kernels", exact, 0.0, 0.0)
+    lost = mean(outcomes, lambda each: each.gain(Entrant.BEST, Entrant.TREE))
+    yield Criterion("7e", "regret, mean over inputs", lost.value, 1.0, 1.0, lost.interval, is_most=True)
+
+
+def hit_criteria(
+    outcomes: Sequence[Outcome],
+    mean_number: str,
+    lowest_number: str,
+    text: str,
+    values: Callable[[Outcome], Array],
+) -> Iterator[Criterion]:
+    """Yield the mean over kernels and the lowest kernel of some hits.
+
+    Args:
+        outcomes: one for each kernel.
+        mean_number: of the first criterion; `lowest_number` of the second.
+        text: what is counted.
+        values: 1 for each input that is hit, else 0.
+    """
+    yield _scored(mean_number, f"{text}, mean over kernels", kernel_mean(outcomes, values), 0.90, 0.962)
+    lowest = _lowest(outcomes, lambda each: mean([each], values))
+    yield _of_kernel(lowest_number, f"{text}, lowest kernel", lowest, 0.80, 0.867)
+
+
+def _lowest(outcomes: Sequence[Outcome], score: Callable[[Outcome], Score]) -> tuple[str, Score] | None:
+    """The kernel with the lowest score; None without kernels."""
+    scored = [(each.kernel, score(each)) for each in outcomes]
+    return min(scored, key=lambda pair: pair[1].value, default=None)
+
+
+def _of_kernel(number: str, text: str, found: tuple[str, Score] | None, must: float, better: float) -> Criterion:
+    if found is None:
+        return Criterion(number, text, None, must, better)
+    kernel, score = found
+    return replace(_scored(number, text, score, must, better), kernels=(kernel,))
+
+
+def _counted(number: str, text: str, found: Sequence[Outcome], must: float, better: float) -> Criterion:
+    return Criterion(number, text, len(found), must, better, kernels=tuple(each.kernel for each in found))
 
 
 def _comparisons(outcomes: Sequence[Outcome]) -> Iterator[Criterion]:
@@ -148,26 +200,29 @@ def _comparisons(outcomes: Sequence[Outcome]) -> Iterator[Criterion]:
         found = speed_up(outcomes, Entrant.TREE, other)
         yield _scored(f"9{letter}", f"speed-up over {other}, all inputs", found, 1.0, 1.0)
     paper = speed_up(outcomes, Entrant.TREE, Entrant.PAPER).interval.low
-    yield Criterion("9e", "speed-up over paper, lower end of the interval", paper, 1.0, 1.0)
+    yield Criterion("9e", "speed-up over paper, lower end of the interval", paper, 0.0, 1.0)
 
 
 def _contents(results: Sequence[KernelResult]) -> Iterator[Criterion]:
-    added = [
-        entrant_score([result.outcome], Entrant.TREE).share.value
-        - entrant_score([result.outcome], Entrant.TREE_WITHOUT_SUPPLIED).share.value
-        for result in results
-        if result.has_contents
-    ]
-    if added:
-        some, much = (sum(each >= least for each in added) for least in (_CONTENTS_ADD, _CONTENTS_ADD_MUCH))
-        yield Criterion("13a", "kernels where contents add 3 points", some, 2, 2)
-        yield Criterion("13b", "kernels where contents add 10 points", much, 0, 2)
+    outcomes = [result.outcome for result in results if result.has_contents]
+    for letter, least, must in (("a", _CONTENTS_ADD, 2), ("b", _CONTENTS_ADD_MUCH, 0)):
+        found = [each for each in outcomes if contents_add(each) >= least]
+        if outcomes:
+            text = f"kernels where contents add {least:.0%} of the best version"
+            yield _counted(f"13{letter}", text, found, must, 2)
+
+
+def contents_add(outcome: Outcome) -> float:
+    """Return what features of contents add to the share of the best version."""
+    entrants = Entrant.TREE, Entrant.TREE_WITHOUT_SUPPLIED
+    with_them, without = (speed_up([outcome], each, Entrant.BEST).value for each in entrants)
+    return with_them - without
 
 
 def _extrapolation(results: Sequence[KernelResult]) -> Iterator[Criterion]:
     found = [result.extrapolated for result in results if result.extrapolated is not None]
     if found:
-        share = entrant_score(found, Entrant.TREE).share
+        share = speed_up(found, Entrant.TREE, Entrant.BEST)
         yield _scored("14", "share of the best version, the largest quarter held out", share, 0.85, 0.92)
 
 

@@ -62,7 +62,9 @@ def break_evens(
 ) -> tuple[BreakEven, ...]:
     """Return the changes of the fastest version along a size.
 
-    A version stays the fastest one until another is faster by more than noise.
+    A version stays the fastest one until another is faster by more than noise. Where it never was faster by more
+    than noise than the one that takes over, that one has been as good all along: there is no change between them,
+    and the one before it has its change with the new one, if these two have one.
 
     Args:
         measure: is asked about all sizes, then about those between that narrow a bracket; each size once.
@@ -75,17 +77,41 @@ def break_evens(
     """
     _check(sizes)
     curves = _Curves(measure, math.log1p(noise))
-    found = []
+    changes = _changes(curves, sizes)
+    return tuple(_narrowed(curves, change, resolution) for change in changes)
+
+
+def _changes(curves: _Curves, sizes: Sequence[int]) -> list[BreakEven]:
+    """The changes as brackets between the given sizes."""
+    found: list[BreakEven] = []
     fastest = curves.fastest(sizes[0])
+    # From which size on it is the fastest.
     start = 0
     for place, size in enumerate(sizes):
         other = curves.fastest(size)
         if curves.compare(fastest, other, size) <= 0:
             continue
-        low = _last_win(curves, fastest, other, sizes[start : place + 1])
-        found.append(_narrowed(curves, BreakEven(fastest, other, low, size), resolution))
-        fastest, start = other, place
-    return tuple(found)
+        change = _change(curves, fastest, other, sizes[start : place + 1])
+        if change is not None:
+            found.append(change)
+            start = place
+        elif found:
+            # The new one takes the place of the one that never beat it, from the change before on.
+            earlier = found.pop()
+            since = [each for each in sizes[: place + 1] if each >= earlier.low]
+            change = _change(curves, earlier.before, other, since)
+            found.append(change or earlier)
+        fastest = other
+    return found
+
+
+def _change(curves: _Curves, before: int, after: int, sizes: Sequence[int]) -> BreakEven | None:
+    """The last size at which a version beats the one that takes over, and the next at which that one does."""
+    low = max((size for size in sizes if curves.compare(before, after, size) < 0), default=None)
+    if low is None:
+        return None
+    high = min((size for size in sizes if size > low and curves.compare(before, after, size) > 0), default=None)
+    return None if high is None else BreakEven(before, after, low, high)
 
 
 def switches(choose: Callable[[int], int], sizes: Sequence[int]) -> tuple[BreakEven, ...]:
@@ -148,11 +174,6 @@ class _Curves:
             return int(math.isinf(first)) - int(math.isinf(second))
         difference = math.log(first / second)
         return 0 if abs(difference) <= self._noise else int(math.copysign(1, difference))
-
-
-def _last_win(curves: _Curves, before: int, after: int, sizes: Sequence[int]) -> int:
-    """The last size at which a version still beat the one that takes over; the first size if it never did."""
-    return next((size for size in reversed(sizes) if curves.compare(before, after, size) < 0), sizes[0])
 
 
 def _narrowed(curves: _Curves, found: BreakEven, resolution: float) -> BreakEven:

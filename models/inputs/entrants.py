@@ -88,22 +88,29 @@ class Fitted:
         return {Entrant.DEFAULT: self.default, Entrant.FIXED_OF_ALL: self.fixed_of_all, **own}
 
 
+def left_by(times: VersionTimes, stage_one: StageOne) -> tuple[int, ...]:
+    """Return the versions to choose from: what the first stage leaves without wrong results, and the default."""
+    return tuple(sorted({*stage_one(times), times.default} & {*times.never_wrong}))
+
+
 def fitted(times: VersionTimes, settings: Settings, stage_one: StageOne = every_version) -> Fitted:
     """Fit all entrants.
 
     Args:
         times: of all versions on the inputs that may be learned from.
         settings: the kernel's and the device's.
-        stage_one: says which of the versions a search would have left.
+        stage_one: says which of the versions a search would have left; those with wrong results on one of the
+            inputs are left out of them.
     """
-    columns = tuple(sorted({*stage_one(times), times.default}))
+    right = times.never_wrong
+    columns = left_by(times, stage_one)
     left = times.of_versions(columns)
     names = left.feature_names
     tree = regret_tree(left, settings.margin, settings.supplied, settings.most)
     return Fitted(
         columns=columns,
         default=times.default,
-        fixed_of_all=fixed_best(times).number,
+        fixed_of_all=right[fixed_best(times.of_versions(right)).number],
         fixed=fixed_best(left),
         majority=majority(left),
         nearest=nearest_input(left, names),

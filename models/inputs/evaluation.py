@@ -4,7 +4,8 @@
     the versions timed once more, in a process of their own ─▶ Outcome ─▶ scores
 
 Versions are chosen, and the best one found, by the first times; all are judged by the second, so that none is
-judged by the numbers that made it win.
+judged by the numbers that made it win. A choice that can't be launched counts as the default version, which a
+dispatcher then runs; one that is launched and fails counts as four times as slow as the best version.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.entrants import Entrant, Fitted, Settings, StageOne, every_version, fitted
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import MOST_TIMES, Ending, InputPoint, VersionTimes
 from coarsen.models.trees.arrays import Array
 
 # The share of the inputs that extrapolation holds out together.
@@ -30,20 +32,28 @@ class Choices:
 
     Attributes:
         rows: the numbers of these inputs, (k,).
-        versions: of each entrant, a version for each of them, (k,); the default one where another can't run.
+        versions: of each entrant, the version that is launched for each of them, (k,): the default one where the
+            choice can't be launched.
+        failed: of each entrant, True where that fails or has wrong results, (k,).
         unbuilt: for which the paper's trees answered a vector that was never built, (k,).
         leaves: how many versions the regret tree of each fold can answer.
     """
 
     rows: tuple[int, ...]
     versions: Mapping[Entrant, tuple[int, ...]]
+    failed: Mapping[Entrant, tuple[bool, ...]]
     unbuilt: tuple[bool, ...]
     leaves: tuple[int, ...]
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Return the inputs and versions that must be timed once more, in ascending order."""
-        found = {pair for own in self.versions.values() for pair in zip(self.rows, own, strict=True)}
+        """Return the inputs and versions that must be timed once more, in ascending order: all that ran."""
+        found = {
+            (row, version)
+            for entrant, own in self.versions.items()
+            for row, version, has_failed in zip(self.rows, own, self.failed[entrant], strict=True)
+            if not has_failed
+        }
         return tuple(sorted(found))
 
 
@@ -128,31 +138,57 @@ def outcome(kernel: str, times: VersionTimes, choices: Choices, again: Array, ma
         kernel: its name.
         times: the first ones, which chose.
         choices: for inputs that were held out.
-        again: the second times, (n, m) as the first; NaN where nothing was timed again.
+        again: the second times, (n, m) as the first; NaN where nothing was timed again, infinity where it failed
+            then. Where the best version did, the one that was the fastest by the first times of those that ran
+            again takes its place.
         margin: what counts as noise.
 
     Raises:
         InvalidInputError: a choice was not timed again.
     """
+    best = [
+        _best_again(times, again, row, column)
+        for row, column in zip(choices.rows, choices.versions[Entrant.BEST], strict=True)
+    ]
+    chosen = {**choices.versions, Entrant.BEST: tuple(best)}
+    slowest = MOST_TIMES * again[list(choices.rows), best]
     seconds = {}
-    for entrant, own in choices.versions.items():
-        seconds[entrant] = again[list(choices.rows), list(own)]
-        if lacking := np.flatnonzero(np.isnan(seconds[entrant])).tolist():
+    for entrant, own in chosen.items():
+        found = again[list(choices.rows), list(own)]
+        found = np.where(np.array(choices.failed[entrant]) | np.isinf(found), slowest, found)
+        if lacking := np.flatnonzero(np.isnan(found)).tolist():
             row, column = choices.rows[lacking[0]], own[lacking[0]]
-            version = times.versions[column]
-            raise InvalidInputError(f"time again on the input '{times.inputs[row].name}': {version}")
-    best = choices.versions[Entrant.BEST]
+            raise _not_timed(times, row, column)
+        seconds[entrant] = found
     return Outcome(
         kernel=kernel,
         inputs=tuple(times.inputs[row] for row in choices.rows),
         seconds=seconds,
         is_exact={
-            entrant: tuple(own == right for own, right in zip(chosen, best, strict=True))
-            for entrant, chosen in choices.versions.items()
+            entrant: tuple(
+                not has_failed and each == right
+                for each, right, has_failed in zip(own, best, choices.failed[entrant], strict=True)
+            )
+            for entrant, own in chosen.items()
         },
         unbuilt=choices.unbuilt,
         margin=margin,
     )
+
+
+def _best_again(times: VersionTimes, again: Array, row: int, best: int) -> int:
+    """The best version of an input, or the best of those that ran when they were timed again."""
+    if np.isnan(again[row, best]):
+        raise _not_timed(times, row, best)
+    return best if np.isfinite(again[row, best]) else _fastest(times, row, np.isfinite(again[row]))
+
+
+def _fastest(times: VersionTimes, row: int, allowed: NDArray[np.bool_]) -> int:
+    return int(np.nanargmin(np.where(allowed, times.seconds[row], np.nan)))
+
+
+def _not_timed(times: VersionTimes, row: int, column: int) -> InvalidInputError:
+    return InvalidInputError(f"time again on the input '{times.inputs[row].name}': {times.versions[column]}")
 
 
 def fold(times: VersionTimes, held_out: Sequence[str], settings: Settings, stage_one: StageOne) -> Fitted:
@@ -165,6 +201,7 @@ def _choices(
 ) -> Choices:
     rows: list[int] = []
     versions: dict[Entrant, list[int]] = {entrant: [] for entrant in Entrant}
+    failed: dict[Entrant, list[bool]] = {entrant: [] for entrant in Entrant}
     unbuilt, leaves = [], []
     for held_out in folds:
         entrants = fold(times, held_out, settings, stage_one)
@@ -173,12 +210,15 @@ def _choices(
             features = times.inputs[row].features
             chosen = {**entrants.chosen(features), Entrant.BEST: int(np.nanargmin(times.seconds[row]))}
             for entrant, version in chosen.items():
-                versions[entrant].append(times.default if np.isnan(times.seconds[row, version]) else version)
+                ending = times.endings[row, version]
+                versions[entrant].append(times.default if ending == Ending.FELL_BACK else version)
+                failed[entrant].append(bool(ending in (Ending.FAILED, Ending.WRONG)))
             rows.append(row)
             unbuilt.append(not entrants.paper.is_built(features))
     return Choices(
         rows=tuple(rows),
         versions={entrant: tuple(own) for entrant, own in versions.items()},
+        failed={entrant: tuple(own) for entrant, own in failed.items()},
         unbuilt=tuple(unbuilt),
         leaves=tuple(leaves),
     )

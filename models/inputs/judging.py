@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coarsen.models.inputs.acceptance import BEST_OF_ALL, BEST_OF_TRIED, KernelResult
-from coarsen.models.inputs.entrants import Settings, StageOne, every_version
+from coarsen.models.inputs.entrants import Settings, StageOne, every_version, left_by
 from coarsen.models.inputs.evaluation import Choices, hold_out_largest, leave_groups_out, outcome
 from coarsen.models.inputs.regret_tree import RegretTree, regret_tree
 from coarsen.models.inputs.shipping import Shipped, shipped
@@ -76,7 +76,7 @@ def plan(study: Study) -> Plan:
     """
     times, settings = study.times, study.settings
     stage_one = study.stage_one or every_version
-    left = times.of_versions(sorted({*stage_one(times), times.default}))
+    left = times.of_versions(left_by(times, stage_one))
     tree = regret_tree(left, settings.margin, settings.supplied, settings.most)
     return Plan(
         study=study,

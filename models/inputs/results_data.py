@@ -36,8 +36,8 @@ class EntrantRow:
             "share_of_best": _score(self.score.share),
             "share_5th_percentile": self.score.low_share,
             "regret": self.score.regret,
-            "hits": self.score.hits,
-            "exact_hits": self.score.exact_hits,
+            "hits": _score(self.score.hits),
+            "exact_hits": _score(self.score.exact_hits),
             "over_default": _score(self.score.over_default),
             "over_fixed": _score(self.score.over_fixed),
         }
@@ -97,6 +97,7 @@ def _criterion(criterion: Criterion) -> dict[str, JSON]:
         "interval": None if interval is None else [interval.low, interval.high],
         "must": criterion.must,
         "aim": criterion.better,
+        "kernels": list(criterion.kernels),
         "is_met": criterion.is_met,
         "is_better": criterion.is_better,
     }

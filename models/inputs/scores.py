@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coarsen.models.evaluation.bootstrap import Interval, mean_interval, ratio_interval
+from coarsen.models.evaluation.bootstrap import Interval, mean_interval, quantile_interval, ratio_interval
 from coarsen.models.inputs.entrants import Entrant
 from coarsen.models.inputs.evaluation import Outcome
 from coarsen.models.trees.arrays import Array
@@ -50,8 +50,8 @@ class EntrantScore:
 
     share: Score
     low_share: float
-    hits: float
-    exact_hits: float
+    hits: Score
+    exact_hits: Score
     over_default: Score
     over_fixed: Score
 
@@ -72,11 +72,18 @@ def entrant_score(outcomes: Sequence[Outcome], entrant: Entrant) -> EntrantScore
     return EntrantScore(
         share=speed_up(outcomes, entrant, Entrant.BEST),
         low_share=float(np.exp(np.quantile(lost, _LOW_INPUTS))),
-        hits=float(np.mean(np.concatenate([hits(each, entrant) for each in outcomes]))),
-        exact_hits=float(np.mean([hit for each in outcomes for hit in each.is_exact[entrant]])),
+        hits=mean(outcomes, lambda each: hits(each, entrant)),
+        exact_hits=mean(outcomes, lambda each: np.array(each.is_exact[entrant], dtype=np.float64)),
         over_default=speed_up(outcomes, entrant, Entrant.DEFAULT),
         over_fixed=speed_up(outcomes, entrant, Entrant.FIXED),
     )
+
+
+def low_share(outcomes: Sequence[Outcome], entrant: Entrant) -> Score:
+    """Return the share of the best version on an input that only 5 % of the inputs are below."""
+    lost = np.concatenate([each.gain(entrant, Entrant.BEST) for each in outcomes])
+    interval = quantile_interval(lost, _families(outcomes), _LOW_INPUTS)
+    return Score(float(np.exp(np.quantile(lost, _LOW_INPUTS))), interval.exponential())
 
 
 def speed_up(outcomes: Sequence[Outcome], entrant: Entrant, over: Entrant) -> Score:
@@ -110,11 +117,25 @@ def hits(outcome: Outcome, entrant: Entrant) -> Array:
     return np.asarray(is_hit, dtype=np.float64)
 
 
+def mean(outcomes: Sequence[Outcome], values: Callable[[Outcome], Array]) -> Score:
+    """Return the mean over all inputs."""
+    found = np.concatenate([values(each) for each in outcomes])
+    return Score(float(found.mean()), mean_interval(found.tolist(), _families(outcomes)))
+
+
+def kernel_mean(outcomes: Sequence[Outcome], values: Callable[[Outcome], Array]) -> Score:
+    """Return the mean over kernels of their means over inputs; the interval is over inputs."""
+    found = [values(each) for each in outcomes]
+    weights = np.concatenate([np.full(len(each), 1 / len(each)) for each in found])
+    weighted = np.concatenate(found) * weights
+    interval = ratio_interval(weighted, weights, _families(outcomes))
+    return Score(float(weighted.sum() / weights.sum()), interval)
+
+
 def geometric_mean(outcomes: Sequence[Outcome], values: Callable[[Outcome], Array]) -> Score:
     """Return the exponential of the mean of logarithms over all inputs."""
-    logarithms = np.concatenate([values(each) for each in outcomes])
-    interval = mean_interval(logarithms.tolist(), _families(outcomes))
-    return Score(float(np.exp(logarithms.mean())), interval.exponential())
+    logarithms = mean(outcomes, values)
+    return Score(math.exp(logarithms.value), logarithms.interval.exponential())
 
 
 def _families(outcomes: Sequence[Outcome]) -> list[str]:

@@ -7,8 +7,9 @@ input 1    0.1 ms        —          — failed, or breaks a constraint
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,21 @@ from coarsen.models.trees.arrays import Array
 from coarsen.variant.variant import Variant
 
 # A version that takes four times as long as the best is as bad as one can be: more is not told apart.
-MOST_REGRET = float(np.log(4.0))
+MOST_TIMES = 4.0
+MOST_REGRET = float(np.log(MOST_TIMES))
+
+
+class Ending(enum.IntEnum):
+    """How a version ended on an input.
+
+    `fell_back`: it can't be launched there, which a dispatcher knows before, and runs the default version.
+    `failed`: it is launched, and fails or takes too long. `wrong`: its results are.
+    """
+
+    RAN = 0
+    FELL_BACK = 1
+    FAILED = 2
+    WRONG = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,9 @@ class VersionTimes:
         versions: all different, (m,).
         seconds: (n, m), above 0; NaN where a version failed or breaks a constraint. Kept as a copy that can't be
             written to.
-        default: which version stands in where another one can't run; it has a time on every input.
+        default: which version stands in where another one can't be launched; it has a time on every input.
+        endings: of each input and version, numbers of `Ending`, (n, m). What has no time and no ending failed;
+            what has a time ran.
 
     Raises:
         InvalidInputError: there are no inputs or versions, names or versions are there twice, features differ or
@@ -56,27 +73,38 @@ class VersionTimes:
     versions: tuple[Variant, ...]
     seconds: NDArray[np.float64]
     default: int
+    endings: NDArray[np.int8] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int8))
 
     def __post_init__(self) -> None:
         seconds = np.array(self.seconds, dtype=np.float64)
-        seconds.setflags(write=False)
-        object.__setattr__(self, "seconds", seconds)
+        endings = _endings(seconds, self.endings)
+        for name, values in (("seconds", seconds), ("endings", endings)):
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
         _check_inputs(self.inputs)
         _check_versions(self.versions, self.default)
         _check_seconds(self)
 
     @property
     def regret(self) -> Array:
-        """Return min(ln(t / t of the best), ln 4) of each input and version, (n, m); ln 4 of one that failed."""
-        best = np.nanmin(self.seconds, axis=1, keepdims=True)
-        regret = np.minimum(np.log(self.seconds / best), MOST_REGRET)
-        return np.where(np.isnan(regret), MOST_REGRET, regret)
+        """Return min(ln(t / t of the best), ln 4) of what each launch costs, (n, m); see `played`."""
+        return np.asarray(np.minimum(np.log(self.played / self.best[:, None]), MOST_REGRET))
 
     @property
     def played(self) -> Array:
-        """Return the seconds of a launch that asks for a version, (n, m): the default's where it can't run."""
-        standing_in = self.seconds[:, self.default, None]
+        """Return the seconds that a launch which asks for a version counts as, (n, m).
+
+        The default's where the version can't be launched; where it is launched and fails, four times the best's.
+        """
+        standing_in = np.where(
+            self.endings == Ending.FELL_BACK, self.seconds[:, self.default, None], MOST_TIMES * self.best[:, None]
+        )
         return np.where(np.isnan(self.seconds), standing_in, self.seconds)
+
+    @property
+    def never_wrong(self) -> tuple[int, ...]:
+        """Return the numbers of the versions that have no wrong results on any input, in ascending order."""
+        return tuple(np.flatnonzero(~(self.endings == Ending.WRONG).any(axis=0)).tolist())
 
     @property
     def best(self) -> Array:
@@ -100,7 +128,9 @@ class VersionTimes:
 
     def of_inputs(self, chosen: Sequence[int]) -> VersionTimes:
         """Return the times of some inputs, in this order."""
-        return replace(self, inputs=tuple(self.inputs[row] for row in chosen), seconds=self.seconds[list(chosen)])
+        rows = list(chosen)
+        inputs = tuple(self.inputs[row] for row in rows)
+        return replace(self, inputs=inputs, seconds=self.seconds[rows], endings=self.endings[rows])
 
     def of_versions(self, chosen: Sequence[int]) -> VersionTimes:
         """Return the times of some versions, in this order.
@@ -114,6 +144,7 @@ class VersionTimes:
             self,
             versions=tuple(self.versions[column] for column in chosen),
             seconds=self.seconds[:, list(chosen)],
+            endings=self.endings[:, list(chosen)],
             default=list(chosen).index(self.default),
         )
 
@@ -124,6 +155,15 @@ class VersionTimes:
     def outside(self, groups: Sequence[str]) -> tuple[int, ...]:
         """Return the places of the inputs of all other groups, in ascending order."""
         return tuple(row for row, point in enumerate(self.inputs) if point.group not in groups)
+
+
+def _endings(seconds: Array, given: NDArray[np.int8]) -> NDArray[np.int8]:
+    """The endings, in accord with the times. Raises InvalidInputError where their shape is another."""
+    known = np.zeros(seconds.shape, dtype=np.int8) if not given.size else given
+    if known.shape != seconds.shape:
+        raise InvalidInputError("endings have another shape than times")
+    of_failed = np.where(known == Ending.RAN, Ending.FAILED, known)
+    return np.asarray(np.where(np.isnan(seconds), of_failed, Ending.RAN), dtype=np.int8)
 
 
 def _check_inputs(inputs: tuple[InputPoint, ...]) -> None:

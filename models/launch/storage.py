@@ -38,8 +38,9 @@ def load_launch(folder: Path = SHIPPED) -> LaunchModel:
         InvalidInputError: there is none, its files are damaged, or it was made for other inputs.
     """
     if not has_launch(folder):
-        where = "comes with coarsen yet" if folder == SHIPPED else f"is in {folder}"
-        raise InvalidInputError(f"no launch model {where}: `coarsen train --model launch --data FILE` makes one")
+        raise InvalidInputError(
+            f"there is no launch model in {folder}: `coarsen train --model launch --data FILE` makes one"
+        )
     card = read_card(NAME, folder)
     check_format(NAME, card, FORMAT_VERSION)
     for key, names in (("coarsening_inputs", COARSENING_INPUTS), ("local_size_inputs", LOCAL_SIZE_INPUTS)):

@@ -64,6 +64,19 @@ def coverage_of(space: InputSpace, inputs: Sequence[Size]) -> Coverage:
     )
 
 
+def numbers_of(places: Sequence[Mapping[str, float]]) -> tuple[tuple[str, float, float, int], ...]:
+    """Return what some inputs cover by their numbers.
+
+    Args:
+        places: of each input, its numbers by name; the same names in all.
+
+    Returns:
+        For each name the least number, the largest, and how many different ones there are.
+    """
+    values = {name: [each[name] for each in places] for name in places[0]} if places else {}
+    return tuple((name, min(found), max(found), len({*found})) for name, found in values.items())
+
+
 def _ratios(space: InputSpace, inputs: Sequence[Size]) -> list[float]:
     if len(space.ranges) < 2:
         return [1.0] * len(inputs)

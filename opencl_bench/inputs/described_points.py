@@ -12,6 +12,7 @@ from coarsen.opencl_bench.inputs.launch_numbers import buffer_bytes, launch_numb
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
+from coarsen.opencl_bench.workloads.described.recorded_input import LAUNCH
 
 
 def described_points(
@@ -56,8 +57,16 @@ def _point(
         raise InvalidInputError(
             f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
         )
-    group = description.inputs.group_of(size) if description.inputs is not None else preset
-    return InputPoint(preset, group, found)
+    return InputPoint(preset, _group(description, preset), found)
+
+
+def _group(description: Description, preset: str) -> str:
+    """What the inputs with the same sizes have in common; an input of its own where nothing says it."""
+    size = description.sizes[preset]
+    recorded = description.recorded.get(size.get(LAUNCH, -1))
+    if recorded is not None:
+        return recorded.group
+    return description.inputs.group_of(size) if description.inputs is not None else preset
 
 
 def _launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:

@@ -30,7 +30,7 @@ class Evidence:
     times: VersionTimes
 
     def to_json(self) -> dict[str, JSON]:
-        """Return it as a tuned file keeps it; a version that failed has no time."""
+        """Return it as a tuned file keeps it; a version that failed has no time, and `endings` say how it did."""
         times = self.times
         return {
             "description": self.description,
@@ -41,6 +41,7 @@ class Evidence:
             ],
             "versions": [variant_to_json(version) for version in times.versions],
             "default": times.default,
+            "endings": times.endings.tolist(),
             "seconds": [[None if math.isnan(t) else t for t in row] for row in times.seconds.tolist()],
         }
 
@@ -57,7 +58,29 @@ def evidence_of(file: TunedFile) -> Evidence:
         )
         seconds = np.array([[math.nan if t is None else float(t) for t in row] for row in kept["seconds"]])
         versions = tuple(variant_from_json(each) for each in kept["versions"])
-        times = VersionTimes(inputs, versions, seconds, int(kept["default"]))
+        # Files of older releases don't tell endings.
+        endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
+        times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
         return Evidence(str(kept["description"]), float(kept["margin"]), times)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidInputError(f"the tuned file keeps no times of its tuning: {type(error).__name__}") from None
+
+
+def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
+    """Return the times of a file's versions alone, in its order.
+
+    Args:
+        file: has the versions.
+        kept: the file's evidence.
+
+    Raises:
+        InvalidInputError: there are no times of one, or another version than the file's is the default.
+    """
+    versions = kept.times.versions
+    try:
+        columns = [versions.index(version.variant) for version in file.versions]
+    except ValueError:
+        raise InvalidInputError("the tuned file keeps no times of one of its versions") from None
+    if columns[file.default] != kept.times.default:
+        raise InvalidInputError("the tuned file's default version isn't the one that its times are compared with")
+    return kept.times.of_versions(columns)

@@ -41,7 +41,7 @@ class JudgedRow:
         return [
             f"{share.value:.3f} ({share.interval.low:.3f}–{share.interval.high:.3f})",
             f"{self.score.low_share:.3f}",
-            f"{self.score.hits:.0%}",
+            f"{self.score.hits.value:.0%}",
             f"{self.score.over_default.value:.3f}",
             f"{self.score.over_fixed.value:.3f}",
         ]

@@ -1,7 +1,7 @@
 """The matrix of times, inputs × versions, from stored rows.
 
 rows of a version against the default one, both at the same input in the same process
-    ──▶ ratio × the default version's time at that input ──▶ seconds; NaN where the version failed
+    ──▶ ratio × the default version's time at that input ──▶ seconds; NaN where the version failed, and how it did
 
 Rows are found by benchmark, preset and seed, and are of one environment, method and clock: keys of subjects tell
 macros apart, and so inputs could not be joined by them.
@@ -17,6 +17,8 @@ import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.opencl_bench.inputs.current_source import CurrentSource
+from coarsen.opencl_bench.inputs.row_endings import ending_of
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Role
 from coarsen.opencl_bench.results.store.database import Store
@@ -63,9 +65,19 @@ class MeasuredTimes:
     left_out: Mapping[str, str]
 
 
-def stored_times(store: Store, asked: TimesRequest) -> MeasuredTimes:
-    """Return the matrix of what a store has. Raises InvalidInputError as `measured_times` does."""
-    return measured_times(store.measurements(Filter(benchmark=asked.benchmark)), asked)
+def stored_times(store: Store, asked: TimesRequest, source: CurrentSource) -> MeasuredTimes:
+    """Return the matrix of what a store has of a kernel as it is now.
+
+    Args:
+        store: may also have rows of the kernel as it was, and of other inputs of the same names.
+        asked: the rows.
+        source: of the benchmark.
+
+    Raises:
+        InvalidInputError: as `measured_times`.
+    """
+    rows = store.measurements(Filter(benchmark=asked.benchmark))
+    return measured_times((row for row in rows if source.is_of(row)), asked)
 
 
 def measured_times(rows: Iterable[Measurement], asked: TimesRequest) -> MeasuredTimes:
@@ -89,8 +101,10 @@ def measured_times(rows: Iterable[Measurement], asked: TimesRequest) -> Measured
         [_seconds(newest[point.name, asked.default]) * _ratio(newest[point.name, each]) for each in asked.versions]
         for point in runs
     ]
+    endings = [[ending_of(newest[point.name, each]) for each in asked.versions] for point in runs]
     default = asked.versions.index(asked.default)
-    return MeasuredTimes(VersionTimes(runs, asked.versions, np.array(seconds), default), left_out)
+    times = VersionTimes(runs, asked.versions, np.array(seconds), default, np.array(endings, dtype=np.int8))
+    return MeasuredTimes(times, left_out)
 
 
 def confirmed_ratios(rows: Iterable[Measurement], asked: TimesRequest) -> dict[Cell, float]:

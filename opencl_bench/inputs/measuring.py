@@ -115,6 +115,7 @@ def confirm_versions(
     store: Store,
     invocations: int = 1,
     observer: SweepObserver | None = None,
+    again: Remeasure = Remeasure.NOTHING,
     pool: CompilePool | None = None,
 ) -> MeasuredVersions:
     """Time some versions of each input once more, in new processes: numbers that nothing was chosen by.
@@ -125,6 +126,7 @@ def confirm_versions(
         store: where the rows go.
         invocations: in how many new processes each.
         observer: sees rows as they come.
+        again: which stored confirmations are measured once more.
         pool: the processes that compile and measure; some of its own if None.
 
     Raises:
@@ -134,7 +136,7 @@ def confirm_versions(
     collector = CollectingObserver(observer or SweepObserver())
     with opened_inputs(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
         for preset, versions in chosen.items():
-            with inputs.context(preset, collector) as context:
+            with inputs.context(preset, collector, again) as context:
                 _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations)
     return MeasuredVersions(tuple(collector.rows), collector.measured, {}, time.perf_counter() - start)
 

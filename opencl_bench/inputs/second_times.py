@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,12 +21,12 @@ def cells_to_confirm(plan: Plan) -> tuple[Cell, ...]:
 
 
 def second_times(times: VersionTimes, ratios: Mapping[Cell, float]) -> Array:
-    """Return the second times as seconds, (n, m); NaN where nothing was confirmed.
+    """Return the second times as seconds, (n, m); NaN where nothing was confirmed, infinity where that failed.
 
     Args:
         times: the first ones, of whose default version the ratios are taken: it is judged with ratio 1, so that
             nothing but ratios within one process counts.
-        ratios: of versions to the default one, by input and version.
+        ratios: of versions to the default one, by input and version; NaN for one that failed.
     """
     again = np.full(times.seconds.shape, np.nan)
     defaults = times.seconds[:, times.default]
@@ -34,5 +35,5 @@ def second_times(times: VersionTimes, ratios: Mapping[Cell, float]) -> Array:
     columns = {version: column for column, version in enumerate(times.versions)}
     for (name, version), ratio in ratios.items():
         if name in rows and version in columns and columns[version] != times.default:
-            again[rows[name], columns[version]] = ratio * defaults[rows[name]]
+            again[rows[name], columns[version]] = math.inf if math.isnan(ratio) else ratio * defaults[rows[name]]
     return again

@@ -49,6 +49,29 @@ class ReplayedStageOne:
         return stage_one(times.inputs, grid.evaluator, grid.default, replace(self.settings, searcher=searcher))
 
 
+def grid_tables(times: VersionTimes) -> tuple[Table, ...]:
+    """Return the times of each input as a table to search, whose base is the default version."""
+    grid = _Grid(times)
+    return tuple(grid.table(number) for number in range(len(times.inputs)))
+
+
+def replayed_versions(times: VersionTimes, replayed: StageOne) -> frozenset[tuple[str, int]]:
+    """Return what a replayed first stage, and the measurement that follows it, look at: inputs with versions.
+
+    Args:
+        times: those of the replay.
+        replayed: its result.
+    """
+    grid = _Grid(times)
+    tried = {
+        (times.inputs[row].name, grid.column(trial.choice))
+        for row, found in zip(replayed.searched, replayed.found, strict=True)
+        for trial in found.trace
+    }
+    left = {grid.column(choice) for choice in replayed.choices}
+    return frozenset(tried | {(point.name, column) for point in times.inputs for column in left})
+
+
 @dataclass(frozen=True, slots=True)
 class _RememberingSearcher:
     """A searcher that runs the same search of the same times once."""

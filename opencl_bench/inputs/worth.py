@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.models.inputs.fixed import fixed_best
 from coarsen.models.trees.arrays import Array
-from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.opencl_bench.inputs.evidence import evidence_of, shipped_times
 from coarsen.variant.variant import Variant
 
 
@@ -38,11 +39,38 @@ class VersionWorth:
     without: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class ChoiceWorth:
+    """What choosing by input is worth at the inputs of the tuning, each number a geometric mean over them.
+
+    By the times that the versions were chosen by, so the numbers are too good for others.
+
+    Attributes:
+        over_default: how many times as fast as the default version the chosen one is.
+        over_fixed: how many times as fast as the fixed best, of the file's versions.
+        share: of the speed of the fastest that was tried, whether it is in the file or not.
+    """
+
+    over_default: float
+    over_fixed: float
+    share: float
+
+
+def worth_of_choice(file: TunedFile) -> ChoiceWorth:
+    """Return what choosing is worth. Raises InvalidInputError where the file keeps no times."""
+    kept = evidence_of(file)
+    times = shipped_times(file, kept)
+    seconds = times.played
+    chosen = [answer(file.tree, point.features) for point in times.inputs]
+    own = np.log(seconds[np.arange(len(chosen)), chosen])
+    others = seconds[:, file.default], seconds[:, fixed_best(times).number], kept.times.best
+    return ChoiceWorth(*(float(np.exp((np.log(other) - own).mean())) for other in others))
+
+
 def worth_of_versions(file: TunedFile) -> tuple[VersionWorth, ...]:
     """Return what each version of a tuned file is worth. Raises InvalidInputError where it keeps no times."""
-    times = evidence_of(file).times
-    columns = [times.versions.index(version.variant) for version in file.versions]
-    seconds = times.played[:, columns]
+    times = shipped_times(file, evidence_of(file))
+    seconds = times.played
     chosen = np.array([answer(file.tree, point.features) for point in times.inputs])
     return tuple(_worths(file, seconds, chosen))
 

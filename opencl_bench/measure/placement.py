@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from coarsen.errors import InternalError
+from coarsen.opencl_bench.measure.comparison import is_same
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, LaunchError
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
@@ -81,18 +80,12 @@ class Placement:
         """Return the outputs of an oracle that has written some. Raises LaunchError."""
         outputs = self.outputs_of(oracle)
         before = self.workload.buffers
-        if all(_is_same(outputs[name], before[name]) for name in self.workload.outputs):
+        if all(is_same(outputs[name], before[name]) for name in self.workload.outputs):
             names = ", ".join(self.workload.outputs)
             raise LaunchError(
                 f"{oracle.name} leaves all outputs as they were ({names}): nothing could be verified"
             )
         return outputs
-
-
-def _is_same(now: Array, before: Array) -> bool:
-    if now.dtype.names is not None:  # structures, whose numbers np.array_equal does not look into
-        return np.array_equal(now.view(np.uint8), before.view(np.uint8))
-    return np.array_equal(now, before, equal_nan=np.issubdtype(now.dtype, np.floating))
 
 
 def _byte_count(array: Array) -> int:

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.comparison import compare, is_same
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.placement import Oracle, Placement
 from coarsen.opencl_bench.measure.timing import Timed, TimedRun, interleaved
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Workload
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Definitions, Variant
 
 # The message about a changed guard zone.
 WROTE_OUTSIDE = "wrote outside of the buffer"
+# How the message begins about results that were right at first.
+IN_A_LATER_RUN = "in a later run, with what others had left in scratch, "
 
 # The oracles in messages.
 UNCOARSENED, DEFAULT_VERSION = "the uncoarsened kernel", "the default version"
@@ -96,6 +99,7 @@ class Session:
         self._placements: dict[tuple[LocalSize, Definitions], Placement] = {}
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
+        self._first_outputs: dict[Slot, Mapping[str, Array]] = {}
 
     @property
     def clock(self) -> Clock:
@@ -119,6 +123,7 @@ class Session:
             LaunchError: the device doesn't take the workload.
         """
         self._loaded.pop(slot, None)
+        self._first_outputs.pop(slot, None)
         placement = self._placement(candidate)
         job = placement.executor.load(code, candidate, binary, self._launches(placement, candidate))
         self._loaded[slot] = _Loaded(candidate, placement, job)
@@ -162,18 +167,40 @@ class Session:
         # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
         executor.reset()
         nanoseconds = loaded.job(self.clock).nanoseconds
-        wrong = compare(executor.outputs(), expected, placement.workload)
+        outputs = self._first_outputs[slot] = executor.outputs()
+        wrong = compare(outputs, expected, placement.workload)
         wrong += [f"{WROTE_OUTSIDE} {name}" for name in executor.violated()]
         return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
 
     def time(self, method: Method) -> Timed:
-        """Time the candidate against the baseline. Raises LaunchError."""
+        """Time the candidate, which was tried, against the baseline.
+
+        Raises:
+            LaunchError: a launch failed.
+        """
         baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
         first, second = (
             TimedRun(each.placement.executor, each.job, method, self.clock) for each in (baseline, candidate)
         )
         timed = interleaved(first, second, method)
         return replace(timed, baseline_beside=first.beside, candidate_beside=second.beside)
+
+    def wrong_at_last(self) -> tuple[str, ...]:
+        """Compare the results of the candidate's last timed run with the expected ones.
+
+        Between timed runs the outputs alone are put back. A version that counts on other buffers being as they
+        were made, scratch that is zero for one, is right in its first run alone; what was timed was not its job.
+
+        Raises:
+            LaunchError: the results can't be read.
+        """
+        placement = self._loaded[Slot.CANDIDATE].placement
+        outputs = placement.executor.outputs()
+        first = self._first_outputs.pop(Slot.CANDIDATE, None)
+        if first is not None and all(is_same(outputs[name], first[name]) for name in outputs):
+            return ()
+        wrong = compare(outputs, placement.expected, placement.workload)
+        return tuple(f"{IN_A_LATER_RUN}{each}" for each in wrong)
 
     def _check(self, oracle: Oracle) -> None:
         """Raise LaunchError where an oracle isn't right at the preset `test`."""

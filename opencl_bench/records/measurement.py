@@ -22,6 +22,8 @@ from coarsen.variant.variant_json import variant_to_json
 
 # The name of a version, in rows of old, that is no package's: of the code that a configuration stood for.
 TRANSFORM = "transform"
+# How the reason of a row ends whose code the driver wasn't through with in time.
+WHILE_BUILT = "while it was built"
 
 
 class Invalidity(enum.StrEnum):
@@ -180,6 +182,12 @@ class Measurement:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", one_line(self.reason))
+
+    @property
+    def is_given_up_as_slow(self) -> bool:
+        """Return True if it ran and took too long; that a compiler did says nothing of how fast it is."""
+        was_launched = bool(self.code_hash) and not self.reason.endswith(WHILE_BUILT)
+        return self.invalidity is Invalidity.TIMEOUT and was_launched
 
     @cached_property
     def key(self) -> str:

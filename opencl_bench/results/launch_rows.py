@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.trees.arrays import Array
 from coarsen.opencl_bench.records.code import FORMS
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.versions import newest_versions
@@ -110,9 +110,8 @@ def _where(row: Measurement) -> tuple[object, ...]:
 
 
 def _log_time(row: Measurement) -> _Timed:
-    if row.invalidity is Invalidity.TIMEOUT:
-        # Without code it was not launched: it took the compiler too long, which says nothing of how fast it is.
-        return _Timed(GIVEN_UP, 0.0) if row.code_hash else _UNTIMED
+    if row.is_given_up_as_slow:
+        return _Timed(GIVEN_UP, 0.0)
     gain = speedup_of(row, interval=False)
     if gain is None or not gain.ratio > 0:
         return _UNTIMED

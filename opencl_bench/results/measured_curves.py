@@ -19,7 +19,7 @@ from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.code import FORMS
-from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Role
+from coarsen.opencl_bench.records.measurement import Environment, Measurement, Role
 from coarsen.opencl_bench.results.curves import Curve, CurveData
 from coarsen.opencl_bench.results.own_launch import OwnRows, own_rows
 from coarsen.opencl_bench.results.presets import Shown, at, shown_presets
@@ -149,7 +149,7 @@ def _check_local_size(case: _Case) -> None:
 
 def _value(own: OwnRows, row: Measurement) -> float | None:
     """The speed-up over the launch uncoarsened; what was given up has a small one, what could not run has none."""
-    if row.invalidity is Invalidity.TIMEOUT:
+    if row.is_given_up_as_slow:
         return GIVEN_UP_SPEEDUP
     gain = own.speedup(row, interval=False)
     return gain.ratio if gain and gain.ratio > 0 else None

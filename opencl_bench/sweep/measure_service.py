@@ -106,12 +106,13 @@ class MeasureService:
         return {"ok": True, "nanoseconds": trial.nanoseconds, "wrong": trial.wrong, "oracle": trial.oracle}
 
     def time(self, request: Message) -> Message:
-        """`method`: time the candidate against the baseline."""
+        """`method`: time the candidate against the baseline, and look at the results once more."""
         try:
             timed = self._session.time(Method(**request["method"]))
+            wrong = self._session.wrong_at_last()
         except (LaunchError, MemoryError) as error:
             return _failed(error)
-        return {"ok": True, "clock": self._session.clock, **dataclasses.asdict(timed)}
+        return {"ok": True, "clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
 
     def _opened_machine(self, description: Message) -> Machine:
         """The machine of the session before, where it is the same."""

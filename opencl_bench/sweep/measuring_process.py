@@ -14,7 +14,7 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
 from coarsen.opencl_bench.measure.timing import NOTHING_BESIDE, Beside
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
+from coarsen.opencl_bench.records.measurement import WHILE_BUILT, CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import LocalSize, Variant
@@ -208,10 +208,7 @@ class MeasuringProcess:
             # It is what others are measured against, however slow it is beside the best of them.
             limits = Limits()
         tried = self._tried(limits)
-        if tried["wrong"]:
-            # A kernel with wrong results may have written anywhere: inputs and guard zones are to be made anew.
-            self._child.close()
-            raise _FailedError(Invalidity.CORRECTNESS, "; ".join(tried["wrong"]))
+        self._refuse_wrong(tried)
         if _is_slow(tried["nanoseconds"], limits.longest(self._method)):
             # A first run is slow for reasons of its own: page faults, cold caches.
             tried = self._tried(limits)
@@ -219,6 +216,7 @@ class MeasuringProcess:
         if self._baseline != baseline.candidate:
             self._load_baseline(ready, baseline)
         timed = self._timed(tried["nanoseconds"], limits)
+        self._refuse_wrong(timed)
         return Outcome(
             Invalidity.CORRECT,
             "",
@@ -229,6 +227,13 @@ class MeasuringProcess:
             beside=_beside(timed["candidate_beside"]),
             baseline_beside=_beside(timed["baseline_beside"]),
         )
+
+    def _refuse_wrong(self, answer: Mapping[str, Any]) -> None:
+        """Raise _FailedError where results were wrong."""
+        if answer["wrong"]:
+            # A kernel with wrong results may have written anywhere: inputs and guard zones are to be made anew.
+            self._child.close()
+            raise _FailedError(Invalidity.CORRECTNESS, "; ".join(answer["wrong"]))
 
     def _load(self, slot: Slot, ready: Ready) -> bool:
         """Place a workload and build its kernel; whether it has a reference."""
@@ -313,7 +318,7 @@ class MeasuringProcess:
         try:
             answer = self._child.ask({**request, "slot": slot}, seconds)
         except ChildTimedOutError:
-            doing = "while it was built" if building else "while it ran"
+            doing = WHILE_BUILT if building else "while it ran"
             raise _FailedError(Invalidity.TIMEOUT, f"no answer within {seconds:.1f} s {doing}") from None
         except ChildDiedError as error:
             invalidity = Invalidity.COMPILE if building else Invalidity.RUNTIME

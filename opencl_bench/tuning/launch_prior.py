@@ -13,7 +13,7 @@ from coarsen.models.launch.model import LaunchModel
 from coarsen.opencl_bench.sweep.model_prior import UNKNOWN_DEVIATION, ModelPrior, model_prior
 from coarsen.opencl_bench.tuning.launch_model_prior import launch_model_prior
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
-from coarsen.user_models import has_launch_model, launch_model_folder
+from coarsen.user_models import answers_by_launch_model, launch_model_folder
 from coarsen.variant.variant import Variant
 
 # The standard deviation of what another local size changes, in logarithms of the time, in the stored sweeps of
@@ -71,7 +71,7 @@ def launch_prior(
         model: if None, the launch model where there is one, else the shipped default model, which stands for it
             where it can tell nothing.
     """
-    if model is None and has_launch_model():
+    if model is None and answers_by_launch_model(device.name):
         model = launch_model(launch_model_folder())
     if isinstance(model, LaunchModel):
         known = launch_model_prior(benchmark, preset, device, own, model)

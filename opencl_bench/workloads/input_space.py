@@ -49,8 +49,19 @@ class InputSpace:
         return (*self.ranges, *self.fixed, *self.contents[0])
 
     def group_of(self, size: Size) -> str:
-        """Return what inputs with the same sizes have in common: `height=16 width=64`."""
+        """Return what inputs with the same sizes have in common: `height=16 width=64`; `sizes_in` reads it."""
         return " ".join(f"{name}={size[name]}" for name in sorted((*self.ranges, *self.fixed)))
+
+
+def sizes_in(group: str) -> dict[str, int]:
+    """Return the sizes that the name of a group tells, none where it is no name that `group_of` gives."""
+    found = {}
+    for word in group.split():
+        name, _, value = word.partition("=")
+        if not value.isdecimal():
+            return {}
+        found[name] = int(value)
+    return found
 
 
 def write_inputs(path: Path, space: InputSpace, inputs: Sequence[Size]) -> None:

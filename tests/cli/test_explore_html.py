@@ -11,6 +11,7 @@ import pytest
 from coarsen.opencl_bench.results.exchange.tables import write_table
 from coarsen.opencl_bench.results.store.database import open_store
 from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
+from tests.opencl_bench.reporting.tuned_files import tuned
 
 Run = Callable[..., Any]
 
@@ -72,6 +73,46 @@ def test_several_presets_go_into_one_page(tmp_path: Path, run: Run) -> None:
     assert ", preset cpu" in path.read_text(encoding="utf-8")
     assert run("explore", "--from", source, "--preset", "cpu", "--html", path, "-q").code == 0
     assert ", preset cpu" not in path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tuned_file(tmp_path: Path) -> Path:
+    """The tuned file of a kernel."""
+    path = tmp_path / "scan.tuned.json"
+    tuned().write(path)
+    return path
+
+
+def test_tuned_files_alone(tuned_file: Path, tmp_path: Path, run: Run) -> None:
+    page = tmp_path / "page.html"
+    outcome = run("explore", "--inputs", tuned_file, "--html", page)
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", f"coarsen: note: written: {page}\n")
+    assert "<title>coarsen: 1 kernel tuned over inputs</title>" in page.read_text(encoding="utf-8")
+
+
+def test_tuned_files_beside_measurements(results: Path, tuned_file: Path, tmp_path: Path, run: Run) -> None:
+    page, other = tmp_path / "page.html", tmp_path / "other.tuned.json"
+    other.write_bytes(tuned_file.read_bytes())
+    words = ("--inputs", tuned_file, "--inputs", other)
+    assert run("explore", "--from", results, *words, "-d", "pocl", "--html", page, "-q").code == 0
+    html = page.read_text(encoding="utf-8")
+    assert "<title>coarsen: 2 kernels on 1 device, 2 kernels tuned over inputs</title>" in html
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--html", "x.html", "-d", "pocl"), "-d choose measurements: give --store or --from as well"),
+        (("--html", "x.html", "--over", "n"), "--over goes with --inputs and a figure"),
+        (("--inputs", "other.tuned.json", "-o", "x.svg"), "a figure is of one tuned file: give --inputs once, or"),
+        (("--html", "x.html", "--inputs", "missing.tuned.json"), "missing.tuned.json: "),
+    ],
+)
+def test_refusals_with_tuned_files(words: tuple[str, ...], message: str, tuned_file: Path, run: Run) -> None:
+    outcome = run("explore", "--inputs", tuned_file, *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith(message)
+    assert not Path("x.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from coarsen.user_models import user_models
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
-NO_MODEL = "is for the launch model (--model launch), which `coarsen train --model launch` makes"
+NOT_FOR_A_FACTOR = "is for the launch model: leave out --dim and ask for --model launch"
 
 
 @pytest.fixture(scope="module")
@@ -64,23 +64,36 @@ def test_what_can_not_be_measured_is_predicted_alone(run: Run, models: Path, ker
     outcome = run("predict", kernel, "-d", "intel", "--models", models)
     assert outcome.out.splitlines()[-1].startswith("Nothing was measured: there are no inputs: ")
     asked = run("predict", kernel, "-d", "intel", "--models", models, "--measure", "2")
-    assert (asked.code, asked.error.partition(":")[0]) == (2, "there are no inputs")
+    assert asked.code == 2
+    assert asked.error.startswith(f"{kernel}: there is no scale.toml beside it; coarsen bench init")
 
 
 def test_a_model_that_the_user_trained_answers_from_then_on(run: Run, kernel: Path) -> None:
-    asked = ("predict", kernel, "-d", "intel", "-f", "json")
-    assert json.loads(run(*asked).out)["model"] == "default"
+    asked = ("predict", kernel, "-d", "intel", "--no-measure", "-f", "json")
+    shipped = run(*asked)
+    assert (json.loads(shipped.out)["model"], shipped.err) == ("launch", "")
     store_small_launch_model(user_models())
     outcome = run(*asked)
     assert json.loads(outcome.out)["model"] == "launch"
     assert outcome.err.startswith("coarsen: note: by the model that you trained, in ")
+    assert run(*asked, "--shipped").out == shipped.out
     # Who asks for a factor along a dimension, or for another model, gets that.
-    assert json.loads(run(*asked, "--dim", "0").out)["model"] == "default"
-    assert json.loads(run(*asked, "--model", "default").out)["model"] == "default"
+    by_factor = ("predict", kernel, "-d", "intel", "-f", "json")
+    assert json.loads(run(*by_factor, "--dim", "0").out)["model"] == "default"
+    assert json.loads(run(*by_factor, "--model", "default").out)["model"] == "default"
 
 
-def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path) -> None:
-    outcome = run("predict", kernel, "-d", "intel", "--model", "launch")
+@pytest.mark.parametrize("gpu", ["tahiti", "Tesla K20c"])
+def test_the_default_model_answers_for_gpus_of_which_best_factors_were_published(
+    run: Run, kernel: Path, gpu: str
+) -> None:
+    assert json.loads(run("predict", kernel, "-d", gpu, "-f", "json").out)["model"] == "default"
+    asked = ("predict", kernel, "-d", gpu, "--model", "launch", "--no-measure", "-f", "json")
+    assert json.loads(run(*asked).out)["model"] == "launch"
+
+
+def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_path: Path) -> None:
+    outcome = run("predict", kernel, "-d", "intel", "--model", "launch", "--models", tmp_path)
     assert outcome.code == 2
     assert "`coarsen train --model launch --data FILE` makes one" in outcome.error
 
@@ -88,9 +101,9 @@ def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--global-size", "64"), f"--global-size {NO_MODEL}"),
-        (("--risk", "bold"), f"--risk {NO_MODEL}"),
-        (("--size", "count=3"), f"--size {NO_MODEL}"),
+        (("--dim", "0", "--global-size", "64"), f"--global-size {NOT_FOR_A_FACTOR}"),
+        (("--model", "default", "--risk", "bold"), f"--risk {NOT_FOR_A_FACTOR}"),
+        (("--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_FACTOR}"),
         (("--model", "launch", "--dim", "1"), "the launch model takes no --dim: it considers all dimensions"),
         (("--measure", "2", "--no-measure"), "--measure and --no-measure exclude each other"),
     ],

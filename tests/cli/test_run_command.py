@@ -168,6 +168,18 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
         (("--most-bytes", "1G", "good.py"), "--most-bytes says how much to record: add --record FOLDER"),
         (("--store", "mysql://host/x", "good.py"), "the store must be in SQLite or PostgreSQL, not in 'mysql'"),
         (("--record", "good.py", "good.py"), "good.py is not a folder"),
+        (
+            ("--record-contents", "each", "good.py"),
+            "--record-contents says how much to record: add --record FOLDER",
+        ),
+        (
+            ("--record", "x", "--record-contents", "all", "good.py"),
+            "--record-contents takes class, each or none, not 'all'",
+        ),
+        (
+            ("--record", "x", "--record-contents", "none", "--most-bytes", "1G", "good.py"),
+            "--most-bytes limits contents, and --record-contents none records none",
+        ),
         (("--report", "folder", "good.py"), "folder: no file can be written there"),
         (("--report", "none/report.json", "good.py"), "none/report.json: no file can be written there"),
         (

@@ -19,6 +19,7 @@ from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
 from tests.devices.described_devices import TAHITI
+from tests.opencl_bench.inputs.recordings import launch, recorded
 
 KERNEL = """\
 #pragma coarsen select IMPL straight,turned
@@ -196,6 +197,91 @@ def test_what_is_tuned_over_inputs_is_what_a_program_launches(
         found = np.empty_like(values)
         cl.enqueue_copy(queue, found, there)
         assert (found == 2 * values).all()
+
+
+PROGRAM = """\
+import sys
+import numpy as np
+import pyopencl as cl
+
+platform, device = map(int, sys.argv[1].split(":"))
+context = cl.Context([cl.get_platforms()[platform].get_devices()[device]])
+queue = cl.CommandQueue(context)
+program = cl.Program(context, open(sys.argv[2]).read()).build(["-cl-std=CL1.2"])
+for count in (100, 5000, 100):
+    values = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.full(count, 3, np.float32))
+    program.scale(queue, ((count + 63) // 64 * 64,), (64,), values, np.int32(count), np.float32(2))
+queue.finish()
+"""
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize(
+    ("contents", "line"), [("each", None), ("none", "contents of buffers: 0 as recorded, 2 ")]
+)
+def test_the_launches_of_a_program_are_the_inputs(
+    run: Run,
+    described: Path,
+    device: DeviceDescription,
+    monkeypatch: pytest.MonkeyPatch,
+    contents: str,
+    line: str | None,
+) -> None:
+    monkeypatch.setattr(over_inputs, "FACTORS", (1, 2))
+    folder, store = described.with_name("recording"), described.with_name("store.sqlite")
+    program = described.with_name("program.py")
+    program.write_text(PROGRAM)
+    ran = run(
+        *("run", "--store", store, "--record", folder, "--record-contents", contents),
+        *(program, device.index, described.with_suffix(".cl")),
+    )
+    assert f"coarsen tune KERNEL.toml --inputs-from {folder}" in ran.err
+    made = run("tune", described, "--inputs-from", folder, "-d", device.index, "--store", store)
+    assert made.code == 0, made.err
+    assert "from 2 different launches; of 3 recorded launches of the kernel, 3 passed exactly these" in made.out
+    rows = [words.split() for words in made.out.splitlines()]
+    assert ["bytes", "of", "values", "400", "20000", "2"] in rows
+    assert (line or "wrote ") in made.out and ("contents of buffers" in made.out) == (line is not None)
+    assert run("tune", "show", described.with_name("scale.tuned.json")).code == 0
+    exported = run("tune", "export", described.with_name("scale.tuned.json"), "--c", described.parent / "c")
+    assert exported.code == 0, exported.err
+    # Nothing is measured twice, and the list that was written is a description to tune by itself.
+    again = run(
+        "tune", described.with_name("scale.recorded.toml"), "-d", device.index, "--store", store, "-f", "json"
+    )
+    assert again.code == 0, again.err
+    assert json.loads(again.out)["coverage"]["count"] == {"least": 100, "largest": 5000, "different": 2}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no recording (launches.json); coarsen run --record"),
+        ("{", "launches.json: it is no list of launches; record the program again"),
+        ('{"format": 9}', "its format is 9, and this version of coarsen reads 1; record the program again"),
+        ('{"format": 1, "kernels": []}', "it has no launch of the kernel scale; it has launches of none"),
+    ],
+)
+def test_a_recording_that_does_not_serve_is_one_line(
+    run: Run, described: Path, content: str | None, message: str
+) -> None:
+    folder = described.with_name("recording")
+    if content is not None:
+        folder.mkdir()
+        (folder / "launches.json").write_text(content)
+    refused = run("tune", described, "--inputs-from", folder)
+    assert refused.code == 2 and message in refused.error
+
+
+def test_launches_of_another_source_are_one_line(run: Run, described: Path) -> None:
+    folder = recorded(described.parent, launch(64), source=KERNEL.replace("*=", "+="), kernel="scale")
+    refused = run("tune", described, "--inputs-from", folder)
+    assert refused.code == 2 and "launched scale from another source than scale.cl" in refused.error
+
+
+def test_a_kernel_of_the_suite_has_no_recorded_inputs(run: Run, tmp_path: Path) -> None:
+    refused = run("tune", "mt", "--inputs-from", tmp_path)
+    assert refused.code == 2 and "name a description, KERNEL.toml" in refused.error
 
 
 def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> None:

@@ -200,11 +200,6 @@ def test_the_same_file_gives_the_same_header() -> None:
     assert c_header(PLAIN) == c_header(TunedFile.from_bytes(PLAIN.to_bytes()))
 
 
-def test_versions_of_several_launches_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="version 2 takes several launches"):
-        c_header(FILE)
-
-
 def test_a_name_that_is_a_word_of_c_is_refused() -> None:
     file = replace(
         PLAIN, features=(*PLAIN.features[:1], Feature("volatile", None), *PLAIN.features[2:]), tree=Leaf(0)

@@ -14,7 +14,7 @@ from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.runtime.build_options import device_options
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.toolchain import package_toolchain
-from coarsen.runtime.tuned_versions import BuildSettings, build_versions
+from coarsen.runtime.tuned_building import BuildSettings, build_versions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import mv_file
@@ -51,7 +51,7 @@ def test_it_is_as_the_chooser_says(source: str, context: cl.Context) -> None:
     settings = BuildSettings(
         context, source, device_options(None), None, package_toolchain(common_macros_of(context.devices)), False
     )
-    built, problems = build_versions(file, settings)
+    built, problems = build_versions(file, settings, range(len(versions)))
     assert not problems or source is REQUIRED
     decided = 0
     for version, sizes in itertools.product(built[1:], itertools.product(GLOBAL, LOCAL)):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+import coarsen
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.program import Program
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.variant.coarsening import Coarsening
@@ -102,6 +105,21 @@ def small_file(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN4
         "evidence": {},
     }
     return mv_file(device, **(fields | changes))
+
+
+@dataclass
+class Seen:
+    """Observes launches."""
+
+    launches: list[tuple[OriginalLaunch, DividedLaunch]] = field(default_factory=list)
+
+    def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
+        assert kernel == "mv"
+        self.launches.append((original, divided))
+
+
+def built(context: cl.Context, file: TunedFile, **options: Any) -> coarsen.Program:  # noqa: ANN401
+    return coarsen.Program(context, SOURCE, tuned=file, **options).build()
 
 
 @dataclass

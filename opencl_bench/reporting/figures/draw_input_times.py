@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
@@ -23,15 +22,21 @@ from coarsen.opencl_bench.reporting.figures.style import (
     series_style,
     styled,
 )
+from coarsen.opencl_bench.reporting.numbers.durations import duration
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes, input_times
 
 _HEIGHT = 2.6
+# A logarithmic axis over less has too few powers of ten to be read by.
+_FEW_DECADES = 100.0
 _RING = 8.0  # about a marker, in points
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _NOTE = (
     "Each point is an input, of several with the same {feature} their geometric mean. Ring: the version that the "
-    "tree chooses there; none where it chooses several by other features. Grey band: between its ends the fastest "
-    "version changes; at the ends it is known, by more than noise."
+    "tree chooses there; none where it chooses several by other features. "
+)
+_BAND = "Grey band: between its ends the fastest version changes; at the ends it is known, by more than noise."
+_RELATIVE = (
+    "Other sizes differ from input to input, so each version is shown by its time over that of the fastest one at "
+    "the same input; lines only lead the eye."
 )
 
 
@@ -52,23 +57,26 @@ def draw_input_times(file: TunedFile, feature: str | None = None) -> Figure:
 
 def _figure(times: InputTimes) -> Figure:
     looks = {number: series_style(number) for number in times.seconds}
-    note = _NOTE.format(feature=times.feature)
+    note = _NOTE.format(feature=times.feature) + (_RELATIVE if times.is_relative else _BAND)
     sheet = page(PAGE_WIDTH, _HEIGHT, _finding(times), note, [*_entries(times, looks)])
     axes = sheet.figure.subplots()
-    _scales(axes, times)
-    for number, seconds in times.seconds.items():
+    for number, shown in times.shown.items():
         look = looks[number]
         axes.plot(
             times.values,
-            seconds,
+            shown,
             color=look.colour,
+            linewidth=0.4 if times.is_relative else None,
             marker=look.marker,
             linestyle=look.line,
             gid=f"version-{number}",
         )
+    _scales(axes, times)
     _mark_chosen(axes, times)
-    _mark_break_evens(axes, times)
-    sheet.label_axes(times.feature, "time of a launch", _HEIGHT - 0.4)
+    if not times.is_relative:
+        _mark_break_evens(axes, times)
+    upright = "time over the fastest version’s" if times.is_relative else "time of a launch"
+    sheet.label_axes(times.feature, upright, _HEIGHT - 0.4)
     return sheet.settled()
 
 
@@ -82,7 +90,9 @@ def _finding(times: InputTimes) -> str:
 def _entries(times: InputTimes, looks: Mapping[int, Series]) -> Iterator[Line2D]:
     for number, label in times.labels.items():
         look = looks[number]
-        yield legend_entry(f"{number}: {label}", color=look.colour, marker=look.marker, linestyle=look.line)
+        roles = "".join(f" ({role})" for role in times.roles(number))
+        text = f"{number}: {label}{roles}"
+        yield legend_entry(text, color=look.colour, marker=look.marker, linestyle=look.line)
     yield legend_entry("chosen", linestyle="", marker="o", markersize=_RING, **_ring())
 
 
@@ -91,11 +101,15 @@ def _ring() -> dict[str, object]:
 
 
 def _scales(axes: Axes, times: InputTimes) -> None:
-    if min(times.values) > 0:
+    if times.is_logarithmic:
         axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _duration(seconds)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_ratio if times.is_relative else _seconds))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    low, high = axes.get_ylim()
+    if high / low < _FEW_DECADES:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.grid(axis="y", color=GRID, linewidth=0.5)
 
@@ -107,7 +121,7 @@ def _mark_chosen(axes: Axes, times: InputTimes) -> None:
     of_value = {value: place for place, value in enumerate(times.values)}
     axes.plot(
         [value for value, _ in places],
-        [times.seconds[number][of_value[value]] for value, number in places],
+        [times.shown[number][of_value[value]] for value, number in places],
         linestyle="",
         marker="o",
         markersize=_RING,
@@ -131,7 +145,9 @@ def _mark_break_evens(axes: Axes, times: InputTimes) -> None:
         )
 
 
-def _duration(seconds: float) -> str:
-    """A time with its unit: `10 µs`."""
-    unit, name = next((each for each in _UNITS if seconds >= each[0] * (1 - 1e-9)), _UNITS[-1])
-    return f"{seconds / unit:.3g} {name}" if math.isfinite(seconds) else ""
+def _seconds(value: float, _place: object) -> str:
+    return duration(value)
+
+
+def _ratio(value: float, _place: object) -> str:
+    return f"{value:g}×"

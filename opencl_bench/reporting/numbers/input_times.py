@@ -1,10 +1,11 @@
-"""Times of a tuned file's versions over a feature of the input, what is chosen, and where the fastest changes."""
+"""Times of a tuned file's versions over the input, what is chosen, and where the fastest changes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,13 +13,19 @@ from coarsen.dispatch.tree import Split, Tree, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.break_even import BreakEven, break_evens
+from coarsen.models.inputs.fixed import fixed_best
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.opencl_bench.inputs.evidence import Evidence, evidence_of, shipped_times
+from coarsen.opencl_bench.workloads.input_space import sizes_in
+
+T = TypeVar("T")
 
 # Nothing is measured between the inputs that are there.
 _NOT_NARROWED = math.inf
+# Fewer values are no curve.
+_LEAST_VALUES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +35,16 @@ class InputTimes:
     Attributes:
         kernel: its name.
         device: where it was measured.
-        feature: along which the inputs are.
+        feature: a feature, or a size, along which the inputs are.
+        held: the other sizes, where all inputs have the same ones; None where they differ or aren't known.
         values: of the feature, ascending, each once.
+        groups: by value, the sizes of its inputs in words; empty where they have several.
         seconds: of each version, by its number, one at each value; NaN where it failed. Of several inputs with one
             value it is their geometric mean.
+        over_fastest: the same as ratios to the fastest of the file's versions at each input.
         labels: what each version is.
+        default: the version that is the kernel as it is written.
+        fixed_best: of the file's versions the one that loses least over all inputs of the tuning.
         chosen: by value, the version that the tree chooses there; None where inputs of one value have several.
         break_evens: where the fastest version changes, between values; none where these aren't whole numbers.
     """
@@ -40,11 +52,36 @@ class InputTimes:
     kernel: str
     device: str
     feature: str
+    held: Mapping[str, int] | None
     values: tuple[float, ...]
+    groups: tuple[str, ...]
     seconds: Mapping[int, tuple[float, ...]]
+    over_fastest: Mapping[int, tuple[float, ...]]
     labels: Mapping[int, str]
+    default: int
+    fixed_best: int
     chosen: tuple[int | None, ...]
     break_evens: tuple[BreakEven, ...]
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Return True if the values are best shown as logarithms."""
+        return min(self.values) > 0
+
+    @property
+    def is_relative(self) -> bool:
+        """Return True if seconds of neighbouring values don't compare, for other sizes differ or aren't known."""
+        return self.held is None
+
+    @property
+    def shown(self) -> Mapping[int, tuple[float, ...]]:
+        """Return what curves are drawn of: seconds, or ratios to the fastest version where these alone compare."""
+        return self.over_fastest if self.is_relative else self.seconds
+
+    def roles(self, number: int) -> tuple[str, ...]:
+        """Return what a version is beside others: the default, the fixed best."""
+        roles = {"the default": self.default, "fixed best": self.fixed_best}
+        return tuple(role for role, version in roles.items() if version == number)
 
 
 def input_times(file: TunedFile, feature: str | None = None) -> InputTimes:
@@ -63,24 +100,85 @@ def input_times(file: TunedFile, feature: str | None = None) -> InputTimes:
     if along not in names:
         hint = did_you_mean(along, names)
         raise InvalidInputError(f"there is no feature {along!a}{hint}; there are {', '.join(names)}")
-    of_inputs = kept.times.features([along])[:, 0]
-    values = tuple(sorted({*of_inputs.tolist()}))
-    columns = [kept.times.versions.index(version.variant) for version in file.versions]
-    logarithms = np.log(kept.times.seconds[:, columns])
-    means = np.exp([logarithms[of_inputs == value].mean(axis=0) for value in values])
-    choices = [
-        {answer(file.tree, p.features) for p in kept.times.inputs if p.features[along] == v} for v in values
-    ]
+    return _times_along(file, kept, along, kept.times.features([along])[:, 0], range(len(kept.times.inputs)))
+
+
+def section_times(file: TunedFile) -> tuple[InputTimes, ...]:
+    """Return the times along each size, at inputs that have all other sizes in common.
+
+    Each has three different sizes at least. There are none where inputs fill a space of several sizes, or don't
+    say their sizes.
+
+    Args:
+        file: keeps the times of its tuning.
+
+    Raises:
+        InvalidInputError: it keeps none.
+    """
+    kept = evidence_of(file)
+    sizes = [sizes_in(point.group) for point in kept.times.inputs]
+    rows: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
+    for row, size in enumerate(sizes):
+        for axis in size:
+            others = tuple((name, value) for name, value in size.items() if name != axis)
+            rows.setdefault((axis, others), []).append(row)
+    return tuple(
+        _times_along(file, kept, axis, np.array([float(size.get(axis, math.nan)) for size in sizes]), own)
+        for (axis, _), own in rows.items()
+        if len({sizes[row][axis] for row in own}) >= _LEAST_VALUES
+    )
+
+
+def _times_along(file: TunedFile, kept: Evidence, along: str, of_inputs: Array, rows: Sequence[int]) -> InputTimes:
+    """Return the times at some inputs.
+
+    Args:
+        file: has the versions.
+        kept: the file's evidence.
+        along: the name of the values.
+        of_inputs: the values of all inputs, (n,).
+        rows: the places of the inputs that are meant.
+    """
+    times = shipped_times(file, kept)
+    logarithms = np.log(times.seconds)
+    over_fastest = logarithms - np.nanmin(logarithms, axis=1, keepdims=True)
+    values = tuple(sorted({*of_inputs[[*rows]].tolist()}))
+    at_values = [[row for row in rows if of_inputs[row] == value] for value in values]
+    means = np.exp([logarithms[at].mean(axis=0) for at in at_values])
+    ratios = np.exp([over_fastest[at].mean(axis=0) for at in at_values])
+    points = times.inputs
+    choices = [{answer(file.tree, points[row].features) for row in at} for at in at_values]
+    groups = [{points[row].group for row in at} for at in at_values]
     return InputTimes(
         file.kernel,
         file.device,
         along,
+        _held([points[row].group for row in rows]),
         values,
+        tuple(_only(each) or "" for each in groups),
         {number: tuple(means[:, number].tolist()) for number in range(len(file.versions))},
+        {number: tuple(ratios[:, number].tolist()) for number in range(len(file.versions))},
         {number: str(version.variant) for number, version in enumerate(file.versions)},
-        tuple(next(iter(each)) if len(each) == 1 else None for each in choices),
+        file.default,
+        fixed_best(times).number,
+        tuple(map(_only, choices)),
         _break_evens(values, means, kept.margin),
     )
+
+
+def _only(found: set[T]) -> T | None:
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _held(groups: Sequence[str]) -> dict[str, int] | None:
+    """The sizes that inputs have in common, where but one differs."""
+    sizes = [sizes_in(group) for group in groups]
+    if not all(sizes):
+        return None
+    values = {name: {size.get(name) for size in sizes} for name in sizes[0]}
+    if sum(len(each) > 1 for each in values.values()) > 1:
+        return None
+    return {name: sizes[0][name] for name, each in values.items() if len(each) == 1}
 
 
 def _usual_feature(tree: Tree, names: Sequence[str], times: VersionTimes) -> str:

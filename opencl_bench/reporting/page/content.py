@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.reporting.page.tuned_content import TunedSection
 
 # What stands for a point of a curve that has no speed-up.
 FAILED, EXCLUDED = "failed", "excluded"
@@ -223,6 +224,7 @@ class Report:
         first, last: when the first and the last of them were made, UTC, ISO 8601.
         kernels: the largest gain first.
         outdated: rows of earlier versions of the kernels, which were left out.
+        tuned: kernels that are tuned over inputs, which have files of their own.
     """
 
     origin: str
@@ -233,6 +235,7 @@ class Report:
     places: tuple[Place, ...]
     kernels: tuple[KernelSection, ...]
     remarks: tuple[str, ...] = ()
+    tuned: tuple[TunedSection, ...] = ()
 
     @property
     def gains(self) -> tuple[tuple[KernelSection, Best], ...]:

@@ -56,6 +56,7 @@ function goTo(anchor) {
 
 function startFilter() {
   const form = document.getElementById("filter");
+  if (!form) return;
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", (event) => {
@@ -116,7 +117,7 @@ function startSorting() {
 // --- The values of a curve ---
 
 function shownSpots(plot) {
-  return all("g[data-place]:not([hidden])", plot).map((curve) => all(".spot", curve));
+  return all("g.series:not([hidden])", plot).map((curve) => all(".spot", curve));
 }
 
 function point(plot, spot) {

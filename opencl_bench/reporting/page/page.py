@@ -15,9 +15,11 @@ from markupsafe import Markup
 
 from coarsen.distribution import __version__
 from coarsen.opencl_bench.records.measurement import CheckedAgainst
+from coarsen.opencl_bench.reporting.numbers.durations import duration
 from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Report
 from coarsen.opencl_bench.reporting.page.drawing import drawn
 from coarsen.opencl_bench.reporting.page.failures import ENDINGS
+from coarsen.opencl_bench.reporting.page.input_drawing import drawn_inputs, number_text
 from coarsen.opencl_bench.reporting.page.summaries import choice_summaries
 from coarsen.opencl_bench.reporting.page.words import (
     interval,
@@ -31,7 +33,7 @@ from coarsen.opencl_bench.reporting.page.words import (
 from coarsen.opencl_bench.results.best import verified_against
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
-LOOKS = 7
+LOOKS = 8
 # Lines to paste that are seen at once; the others are folded away.
 PASTED = 3
 # Kernels that the chart of gains shows at once.
@@ -75,13 +77,15 @@ def page_of(report: Report) -> str:
         .render(
             report=report,
             title=f"coarsen: {_counts(report)}",
-            heading="What thread coarsening is worth, measured",
+            heading=_heading(report),
             lead=_lead(report),
             names={place.slug: place.name for place in places},
             styles={place.slug: index % LOOKS for index, place in enumerate(places)},
             presets=len({place.preset for place in places}),
             endings={ending.value: words for ending, words in ENDINGS.items()},
             drawings={kernel.slug: drawn(kernel.charts) for kernel in report.kernels},
+            input_drawings={each.slug: tuple(map(drawn_inputs, each.charts)) for each in report.tuned},
+            looks=LOOKS,
             bars=_bar_axis(report),
             pasted=PASTED,
             charted=CHARTED,
@@ -106,7 +110,9 @@ def _templates() -> Environment:
     )
     environment.filters |= {
         "configurations": _configurations,
+        "duration": duration,
         "interval": interval,
+        "number_text": number_text,
         "percent": percent,
         "point": point_text,
         "ratio": ratio,
@@ -129,19 +135,32 @@ def _policy(style: str, script: str) -> str:
     return "; ".join(("default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"))
 
 
+def _heading(report: Report) -> str:
+    return "What thread coarsening is worth, measured" if report.kernels else "Versions over inputs, measured"
+
+
 def _counts(report: Report) -> str:
+    measured = [_measured(report)] if report.kernels else []
+    tuned = len(report.tuned)
+    over_inputs = [f"{tuned} kernel{'' if tuned == 1 else 's'} tuned over inputs"] if tuned else []
+    return ", ".join(measured + over_inputs)
+
+
+def _measured(report: Report) -> str:
     kernels, devices, places = len(report.kernels), report.devices, len(report.places)
     ways = f" in {places} ways" if places > devices else ""
     return f"{kernels} kernel{'' if kernels == 1 else 's'} on {devices} device{'' if devices == 1 else 's'}{ways}"
 
 
 def _lead(report: Report) -> str:
+    if not report.kernels:
+        return f"{_counts(report)}: the time of each version over the input, and which one is chosen."
     failed = sum(
         count for place in report.places for ending, count in place.endings.items() if ending not in _NOT_FAILED
     )
     left_out = sum(place.endings.get("constraints", 0) for place in report.places)
     return (
-        f"{_counts(report)}, measured {moment(report.first)} to {moment(report.last)} UTC: {report.rows} rows, "
+        f"{_measured(report)}, measured {moment(report.first)} to {moment(report.last)} UTC: {report.rows} rows, "
         f"{failed} of them failed, {left_out} were left out since they break a rule of the kernel or the device."
     )
 
@@ -166,6 +185,7 @@ def _numbers(report: Report) -> object:
             }
             for kernel in report.kernels
         ],
+        "tuned": [asdict(section) for section in report.tuned],
     }
 
 

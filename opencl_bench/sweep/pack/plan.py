@@ -1,7 +1,7 @@
 """The plan of a pack: which configurations of which benchmarks to measure, and where their code is.
 
     DIR/plan.json              this plan
-    DIR/code/<hash>.cl|spv|ptx each distinct code once
+    DIR/code/<key>.cl|spv|ptx  each distinct code once
     DIR/benchmarks/<number>/   a user's benchmark: its TOML file and its kernel
 
 Needs nothing but Python and NumPy: it is read where a pack is run.
@@ -9,6 +9,7 @@ Needs nothing but Python and NumPy: it is read where a pack is run.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 
 from coarsen.ir.kernel import AddedArgument
@@ -77,7 +78,7 @@ class PackPlan:
 
 @dataclass(frozen=True, slots=True)
 class CodeEntry:
-    """The plan's entry for a file of code; `others` are hashes of codes that it needs beside it (see `Code`)."""
+    """The plan's entry for a file of code; `others` are keys of codes that it needs beside it (see `Code`)."""
 
     form: Form
     kernel: str
@@ -87,20 +88,26 @@ class CodeEntry:
     others: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, code: Code) -> CodeEntry:
-        """The entry of some code."""
-        others = tuple(other.hash for other in code.others)
+    def of(cls, code: Code, others: tuple[str, ...] = ()) -> CodeEntry:
+        """The entry of some code; `others` are the keys of those that it needs."""
         return cls(code.form, code.kernel, code.options, code.added_arguments, code.kernels, others)
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A plan with the codes that it names, by hash."""
+    """A plan with the codes that it names, by key."""
 
     plan: PackPlan
     codes: dict[str, CodeEntry] = field(default_factory=dict)
 
 
-def code_file(code_hash: str, form: Form) -> str:
+def keys_of(code: Code) -> tuple[str, str]:
+    """Return the keys that some code may have in a plan: its hash; where another kernel's has that, its own."""
+    others = (keys_of(each)[1] for each in code.others)
+    own = [code.hash, code.kernel, *code.kernels, *map(repr, code.added_arguments), *others]
+    return code.hash, hashlib.sha256("\0".join(own).encode()).hexdigest()
+
+
+def code_file(key: str, form: Form) -> str:
     """The path of a code's file within the pack."""
-    return f"{CODE_FOLDER}/{code_hash}{SUFFIXES[form]}"
+    return f"{CODE_FOLDER}/{key}{SUFFIXES[form]}"

@@ -20,6 +20,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     PackedSweep,
     PackPlan,
     code_file,
+    keys_of,
 )
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
 from coarsen.opencl_bench.sweep.points import Point
@@ -53,10 +54,10 @@ class Pack:
         """The plan of the measurements."""
         return self._packed.plan
 
-    def code(self, code_hash: str) -> Code:
-        """The code of this hash. Raises InvalidInputError where its file is missing or changed."""
-        entry = self._packed.codes[code_hash]
-        path = self.path_of(code_file(code_hash, entry.form))
+    def code(self, key: str) -> Code:
+        """The code of this key. Raises InvalidInputError where its file is missing or changed."""
+        entry = self._packed.codes[key]
+        path = self.path_of(code_file(key, entry.form))
         try:
             contents = read_file(path)
             content = contents if entry.form == "spirv" else contents.decode()
@@ -64,7 +65,7 @@ class Pack:
             raise InvalidInputError(f"{path}: can't be read: {error}") from None
         others = tuple(map(self.code, entry.others))
         code = Code(entry.form, entry.kernel, content, entry.options, entry.added_arguments, entry.kernels, others)
-        if code.hash != code_hash:
+        if key not in keys_of(code):
             raise InvalidInputError(f"{path} is not what the pack was made with")
         if isinstance(content, str) and entry.form == "opencl_c":
             check_alone(content, str(path))
@@ -91,7 +92,7 @@ class PackedCodes:
     Args:
         pack: the pack.
         sweep: one of its sweeps.
-        binary_of: gives the device's binary of a code by its hash, in base64, where it was built ahead.
+        binary_of: gives the device's binary of a code by its key, in base64, where it was built ahead.
     """
 
     def __init__(

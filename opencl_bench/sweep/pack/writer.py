@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
@@ -15,6 +16,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     Packed,
     PackPlan,
     code_file,
+    keys_of,
 )
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_to_json
 from coarsen.opencl_bench.sweep.pack.unfinished import Unfinished
@@ -50,15 +52,19 @@ class PackWriter:
             raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
 
     def add_code(self, code: Code) -> str:
-        """Write some code, once; returns its hash."""
-        code_hash = code.hash
-        if code_hash not in self.codes:
-            for other in code.others:
-                self.add_code(other)
-            self.codes[code_hash] = CodeEntry.of(code)
+        """Write some code, once; returns its key in the plan."""
+        entry = CodeEntry.of(code, tuple(map(self.add_code, code.others)))
+        # Two kernels of one source, with the same options, have the same hash.
+        key = next(key for key in keys_of(code) if self.codes.get(key, entry) == entry)
+        if key not in self.codes:
+            self.codes[key] = entry
             content = code.content.encode() if isinstance(code.content, str) else code.content
-            self._write(code_file(code_hash, code.form), content)
-        return code_hash
+            self._write(code_file(key, code.form), content)
+        return key
+
+    def can_take(self, codes: Mapping[str, CodeEntry]) -> bool:
+        """Return True if entries that were written before say nothing else than those that are there."""
+        return all(self.codes.get(key, entry) == entry for key, entry in codes.items())
 
     def add_benchmark(self, name: str | Path, benchmark: Benchmark, number: int) -> str:
         """Copy a user's benchmark; returns how the plan calls it."""
@@ -70,7 +76,9 @@ class PackWriter:
             raise InvalidInputError(f"{kernel} must be in the folder of {description}, or below, to be packed")
         folder = Path(BENCHMARK_FOLDER, str(number))
         for file in (description, kernel, *benchmark.input_files):
-            target = folder / file.relative_to(description.parent)
+            if not file.resolve().is_relative_to(description.parent):
+                raise InvalidInputError(f"{file} must be in the folder of {description}, or below, to be packed")
+            target = folder / file.resolve().relative_to(description.parent)
             self._write(str(target), file.read_bytes())
         return (folder / description.name).as_posix()
 

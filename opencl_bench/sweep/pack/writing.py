@@ -125,7 +125,7 @@ def _kept_or_packed(
     content = [str(part.benchmark), part.preset, form, request.seed, benchmark.source, benchmark.inputs_hash]
     key = key_of([*content, *map(encoded, asked), versions()])
     kept = writer.unfinished.find(key)
-    if kept is None:
+    if kept is None or not writer.can_take(kept.codes):
         sweep = _packed_sweep(request, part, benchmark, form, writer, compilers.of(part.benchmark, form))
         own = {each.code: writer.codes[each.code] for each in sweep.candidates if each.code is not None}
         codes = {**own, **{other: writer.codes[other] for entry in own.values() for other in entry.others}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.dispatch.conditions import Condition
@@ -15,6 +15,7 @@ from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
+from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
 from coarsen.opencl_bench.workloads.described.shared_contents import SharedContents
 from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
 from coarsen.opencl_bench.workloads.input_space import InputSpace
@@ -116,7 +117,8 @@ class Description:
 
     `local_size_expressions` say the local size where parameters decide about it; `local_size` is then that of the
     defaults. `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
-    lists `inputs`; None where no file does yet.
+    lists `inputs`; None where no file does yet. `recorded` are launches of a real program, by their numbers, which
+    then are the only presets; `own_path` is the file of the description itself.
     """
 
     path: Path
@@ -144,6 +146,8 @@ class Description:
     features: tuple[LaunchFeature, ...] = ()
     inputs: InputSpace | None = None
     input_list: Path | None = None
+    recorded: Mapping[int, RecordedInput] = field(default_factory=dict)
+    own_path: Path | None = None
 
     @property
     def name(self) -> str:
@@ -212,11 +216,15 @@ class Description:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that buffers and images are filled from, and the list of inputs."""
+        """The files that buffers and images are filled from, the list of inputs, and the description itself."""
         filled = BufferDescription | ImageDescription
         values = (argument.values for argument in self.arguments if isinstance(argument, filled))
         filling = dict.fromkeys(each.path for each in values if isinstance(each, FileValues))
-        return (*filling, *((self.input_list,) if self.input_list is not None else ()))
+        recorded = dict.fromkeys(
+            self.path.parent / name for each in self.recorded.values() for name in each.files.values()
+        )
+        others = (each for each in (self.input_list, self.own_path) if each is not None)
+        return (*filling, *recorded, *others)
 
     @property
     def is_rounding_bounded(self) -> bool:

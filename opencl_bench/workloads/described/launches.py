@@ -29,6 +29,7 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.evaluation import at, at_least, positive, values_of
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
+from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
 
 
 def make_launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
@@ -37,6 +38,7 @@ def make_launches(description: Description, size: Size, local_size: LocalSize) -
     Raises:
         InvalidInputError: as `make_workload` does, and where a condition of the kernel does not hold.
     """
+    description = at_input(description, size)
     values = values_of(description, size, local_size)
     own = (("ndrange.conditions", description.conditions), ("where", description.parameters.conditions))
     for key, conditions in own:
@@ -58,6 +60,7 @@ def local_size_of(expressions: Sequence[Expression], definitions: Definitions) -
 
 def launches_at(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
     """The launches at these sizes, also where a condition does not hold. Raises InvalidInputError."""
+    description = at_input(description, size)
     if not description.launches:
         return (_own_launch(description, size, local_size),)
     values = values_of(description, size, local_size)

@@ -34,6 +34,8 @@ from coarsen.opencl_bench.workloads.described.outputs import output_buffers, rea
 from coarsen.opencl_bench.workloads.described.parameter_use import check_parameter_use
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import read_parameters
+from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
+from coarsen.opencl_bench.workloads.described.recorded_inputs import recorded_description
 from coarsen.opencl_bench.workloads.described.sequence import read_launches
 from coarsen.opencl_bench.workloads.described.shared_contents import read_shared_contents
 from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, read_sizes
@@ -84,6 +86,31 @@ def read_benchmark(path: Path) -> Benchmark:
 def read_description(path: Path) -> Description:
     """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
     top = read_table(path)
+    if top.has(RECORDED):
+        return _recorded(top)
+    return _described(top)
+
+
+def _recorded(top: Table) -> Description:
+    """The launches of a program as the inputs of another description."""
+    name = top.text(RECORDED)
+    path = top.path.parent / name
+    if Path(name).name != name or not path.is_file():
+        raise top.error(RECORDED, f"there is no file {name} beside it")
+    own = read_table(path)
+    if own.has(RECORDED):
+        raise top.error(RECORDED, f"{path.name} lists launches itself; name the kernel's own description")
+    description = replace(recorded_description(top, _described(own)), own_path=path)
+    if not description.features:
+        features = read_features(top, (), description.arguments_of(description.kernel))
+        description = replace(description, features=features)
+    check_names(description)
+    return description
+
+
+def _described(top: Table) -> Description:
+    """The contents of a file, its outermost table given."""
+    path = top.path
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),

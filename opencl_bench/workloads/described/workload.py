@@ -22,6 +22,7 @@ from coarsen.opencl_bench.workloads.described.description import (
 from coarsen.opencl_bench.workloads.described.evaluation import at, positive, values_of
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
 from coarsen.opencl_bench.workloads.described.launches import launches_at, make_launches
+from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
 from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
 
 
@@ -33,6 +34,7 @@ def make_workload(
     Raises:
         InvalidInputError: sizes that don't go together, with file and key.
     """
+    description = at_input(description, size)
     values = values_of(description, size, local_size)
     shared = _shared(description, values, generator)
     buffers = {
@@ -87,6 +89,7 @@ def _shape(
 def check_preset(description: Description, preset: str) -> None:
     """Compute all extents and values of a preset. Raises InvalidInputError as `make_workload` does."""
     size = description.sizes[preset]
+    description = at_input(description, size)
     make_launches(description, size, description.local_size)
     values = values_of(description, size, description.local_size)
     if description.is_rounding_bounded:

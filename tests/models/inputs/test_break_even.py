@@ -77,6 +77,26 @@ def test_curves_within_noise_everywhere_have_no_break_even() -> None:
     assert break_evens(curves(lambda n: 1.0, lambda n: 1.0 + 0.04 * math.sin(n)), GRID, noise=0.05) == ()
 
 
+def test_what_never_was_faster_has_no_change_with_what_takes_over() -> None:
+    # The first is the fastest at the least size by 1 %, which is noise; the second has been as good all along.
+    assert break_evens(curves(lambda n: 1.0, lambda n: 1.01 * n**-0.1), GRID, noise=0.05) == ()
+
+
+def test_a_version_that_is_as_good_as_the_next_gives_it_its_place() -> None:
+    # From 100 on the second is faster than the first by far, and the third then by 2 %, above 10000 by 20 %.
+    found = break_evens(
+        curves(
+            lambda n: n,
+            lambda n: 100.0 if n < 8000 else 120.0,
+            lambda n: 102.0 if n < 2000 else 98.0,
+        ),
+        GRID,
+        noise=0.05,
+    )
+    assert [(point.before, point.after) for point in found] == [(0, 2)]
+    assert (found[0].low, found[0].high) == (97, 108)
+
+
 def test_several_versions_take_turns_and_a_version_that_is_never_best_has_no_part() -> None:
     found = break_evens(
         curves(lambda n: n, lambda n: 100 + n / 4, lambda n: 1e5, lambda n: 2000 + n / 64), GRID, noise=0.0

@@ -16,7 +16,7 @@ from coarsen.models.inputs.fixed import fixed_best
 from coarsen.models.inputs.portfolio import CPU_MARGIN
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.shipping import shipped
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import MOST_REGRET, Ending, InputPoint, VersionTimes
 from tests.models.inputs.made_up import sizes, times_of, version
 
 SETTINGS = Settings(CPU_MARGIN)
@@ -75,12 +75,58 @@ def test_each_input_is_chosen_for_once_by_all_entrants() -> None:
     assert choices.versions[Entrant.DEFAULT] == (0,) * 16
 
 
-def test_what_cannot_run_on_an_input_gives_way_to_the_default() -> None:
-    seconds = CROSSING.seconds.copy()
-    seconds[12, 2] = np.nan
-    choices = leave_groups_out(replace(CROSSING, seconds=seconds), SETTINGS)
+def with_ending(row: int, column: int, ending: Ending) -> VersionTimes:
+    """The same with a version that has no time on an input."""
+    seconds, endings = CROSSING.seconds.copy(), CROSSING.endings.copy()
+    seconds[row, column], endings[row, column] = np.nan, ending
+    return replace(CROSSING, seconds=seconds, endings=endings)
+
+
+def test_what_can_not_be_launched_on_an_input_gives_way_to_the_default() -> None:
+    times = with_ending(12, 2, Ending.FELL_BACK)
+    choices = leave_groups_out(times, SETTINGS)
     assert choices.versions[Entrant.TREE][12] in (0, 1)
     assert choices.versions[Entrant.BEST][12] == 1
+    assert not any(choices.failed[Entrant.TREE])
+    found = outcome("made up", times, choices, times.played, CPU_MARGIN)
+    assert found.seconds[Entrant.TREE][12] in times.seconds[12, :2]
+
+
+@pytest.mark.parametrize("ending", [Ending.FAILED, Ending.WRONG])
+def test_what_is_launched_and_fails_counts_as_four_times_the_best(ending: Ending) -> None:
+    times = with_ending(12, 2, ending)
+    choices = leave_groups_out(times, SETTINGS)
+    assert choices.versions[Entrant.TREE][12] == 2 and choices.failed[Entrant.TREE][12]
+    assert (12, 2) not in choices.pairs
+    again = np.full(times.seconds.shape, np.nan)
+    for row, column in choices.pairs:
+        again[row, column] = 7.0
+    found = outcome("made up", times, choices, again, CPU_MARGIN)
+    assert found.gain(Entrant.TREE, Entrant.BEST)[12] == pytest.approx(-MOST_REGRET)
+    assert not found.is_exact[Entrant.TREE][12] and found.is_exact[Entrant.BEST][12]
+
+
+def test_what_fails_when_it_is_timed_again_fails_and_does_not_block() -> None:
+    choices = leave_groups_out(CROSSING, SETTINGS)
+    again = np.full(CROSSING.seconds.shape, np.nan)
+    for row, column in choices.pairs:
+        again[row, column] = CROSSING.seconds[row, column]
+    again[12, 2] = np.inf
+    found = outcome("made up", CROSSING, choices, again, CPU_MARGIN)
+    # The best of those that ran again: the second version or the default.
+    best = found.seconds[Entrant.BEST][12]
+    assert best == min(again[12, :2][~np.isnan(again[12, :2])])
+    assert found.seconds[Entrant.TREE][12] == 4 * best
+    assert not found.is_exact[Entrant.TREE][12]
+
+
+def test_versions_with_wrong_results_on_a_training_input_are_no_choice() -> None:
+    times = with_ending(3, 1, Ending.WRONG)
+    entrants = fold(times, ["group-9"], SETTINGS, lambda all_times: range(3))
+    assert entrants.columns == (0, 2)
+    assert entrants.fixed_of_all != 1
+    # Only the held-out input shows it: nothing knows.
+    assert fold(times, ["group-3"], SETTINGS, lambda all_times: range(3)).columns == (0, 1, 2)
 
 
 def test_everybody_is_judged_by_the_second_times() -> None:

@@ -14,7 +14,15 @@ from coarsen.models.inputs.acceptance import Criterion, KernelResult, criteria
 from coarsen.models.inputs.entrants import Entrant
 from coarsen.models.inputs.evaluation import Outcome
 from coarsen.models.inputs.results_data import entrant_rows, results_data
-from coarsen.models.inputs.scores import entrant_score, is_sensitive, part_of_gain, sensitivity, speed_up
+from coarsen.models.inputs.scores import (
+    entrant_score,
+    hits,
+    is_sensitive,
+    kernel_mean,
+    part_of_gain,
+    sensitivity,
+    speed_up,
+)
 from coarsen.models.inputs.times import InputPoint
 
 INPUTS = 10
@@ -48,8 +56,17 @@ def test_shares_are_geometric_means_over_inputs() -> None:
 
 def test_hits_are_within_noise_and_exact_hits_stand_beside() -> None:
     score = entrant_score([ADAPTIVE], Entrant.TREE)
-    assert (score.hits, score.exact_hits) == (1.0, 0.9)
-    assert entrant_score([ADAPTIVE], Entrant.FIXED).hits == 0.5
+    assert (score.hits.value, score.exact_hits.value) == (1.0, 0.9)
+    assert score.exact_hits.interval.low < 0.9 < score.exact_hits.interval.high
+    assert entrant_score([ADAPTIVE], Entrant.FIXED).hits.value == 0.5
+
+
+def test_a_mean_over_kernels_has_each_kernel_alike() -> None:
+    few = replace(made_up("few", TREE=2.0), inputs=ADAPTIVE.inputs[:2])
+    few = replace(few, seconds={entrant: own[:2] for entrant, own in few.seconds.items()})
+    found = kernel_mean([ADAPTIVE, few], lambda each: hits(each, Entrant.TREE))
+    assert found.value == pytest.approx(0.5)
+    assert found.interval.low < 0.5 < found.interval.high
 
 
 def test_a_part_of_the_gain_is_of_what_there_was_to_gain() -> None:
@@ -91,13 +108,15 @@ CONTROL = KernelResult(made_up("control", DEFAULT=1.0), None, versions=1, is_ada
 
 def test_every_criterion_that_times_decide_is_told() -> None:
     found = found_by([GOOD, CONTROL])
-    expected = "3 4a 4b 4c 5a 5b 6 8 7a 7b 7c 9a 9b 9c 9d 9e 14 16 17a 17b"
+    expected = "3 4a 4b 4c 5a 5b 6 8a 8b 8c 7a 7b 7c 7d 7e 9a 9b 9c 9d 9e 14 16 17a 17b"
     assert list(found) == expected.split()
     assert found["3"].value == 1
     assert not found["3"].is_met
     unmet = {number for number, criterion in found.items() if not criterion.is_met}
     # Of majority and nearest, which are perfect here, the tree falls short.
     assert unmet == {"3", "9b", "9c"}
+    assert (found["3"].kernels, found["4b"].kernels) == (("made up",), ("made up",))
+    assert found["4b"].interval is not None and found["4c"].interval is not None
     assert found["5a"].value == pytest.approx(1 - math.log(1.04) / (5 * math.log(2)))
 
 
@@ -143,5 +162,5 @@ def test_results_are_told_as_data_with_every_entrant_in_one_table() -> None:
     assert isinstance(data["entrants"], list)
     assert len(data["entrants"]) == 3 * len(Entrant)
     rows = {(row.kernel, row.entrant): row.score for row in entrant_rows([GOOD, CONTROL])}
-    assert rows["made up", Entrant.FIXED].hits == 0.5
-    assert rows["all kernels", Entrant.FIXED].hits == 0.75
+    assert rows["made up", Entrant.FIXED].hits.value == 0.5
+    assert rows["all kernels", Entrant.FIXED].hits.value == 0.75

@@ -138,6 +138,17 @@ def test_a_threshold_lies_between_two_values(low: float, high: float, expected: 
     assert low <= between(low, high) < high
 
 
+def test_thresholds_are_between_values_of_all_inputs_not_of_the_node_s_alone() -> None:
+    # Where the kind is 0, sizes are 1 and 64; in between lie those of the other kind.
+    points = [(0.0, 1.0), (0.0, 64.0), (1.0, 2.0), (1.0, 4.0), (1.0, 8.0)]
+    inputs = tuple(InputPoint(f"{n}", f"{n}", {"kind": k, "n": size}) for n, (k, size) in enumerate(points))
+    seconds = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 4.0], *[[4.0, 4.0, 1.0]] * 3])
+    times = VersionTimes(inputs, tuple(map(version, range(3))), seconds, 0)
+    tree = grown(regret_table(times, (0, 1, 2), ("kind", "n")), TreeSettings(1, 0.0))
+    # Of the ranks 0 and 4 the middle is 2, between 4 and 8; the node's own values would give 8.
+    assert tree == Split("kind", 0.5, Split("n", math.sqrt(32), Leaf(0), Leaf(1)), Leaf(2))
+
+
 def test_questions_that_change_nothing_are_dropped_and_versions_renumbered() -> None:
     tree = Split("n", 4.0, Split("n", 2.0, Leaf(5), Leaf(5)), Split("n", 8.0, Leaf(5), Leaf(7)))
     assert shortened(tree) == Split("n", 4.0, Leaf(5), Split("n", 8.0, Leaf(5), Leaf(7)))

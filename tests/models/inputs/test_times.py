@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.times import MOST_REGRET, InputPoint, VersionTimes
+from coarsen.models.inputs.times import MOST_REGRET, Ending, InputPoint, VersionTimes
 from tests.models.inputs.made_up import times_of, version
 
 NAN = float("nan")
@@ -30,9 +30,30 @@ def test_regret_is_a_logarithm_up_to_ln_four_and_ln_four_where_a_version_failed(
     assert TIMES.regret == pytest.approx(np.array(expected))
 
 
-def test_a_version_that_failed_falls_back_to_the_default_one() -> None:
-    assert TIMES.played[1].tolist() == [1.0, 2.0, 1.0]
+@pytest.mark.parametrize("ending", [Ending.RAN, Ending.FAILED, Ending.WRONG])
+def test_a_version_that_is_launched_and_fails_counts_as_four_times_the_best(ending: Ending) -> None:
+    times = replace(TIMES, endings=np.full((3, 3), ending))
+    assert times.played[1].tolist() == [1.0, 2.0, 4.0]
+    assert times.regret[1, 2] == MOST_REGRET
     assert TIMES.best.tolist() == [1.0, 1.0, 3.0]
+
+
+def test_a_version_that_can_not_be_launched_falls_back_to_the_default_one() -> None:
+    seconds = TIMES.seconds.copy()
+    seconds[0, 2] = NAN
+    times = replace(TIMES, seconds=seconds, endings=np.full((3, 3), Ending.FELL_BACK))
+    assert times.played[:2].tolist() == [[2.0, 1.0, 2.0], [1.0, 2.0, 1.0]]
+    assert times.regret[0].tolist() == pytest.approx([np.log(2), 0.0, np.log(2)])
+    # What has a time ran, whatever is said of it.
+    assert times.endings.tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    part = times.of_inputs([1, 0]).of_versions([2, 0])
+    assert part.endings.tolist() == [[1, 0], [1, 0]]
+
+
+def test_versions_with_wrong_results_somewhere_are_known() -> None:
+    endings = np.full((3, 3), Ending.WRONG)
+    assert replace(TIMES, endings=endings).never_wrong == (0, 1)
+    assert TIMES.never_wrong == (0, 1, 2)
 
 
 def test_groups_are_held_out_whole() -> None:
@@ -74,6 +95,7 @@ def test_the_times_are_a_copy_that_nothing_writes_to() -> None:
         ({"default": -1}, "there are 3"),
         ({"default": 2}, "no time on the input 'b'"),
         ({"seconds": np.ones((2, 3))}, "another shape"),
+        ({"endings": np.zeros((2, 3))}, "endings have another shape"),
         ({"seconds": np.zeros((3, 3))}, "above 0"),
         ({"seconds": np.full((3, 3), np.inf)}, "above 0"),
     ],

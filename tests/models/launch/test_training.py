@@ -145,7 +145,7 @@ def test_numbers_that_the_card_does_not_describe_are_refused(fitted: FittedLaunc
 
 
 def test_where_there_is_no_model_it_is_said_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"no launch model is in .*coarsen train --model launch"):
+    with pytest.raises(InvalidInputError, match=r"there is no launch model in .*coarsen train --model launch"):
         load_launch(tmp_path)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.times import InputPoint
+from coarsen.models.inputs.times import Ending, InputPoint
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, measured_times
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.workloads.clock import Clock
@@ -113,6 +113,26 @@ def test_a_matrix_with_holes_is_refused() -> None:
     none = [failed(point.name, DEFAULT, Invalidity.RUNTIME) for point in INPUTS]
     with pytest.raises(InvalidInputError, match="the default version runs at no input: runtime: it is so"):
         measured_times(none, ASKED)
+
+
+@pytest.mark.parametrize(
+    ("invalidity", "reason", "ending"),
+    [
+        (Invalidity.CONSTRAINTS, "factor 2 doesn't divide 3", Ending.FELL_BACK),
+        (Invalidity.COMPILE, "error: use of undeclared identifier", Ending.FELL_BACK),
+        (Invalidity.COMPILE, "while compiling, the process ended with code 1", Ending.FAILED),
+        (Invalidity.COMPILE, "the process died of signal SIGSEGV", Ending.FAILED),
+        (Invalidity.RUNTIME, "clEnqueueNDRangeKernel failed: INVALID_WORK_GROUP_SIZE", Ending.FELL_BACK),
+        (Invalidity.RUNTIME, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources", Ending.FELL_BACK),
+        (Invalidity.RUNTIME, "clFinish failed: OUT_OF_RESOURCES", Ending.FAILED),
+        (Invalidity.TIMEOUT, "no answer within 150.0 s while it was built", Ending.FAILED),
+        (Invalidity.TIMEOUT, "a run took 9.00 ms", Ending.FAILED),
+        (Invalidity.CORRECTNESS, "wrong: output", Ending.WRONG),
+    ],
+)
+def test_endings_say_what_a_dispatcher_knows_before(invalidity: Invalidity, reason: str, ending: Ending) -> None:
+    rows = [*ROWS[:5], replace(failed("input-1", SLOW, invalidity), reason=reason)]
+    assert measured_times(rows, ASKED).times.endings.tolist() == [[0, 0, 0], [0, 0, ending]]
 
 
 def test_rows_of_two_devices_are_not_mixed() -> None:

@@ -8,21 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs import live_stage_one, measuring
+from coarsen.opencl_bench.inputs.current_source import CurrentSource
 from coarsen.opencl_bench.inputs.live_stage_one import search_versions
-from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, stored_times
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, measured_times, stored_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, confirm_versions, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
+from coarsen.opencl_bench.records.measurement_json import BESIDE
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.sweep import compiler, engine
 from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.observer import Remeasure
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening
@@ -119,7 +123,8 @@ def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store) -> Non
     measure_versions(plan, store)
     inputs = tuple(InputPoint(preset, preset, {}) for preset in PRESETS)
     asked = TimesRequest(NAME, inputs, VERSIONS, DEFAULT)
-    seconds = stored_times(store, asked).times.seconds
+    source = CurrentSource(find_benchmark(NAME))
+    seconds = stored_times(store, asked, source).times.seconds
     assert seconds.shape == (2, 6)
     assert (seconds[:, :4] > 0).all() and all(value != value for value in seconds[:, 4:].flat)
     chosen = {"input-1": [IN_STEPS, DEFAULT]}
@@ -127,6 +132,29 @@ def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store) -> Non
     assert {row.role for row in confirmed.rows} == {Role.CONFIRMATION} and confirmed.measured == 4
     assert confirmed_ratios(confirmed.rows, asked).keys() == {("input-1", IN_STEPS), ("input-1", DEFAULT)}
     assert confirm_versions(plan, chosen, store, invocations=2).measured == 0
+    # One that failed is measured once more where that is asked for.
+    nothing: dict[str, Any] = dict.fromkeys(("nanoseconds", "baseline_nanoseconds", *BESIDE), ())
+    broken = replace(confirmed.rows[0], invalidity=Invalidity.RUNTIME, **nothing)
+    store.replace(broken)
+    assert confirm_versions(plan, chosen, store, invocations=2).measured == 0
+    repaired = confirm_versions(plan, chosen, store, invocations=2, again=Remeasure.FAILED)
+    assert repaired.measured == 1 and {row.invalidity for row in repaired.rows} == {Invalidity.CORRECT}
+
+
+def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(store: Store) -> None:
+    plan = replace(plan_of("intel"), presets=("test",), versions=(DEFAULT, WRONG, IDLE))
+    measured = measure_versions(plan, store)
+    source = CurrentSource(find_benchmark(NAME))
+    assert [source.is_of(row) for row in measured.rows] == [True] * 3
+    later = replace(measured.rows[0], started_at="2126-12-01T00:00:00+00:00")
+    of_old = replace(later, subject=replace(later.subject, ir_hash="9" * 64), nanoseconds=(7, 7, 7))
+    of_other = replace(later, subject=replace(later.subject, size=(("n", 7),)), nanoseconds=(9, 9, 9))
+    gone = replace(later, subject=replace(later.subject, preset="input-7"))
+    store.add_all([of_old, of_other, gone])
+    assert not any(source.is_of(row) for row in (of_old, of_other, gone))
+    asked = TimesRequest(NAME, (InputPoint("test", "test", {}),), plan.versions, DEFAULT)
+    expected = measured_times(measured.rows, asked).times.seconds
+    assert np.array_equal(stored_times(store, asked, source).times.seconds, expected, equal_nan=True)
 
 
 def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Store) -> None:

@@ -38,7 +38,8 @@ def test_confirmed_ratios_make_the_times_that_judge(made: Plan) -> None:
     assert result.outcome.inputs == INPUTS
 
 
-def test_what_was_not_confirmed_has_no_time() -> None:
-    again = second_times(TIMES, {("input-3", VERSIONS[2]): 0.5})
+def test_what_was_not_confirmed_has_no_time_and_what_failed_takes_for_ever() -> None:
+    again = second_times(TIMES, {("input-3", VERSIONS[2]): 0.5, ("input-4", VERSIONS[2]): np.nan})
+    assert again[4, 2] == np.inf
     assert again[3].tolist()[0::2] == [2.0, 1.0]
     assert np.isnan(again[:, 1]).all()

@@ -82,6 +82,16 @@ def test_what_was_given_up_is_a_loss() -> None:
     assert found.best_factor == 1
 
 
+@pytest.mark.parametrize(
+    "late",
+    [{"code_hash": ""}, {"reason": "no answer within 150.0 s while it was built"}],
+    ids=["ours", "driver's"],
+)
+def test_what_was_not_compiled_in_time_is_missing(late: dict[str, Any]) -> None:
+    rows = [row(2.0), row(1.0, 2), row(0, 4, invalidity=Invalidity.TIMEOUT, **late)]
+    assert curves(rows)["sgemm", "intel", 0].speedup == {2: pytest.approx(0.5)}
+
+
 def test_without_the_uncoarsened_launch_there_is_no_curve() -> None:
     for missing in ([], [row(0, invalidity=Invalidity.TIMEOUT)], [row(1.0, local_size=(32, 8))]):
         data = curves_of_results([*missing, row(1.5, 2)])

@@ -30,6 +30,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "expect": {},
     "try": {"nanoseconds": 5, "wrong": [], "oracle": "reference"},
     "time": {
+        "wrong": [],
         "candidate": [5, 6],
         "baseline": [7, 8],
         "clock": "span",
@@ -91,6 +92,12 @@ def test_a_clock_that_stands_still_is_no_measure(of: str, times: list[int]) -> N
     assert outcome.invalidity is Invalidity.RUNTIME
     assert "the device's clock shows no time" in outcome.reason
     assert not outcome.nanoseconds
+
+
+def test_what_is_right_at_first_and_wrong_later_is_wrong() -> None:
+    outcome, child = measured(always("time", {**RIGHT["time"], "wrong": ["in a later run, sums: 1 of 4"]}))
+    assert (outcome.invalidity, outcome.reason) == ("correctness", "in a later run, sums: 1 of 4")
+    assert not outcome.nanoseconds and not child.is_running
 
 
 def test_a_death_while_inputs_are_placed_is_no_compiler_s_fault() -> None:

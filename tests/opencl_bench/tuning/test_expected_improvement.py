@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.devices.selection import find_device
+from coarsen.models.default import load_default
 from coarsen.models.launch.expected_improvement import Belief, expected_improvements
 from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -70,7 +71,7 @@ def test_what_is_measured_is_known_and_tells_of_what_is_like_it(belief: Belief) 
 
 def test_what_the_model_expects_and_how_sure_it_is() -> None:
     benchmark = SUITE["mt"]
-    prior = launch_prior(benchmark, "cpu", find_device("intel"), (32, 32))
+    prior = launch_prior(benchmark, "cpu", find_device("intel"), (32, 32), load_default())
     near, far, groups = (
         Variant((32, 32), (coarsening,))
         for coarsening in (Coarsening(8), Coarsening(8, stride=32), Coarsening(8, level=Level.GROUP))

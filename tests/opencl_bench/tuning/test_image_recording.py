@@ -30,7 +30,7 @@ kernel void mirror(read_only image2d_t source, write_only image2d_t target, samp
     write_imagef(target, (int2)(x, y), scale * read_imagef(source, given, (int2)(get_global_size(0) - x, y)));
 }
 """
-WIDTH, HEIGHT = 16, 8
+WIDTH, HEIGHT = 16, 16
 
 
 def image(queue: pyopencl.CommandQueue, pixels: np.ndarray[Any, Any], **changes: Any) -> pyopencl.Image:  # noqa: ANN401
@@ -96,7 +96,9 @@ def test_what_can_t_be_captured_is_said(queue: pyopencl.CommandQueue, pixels: np
 def test_images_count_among_the_bytes(queue: pyopencl.CommandQueue, pixels: np.ndarray[Any, Any]) -> None:
     source, target = image(queue, pixels), image(queue, pixels)
     with pytest.raises(InvalidInputError, match=r"its buffers and images have 0\.0 MiB, and at most"):
-        captured_launch(ProgramText(SOURCE), "mirror", queue, (16, 8), (4, 4), (source, target), most_bytes=64)
+        captured_launch(
+            ProgramText(SOURCE), "mirror", queue, (WIDTH, HEIGHT), (4, 4), (source, target), most_bytes=64
+        )
 
 
 @pytest.mark.compiled_devices

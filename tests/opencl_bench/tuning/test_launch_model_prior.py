@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
+from coarsen.models.default import load_default
 from coarsen.opencl_bench.tuning.launch_model_prior import LaunchModelPrior, launch_model_prior
 from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.user_models import user_models
+from coarsen.user_models import answers_by_launch_model, user_models
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
@@ -54,11 +55,16 @@ def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
     assert launch_model_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model()) is None
 
 
-def test_the_tuner_asks_the_launch_model_where_the_user_trained_one(
+def test_the_tuner_asks_the_launch_model_unless_the_user_trained_a_default_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     asked = (KERNEL, "caches", find_device("intel"), OWN.local_size)
-    assert isinstance(launch_prior(*asked), LaunchPrior)
+    assert isinstance(launch_prior(*asked), LaunchModelPrior)
+    user_models().mkdir(parents=True)
+    (user_models() / "default.safetensors").touch()
+    assert isinstance(launch_prior(*asked, load_default()), LaunchPrior)
+    assert not answers_by_launch_model("intel")
     store_small_launch_model(user_models())
+    assert answers_by_launch_model("intel")
     assert isinstance(launch_prior(*asked), LaunchModelPrior)

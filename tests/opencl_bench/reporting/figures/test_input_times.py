@@ -7,44 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
-from coarsen.dispatch.tree import Leaf, Split
-from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.times import InputPoint, VersionTimes
-from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.figures.files import rendered
 from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
-from coarsen.opencl_bench.reporting.numbers.input_times import input_times
-from coarsen.variant.coarsening import Coarsening
+from coarsen.opencl_bench.reporting.numbers.input_times import input_times, section_times
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.writing import texts, written
-
-VERSIONS = (Variant((64,)), Variant((64,), (Coarsening(4),)), Variant((256,)))
-LENGTHS = (1, 16, 256, 4096, 65536)
-# The second version takes long to begin with and less for each item; the third fails where there is little to do.
-SECONDS = [[1e-6 + 1e-9 * n, 4e-6 + 0.3e-9 * n, np.nan if n < 100 else 5e-6 + 1e-9 * n] for n in LENGTHS]
-
-
-def tuned(seconds: list[list[float]] = SECONDS, threshold: float = 5000.0) -> TunedFile:
-    points = tuple(InputPoint(f"input-{n}", f"n={n}", {"length": float(n), "order": n % 3 / 2}) for n in LENGTHS)
-    times = VersionTimes(points, VERSIONS, np.array(seconds), 0)
-    return TunedFile(
-        kernel="scan",
-        arguments=(KernelArgument("n", ArgumentKind.WHOLE),),
-        source_hash="0",
-        device="a device",
-        driver="1",
-        build_options=(),
-        coarsen_version="1",
-        features=(Feature("length", "n"), Feature("order", None)),
-        versions=tuple(map(TunedVersion, VERSIONS)),
-        default=0,
-        tree=Split("length", threshold, Leaf(0), Leaf(1)),
-        evidence=Evidence("scan.toml", 0.05, times).to_json(),
-    )
+from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, tuned, tuned_over_shapes
 
 
 def test_numbers_are_those_that_the_file_keeps() -> None:
@@ -62,6 +33,41 @@ def test_inputs_of_one_value_are_one_point() -> None:
     found = input_times(tuned(), "order")
     assert found.values == (0.5,) and found.break_evens == () and found.chosen == (None,)
     assert found.seconds[0][0] == pytest.approx(np.exp(np.log([row[0] for row in SECONDS]).mean()))
+
+
+def test_ratios_are_to_the_fastest_version_of_the_same_input() -> None:
+    found = input_times(tuned())
+    assert found.over_fastest[0] == pytest.approx([1, 1, 1, 1, SECONDS[4][0] / SECONDS[4][1]])
+    assert np.isnan(found.over_fastest[2][0])
+
+
+def test_the_default_and_the_fixed_best_are_said() -> None:
+    assert input_times(tuned()).roles(0) == ("the default", "fixed best")
+    slow = [[4 * row[0], *row[1:]] for row in SECONDS]
+    found = input_times(tuned(slow))
+    assert (found.roles(0), found.roles(1), found.roles(2)) == (("the default",), ("fixed best",), ())
+
+
+def test_of_one_size_all_inputs_are_one_section() -> None:
+    (section,) = section_times(tuned())
+    assert (section.feature, section.held, section.values) == ("n", {}, tuple(map(float, LENGTHS)))
+    assert section.break_evens == input_times(tuned()).break_evens
+
+
+def test_of_two_sizes_only_inputs_that_share_the_other_one_are_a_section() -> None:
+    (section,) = section_times(tuned_over_shapes())
+    assert (section.feature, section.held, section.values) == ("width", {"height": 8}, (16, 64, 256, 1024))
+    assert [(each.low, each.high) for each in section.break_evens] == [(64, 256)]
+    assert section.chosen == (0, 0, 1, 1) and section.groups[0] == "height=8 width=16"
+    assert input_times(tuned_over_shapes()).held is None
+
+
+def test_a_version_without_times_is_refused() -> None:
+    other = replace(tuned(), versions=(*tuned().versions, TunedVersion(Variant((8,)))))
+    with pytest.raises(InvalidInputError, match="no times of one of its versions"):
+        input_times(other)
+    with pytest.raises(InvalidInputError, match="isn't the one that its times are compared with"):
+        input_times(replace(tuned(), default=2))
 
 
 def test_a_feature_that_is_none_is_refused() -> None:
@@ -87,3 +93,14 @@ def test_curves_choice_and_break_evens_are_drawn() -> None:
 
 def test_one_version_that_is_always_chosen_is_said() -> None:
     assert "in one version at every length" in draw_input_times(tuned(threshold=1e9)).get_label()
+
+
+def test_where_other_sizes_differ_ratios_are_drawn_and_no_break_even() -> None:
+    figure = draw_input_times(tuned_over_shapes())
+    (axes,) = figure.axes
+    drawn = {line.get_gid(): line for line in axes.lines}
+    found = input_times(tuned_over_shapes())
+    assert [*drawn["version-1"].get_ydata()] == pytest.approx([*found.over_fastest[1]])
+    assert min(drawn["chosen"].get_ydata()) == pytest.approx(1)
+    assert [*axes.patches] == [] and "2×" in written(figure)
+    assert "Other sizes differ from input to input" in " ".join(written(figure).split())

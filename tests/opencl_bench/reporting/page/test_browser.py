@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize
 
-from coarsen.opencl_bench import Results
+from coarsen.opencl_bench import Results, write_report
 from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.opencl_bench.reporting.page.page import page_of
 from tests.browser import DESKTOP, PHONE, Open
 from tests.opencl_bench.reporting.figures.sweeps import compared
 from tests.opencl_bench.reporting.page.test_page import NASTY
+from tests.opencl_bench.reporting.tuned_files import tuned, tuned_over_shapes
 
 SIZES = pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 POCL, OPENCL, PTX = "amd-epyc-pocl", "nvidia-h200-opencl", "nvidia-h200-ptx"
@@ -161,6 +162,32 @@ def test_the_numbers_are_saved(file: Path, open_page: Open) -> None:
     with page.expect_download() as download:
         page.locator("#save").click()
     assert download.value.suggested_filename == "coarsen-report.json"
+
+
+@SIZES
+def test_versions_over_inputs_by_keyboard(open_page: Open, tmp_path: Path, viewport: ViewportSize) -> None:
+    paths = tmp_path / "scan.tuned.json", tmp_path / "shapes.tuned.json"
+    for path, file in zip(paths, (tuned(), tuned_over_shapes()), strict=True):
+        file.write(path)
+    write_report(None, tmp_path / "page.html", tuned=paths)
+    page = open_page(tmp_path / "page.html", viewport).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    sizes = page.locator(".tick").evaluate_all(
+        "all => all.map(each => parseFloat(getComputedStyle(each).fontSize))"
+    )
+    assert min(sizes) >= 12
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id || location.hash").endswith("inputs")
+    tab_to(page, page.locator(".plot").first)
+    readout = page.locator(".readout").first
+    page.keyboard.press("ArrowRight")
+    assert readout.inner_text().startswith("version 0 (the default, fixed best, chosen), n 1: ")
+    page.keyboard.press("ArrowUp")
+    assert readout.inner_text().startswith("break-even: version 0 is known to be faster up to 256")
+    assert page.locator(".spot.at").count() == 1
+    page.locator(".contents a").last.click()
+    assert page.evaluate("location.hash") == "#tuned-1"
 
 
 def test_pieces_of_html_do_nothing(open_page: Open, tmp_path: Path) -> None:

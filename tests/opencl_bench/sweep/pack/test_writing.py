@@ -11,16 +11,19 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.sweep.pack.plan import PackedCandidate, PackedSweep
+from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, PackedCandidate, PackedSweep, keys_of
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
+from coarsen.opencl_bench.sweep.pack.writer import PackWriter
 from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, write_pack
 from coarsen.opencl_bench.sweep.points import Point
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
+from tests.opencl_bench.inputs.recordings import described, launch, recorded
 from tests.opencl_bench.sweep.pack.small_pack import SPACE, make_pack, request
 
 SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
@@ -64,6 +67,43 @@ def test_each_code_once_and_as_it_was_compiled(small_pack: Path) -> None:
     # The original and one or two coarsened ones of each kernel, and nothing else.
     named = {entry.code for sweep in pack.plan.sweeps for entry in sweep.candidates} - {None}
     assert {path.stem for path in (small_pack / "code").iterdir()} == named
+
+
+def test_two_kernels_of_one_source_are_two_codes(tmp_path: Path) -> None:
+    both = SCALE + SCALE.replace("scale", "divide").replace("*=", "/=")
+    (tmp_path / "both.cl").write_text(both)
+    for name in ("scale", "divide"):
+        text = SCALE_FILE.replace("scale.cl", "both.cl").replace('kernel = "scale"', f'kernel = "{name}"')
+        (tmp_path / f"{name}.toml").write_text(text)
+    make_pack(tmp_path / "pack", tmp_path / "scale.toml", tmp_path / "divide.toml")
+    pack = Pack(tmp_path / "pack")
+    for name in ("scale", "divide"):
+        codes = PackedCodes(pack, sweep_of(pack, name))
+        made = [codes.compiled(Variant((64,), coarsened)).code for coarsened in ((), (Coarsening(2),))]
+        assert [code.kernel for code in made if code is not None] == [name, name]
+    contents = {path.read_text() for path in (tmp_path / "pack" / "code").iterdir()}
+    assert both in contents
+
+
+def test_a_sweep_that_was_packed_before_is_not_taken_where_its_codes_are_others(tmp_path: Path) -> None:
+    writer = PackWriter(tmp_path / "pack")
+    scale = Code("opencl_c", "scale", SCALE)
+    key = writer.add_code(scale)
+    assert key == scale.hash and writer.can_take({key: CodeEntry.of(scale)})
+    divide = replace(scale, kernel="divide")
+    assert not writer.can_take({key: CodeEntry.of(divide)})
+    assert writer.add_code(divide) == keys_of(divide)[1] != key
+
+
+def test_what_a_recorded_input_is_filled_with_is_packed(tmp_path: Path) -> None:
+    folder = recorded(tmp_path, launch(64, contents=((0, "in.npy"),)))
+    np.save(folder / "in.npy", np.full(64, 7, np.float32))
+    listed = inputs_from(described(tmp_path), folder).path
+    part = PackPart(listed, "input-000", SPACE)
+    write_pack(replace(request(listed), parts=(part,)), tmp_path / "pack")
+    (sweep,) = Pack(tmp_path / "pack").plan.sweeps
+    packed = find_benchmark(tmp_path / "pack" / sweep.benchmark)
+    assert (packed.workload("input-000", 0, None, ()).buffers["in"] == 7).all()
 
 
 def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) -> None:

@@ -1,0 +1,224 @@
+"""Lists what the launches of a program pass, without reading a buffer: `FOLDER/launches.json`.
+
+each launch ─▶ counted with others that pass the same ─▶ written when the program has ended
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyopencl
+
+from coarsen.dispatch.tuned_file import source_hash_of
+from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.files import replace_file
+from coarsen.opencl_bench.tuning.memory_regions import region_of, same_as
+from coarsen.opencl_bench.workloads.described.launch_list import (
+    LIST_FILE,
+    ListedKernel,
+    ListedLaunch,
+    PassedArgument,
+    PassedBuffer,
+    PassedLocal,
+    PassedNull,
+    PassedOther,
+    PassedScalar,
+    PassedShared,
+    read_launch_list,
+    write_launch_list,
+)
+from coarsen.runtime.advice import PassedLaunch
+from coarsen.runtime.tuned_checks import without_own_folder
+
+# Of one kernel; a program whose launches all differ, by the number of a step for one, would fill its memory.
+MOST_LAUNCHES = 4096
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel of a program, by its source and its build options."""
+
+    source: str
+    options: tuple[str, ...]
+    name: str
+
+
+@dataclass(slots=True)
+class _Launches:
+    """The launches of one kernel, each as it is listed with a count of 1 and no contents.
+
+    Contents are of a launch with its local size left out: whoever captures them may be told another.
+    """
+
+    counts: dict[ListedLaunch, int] = field(default_factory=dict)
+    contents: dict[ListedLaunch, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    further: int = 0
+
+    def add(self, launch: ListedLaunch, count: int = 1) -> None:
+        """Count launches."""
+        if launch not in self.counts and len(self.counts) >= MOST_LAUNCHES:
+            self.further += count
+        else:
+            self.counts[launch] = self.counts.get(launch, 0) + count
+
+    def listed(self) -> tuple[ListedLaunch, ...]:
+        """Return all launches with their counts and contents."""
+        return tuple(
+            replace(each, count=count, contents=self.contents.get(replace(each, local_size=None), ()))
+            for each, count in self.counts.items()
+        )
+
+
+class PassedLaunches:
+    """Counts launches by what they pass, of several threads too.
+
+    Args:
+        folder: of the recording. What is listed there is kept, and counted on.
+
+    Raises:
+        InvalidInputError: there is a list that can't be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kernels: dict[_Kernel, _Launches] = {}
+        self._sources: dict[str, str] = {}
+        self._before = read_launch_list(folder) if (folder / LIST_FILE).exists() else ()
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def add(self, source: str, launch: PassedLaunch) -> None:
+        """Count a launch of a program with this source."""
+        with self._lock:
+            launches = self._of(source, launch.options, launch.kernel)
+            listed = listed_launch(launch)
+            if listed is None:
+                launches.further += 1
+            else:
+                launches.add(listed)
+
+    def add_contents(self, source: str, launch: PassedLaunch, files: Mapping[int, str]) -> None:
+        """Note the files, by indices of arguments, that a launch's buffers were written to."""
+        listed = listed_launch(launch)
+        if listed is not None:
+            with self._lock:
+                launches = self._of(source, launch.options, launch.kernel)
+                launches.contents[replace(listed, local_size=None)] = tuple(sorted(files.items()))
+
+    def write(self) -> Path | None:
+        """Write the list and the sources; return the list's path, None where there is nothing to list.
+
+        A process that the program forked writes nothing.
+
+        Raises:
+            InvalidInputError: they can't be written.
+        """
+        with self._lock:
+            if not self._kernels or os.getpid() != self._process:
+                return None
+            self._add_those_before()
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidInputError(f"{self._folder}: can't be made: {error.strerror}") from None
+            for source, text in self._sources.items():
+                replace_file(text.encode(errors="surrogatepass"), self._folder / _source_file(source))
+            return write_launch_list(map(_listed_kernel, *zip(*self._kernels.items(), strict=True)), self._folder)
+
+    def _of(self, source: str, options: Iterable[str], kernel: str) -> _Launches:
+        source_hash = _hash_of(source)
+        self._sources.setdefault(source_hash, source)
+        return self._kernels.setdefault(_Kernel(source_hash, without_own_folder([*options]), kernel), _Launches())
+
+    def _add_those_before(self) -> None:
+        for kernel in self._before:
+            key = _Kernel(kernel.source_hash, kernel.options, kernel.kernel)
+            launches = self._kernels.setdefault(key, _Launches())
+            launches.further += kernel.further
+            for each in kernel.launches:
+                launches.add(replace(each, count=1, contents=()), each.count)
+                if each.contents:
+                    launches.contents.setdefault(
+                        replace(each, local_size=None, count=1, contents=()), each.contents
+                    )
+        self._before = ()
+
+
+def _listed_kernel(kernel: _Kernel, launches: _Launches) -> ListedKernel:
+    return ListedKernel(
+        kernel.name,
+        kernel.source,
+        _source_file(kernel.source),
+        kernel.options,
+        launches.listed(),
+        launches.further,
+    )
+
+
+def _source_file(source_hash: str) -> str:
+    return f"source-{source_hash[:_DIGITS]}.cl"
+
+
+def _hash_of(source: str) -> str:
+    return source_hash_of(source.encode(errors="replace").decode())
+
+
+def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
+    """Return a launch as it is listed; None where what it passes isn't known, or it has no work-items."""
+    whole, local = launch.launch.global_size, launch.launch.local_size
+    if launch.arguments is None or not whole or min((*whole, *(local or ()))) < 1:
+        return None
+    try:
+        arguments = _passed(launch.kernel, launch.arguments)
+    except (CoarsenError, pyopencl.Error):
+        return None
+    offset = tuple(map(int, launch.offset or ()))
+    return ListedLaunch(
+        tuple(map(int, whole)),
+        None if local is None else tuple(map(int, local)),
+        offset if any(offset) else (),
+        arguments,
+    )
+
+
+def _passed(kernel: str, arguments: Iterable[Any]) -> tuple[PassedArgument, ...]:
+    """Return arguments as they are listed.
+
+    Raises:
+        InvalidInputError: shared virtual memory of no known size; buffers that overlap.
+    """
+    values = tuple(arguments)
+    if any(isinstance(each, pyopencl.SVMPointer) for each in values):
+        raise InvalidInputError("the size of shared virtual memory is not known")
+    regions = {index: region for index, each in enumerate(values) if (region := region_of(each)) is not None}
+    same = same_as(kernel, regions)
+    return tuple(
+        PassedShared(same[index])
+        if index in same
+        else PassedBuffer(regions[index].byte_count)
+        if index in regions
+        else _other(value)
+        for index, value in enumerate(values)
+    )
+
+
+def _other(value: Any) -> PassedArgument:  # noqa: ANN401 (whatever PyOpenCL takes)
+    """Return what is no buffer. Raises InvalidInputError for what has no bytes."""
+    if value is None:
+        return PassedNull()
+    if isinstance(value, pyopencl.LocalMemory):
+        return PassedLocal(int(value.size))
+    if isinstance(value, pyopencl.Image):
+        return PassedOther("image")
+    if isinstance(value, pyopencl.Sampler):
+        return PassedOther("sampler")
+    try:
+        return PassedScalar(memoryview(value).tobytes())
+    except TypeError:
+        raise InvalidInputError(f"an argument is of type {type(value).__name__}") from None

@@ -1,0 +1,154 @@
+"""Calls of a tuned kernel in every form that PyOpenCL has, and its kernel objects."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, cast
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import coarsen
+from coarsen.errors import InvalidInputError
+from tests.runtime.tuned_files import Product, built, small_file, tuned
+
+pytestmark = pytest.mark.compiled_devices
+
+
+# By shape: wide, tall and small, tall, large; odd sizes among them.
+def test_the_older_route_runs_as_it_is_written(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product, kernel = Product(queue, 64, 64), program.mv
+    kernel.set_args(*product.arguments)
+    cl.enqueue_nd_range_kernel(queue, kernel, *product.sizes)
+    product.check()
+    kernel(queue, *product.sizes, *product.arguments)
+    product.check()
+    with pytest.raises(InvalidInputError, match="set_args before"):
+        cl.enqueue_nd_range_kernel(queue, kernel, *product.sizes)
+    kernel.set_arg(0, product.matrix)
+    with pytest.raises(InvalidInputError, match="set_args before"):
+        cl.enqueue_nd_range_kernel(queue, kernel, *product.sizes)
+    kernel.set_args(*product.arguments)
+    cl.enqueue_nd_range_kernel(queue, kernel, *product.sizes)
+    product.check()
+
+
+def test_what_was_set_is_of_one_object(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, small_file(context.devices[0]))
+    first, second = Product(queue, 64, 64), Product(queue, 64, 32)
+    one = program.mv
+    one.set_args(*first.arguments)
+    other = program.mv
+    other.set_args(*second.arguments)
+    cl.enqueue_nd_range_kernel(queue, one, *first.sizes)
+    cl.enqueue_nd_range_kernel(queue, other, *second.sizes)
+    first.check()
+    second.check()
+
+
+def test_after_a_call_that_failed_nothing_older_is_launched(context: cl.Context, queue: cl.CommandQueue) -> None:
+    kernel = built(context, small_file(context.devices[0])).mv
+    first, second = Product(queue, 64, 64), Product(queue, 64, 32)
+    kernel.set_args(*first.arguments)
+    kernel(queue, *second.sizes, *second.arguments)
+    with pytest.raises((cl.Error, TypeError, ValueError)):
+        kernel(queue, *second.sizes, *second.arguments[:3])
+    with pytest.raises(InvalidInputError, match="set_args before"):
+        cl.enqueue_nd_range_kernel(queue, kernel, *first.sizes)
+
+
+def test_every_form_of_a_call(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product, kernel = Product(queue, 64, 64), tuned(program)
+    event = cl.enqueue_marker(queue)
+    kernel(queue, [64], [16], *product.arguments)
+    product.check()
+    kernel(queue, (4,), (16,), *product.arguments, g_times_l=True)
+    product.check()
+    kernel(queue, (64,), (16,), *product.arguments, wait_for=[event])
+    product.check()
+    kernel(queue, (64,), (16,), *product.arguments, None, False, False, [event])
+    product.check()
+    kernel(queue, (64,), (16,), *product.arguments[:4], arg4=product.result)
+    product.check()
+    kernel.set_arg_types((None, None, np.int32, np.int32, None))
+    kernel(queue, (64,), (16,), product.matrix, product.vector, 64, 64, product.result)
+    product.check()
+    kernel.launch(queue, product.matrix, product.vector, 64, 64, product.result)
+    product.check()
+
+
+def test_what_pyopencl_refuses_is_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product, kernel = Product(queue, 64, 64), tuned(program)
+    with pytest.raises((cl.Error, TypeError, ValueError)):
+        kernel(queue, (64,), (16,), *product.arguments[:3])
+    with pytest.raises((cl.Error, TypeError, ValueError)):
+        kernel(queue, (64,), (16,), product.matrix, product.vector, "64", np.int32(64), product.result)
+    with pytest.raises((cl.Error, TypeError, ValueError)):
+        kernel(queue, (64,), cast("Any", 0), *product.arguments)
+    with pytest.raises(InvalidInputError, match="takes 5 arguments, 4 were given"):
+        kernel.launch(queue, *product.arguments[:4])
+    kernel(queue, *product.sizes, *product.arguments)
+    product.check()
+
+
+def test_a_call_enqueues_once_and_reads_nothing(
+    context: cl.Context, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product = Product(queue, 500, 7)
+    counted: list[str] = []
+    enqueue = coarsen.runtime.tuned_kernel.ENQUEUE
+
+    def count(*args: Any) -> Any:  # noqa: ANN401
+        counted.append("launch")
+        return enqueue(*args)
+
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError("a buffer is read")
+
+    monkeypatch.setattr("coarsen.runtime.tuned_kernel.ENQUEUE", count)
+    for name in ("enqueue_copy", "enqueue_map_buffer", "enqueue_nd_range_kernel", "enqueue_marker"):
+        monkeypatch.setattr(cl, name, read)
+    program.mv(queue, *product.sizes, *product.arguments)
+    program.mv(queue, *product.sizes, *product.arguments)
+    tuned(program).launch(queue, *product.arguments)
+    monkeypatch.undo()
+    assert counted == ["launch"] * 3
+    product.check()
+
+
+def test_a_thread_has_a_kernel_of_its_own(context: cl.Context) -> None:
+    program = built(context, small_file(context.devices[0]))
+    kernels, failures = [], []
+
+    def work(first: int) -> None:
+        try:
+            queue = cl.CommandQueue(context)
+            kernels.append(program.mv)
+            for number in range(30):
+                product = Product(queue, first + 7 * number, 1 + number % 9)
+                program.mv(queue, *product.sizes, *product.arguments)
+                product.check()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (1, 40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert kernels[0] is not kernels[1]
+    assert program.mv is program.mv
+
+
+def test_a_program_is_let_go_of(context: cl.Context) -> None:
+    program = built(context, small_file(context.devices[0]))
+    kernel = program.mv
+    assert kernel.program is program
+    del program
+    assert kernel.program is None

@@ -1,0 +1,170 @@
+"""A default version whose macros aren't those of the source as it stands: fallbacks run it, or are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import coarsen
+from coarsen.dispatch.tree import Leaf
+from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.errors import InvalidInputError
+from coarsen.runtime.tuned_macros import options_without, stand_in_source
+from coarsen.variant.variant import Variant
+from tests.runtime.tuned_files import SOURCE, Product, Seen, built, small_file, tuned
+
+pytestmark = pytest.mark.compiled_devices
+# Four rows for each work-item; the source as it stands has one.
+SIZES = "(height + ROWS * 16 - 1) // (ROWS * 16) * 16"
+BY_FOUR = TunedVersion(Variant((16,), (), (("ROWS", "4"),)), (TunedLaunch("mv", (SIZES,)),))
+BY_TWO = TunedVersion(Variant((16,), (), (("ROWS", "2"),)), (TunedLaunch("mv", (SIZES,)),))
+TOO_LARGE = TunedVersion(Variant((2**20,), (), (("ROWS", "1"),)), (TunedLaunch("mv", ("1048576",)),))
+
+
+def file_by_four(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN401 (any field)
+    fields: dict[str, Any] = {"versions": (BY_FOUR, BY_TWO, TOO_LARGE), "tree": Leaf(1)}
+    return small_file(device, **(fields | changes))
+
+
+def sizes_by_four(product: Product) -> tuple[tuple[int], tuple[int]]:
+    return ((product.height + 63) // 64 * 16,), (16,)
+
+
+@pytest.mark.parametrize("changes", [{"device": "another"}, {"driver": "0"}, {"tree": Leaf(2)}, {}], ids=str)
+def test_a_call_with_the_defaults_sizes_runs_with_its_macros(
+    changes: dict[str, Any], context: cl.Context, queue: cl.CommandQueue
+) -> None:
+    program = built(context, file_by_four(context.devices[0], **changes))
+    for height in (1, 64, 200):
+        product = Product(queue, height, 5)
+        for _ in range(2):
+            program.mv(queue, *sizes_by_four(product), *product.arguments)
+            product.check()
+            tuned(program).launch(queue, *product.arguments)
+            product.check()
+        program.mv(queue, *sizes_by_four(product), *product.arguments, global_offset=(0,))
+        product.check()
+
+
+def test_an_offset_has_the_defaults_macros(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program, product = built(context, file_by_four(context.devices[0])), Product(queue, 60, 3)
+    program.mv(queue, (16,), (16,), *product.arguments, global_offset=(1,))
+    product.expected[:4] = -7
+    product.check()
+
+
+@pytest.mark.parametrize("changes", [{}, {"device": "another"}, {"source_hash": "0" * 64}], ids=str)
+def test_other_sizes_are_refused(changes: dict[str, Any], context: cl.Context, queue: cl.CommandQueue) -> None:
+    program, product = built(context, file_by_four(context.devices[0], **changes)), Product(queue, 100, 3)
+    for sizes in (((112,), (16,)), ((100,), None)):
+        with pytest.raises(InvalidInputError, match="has -DROWS=4, and the source as it stands hasn't"):
+            program.mv(queue, *sizes, *product.arguments)
+    product.expected[:] = -7
+    product.check()
+
+
+def test_other_code_is_refused_with_any_sizes(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, file_by_four(context.devices[0], source_hash="0" * 64))
+    product = Product(queue, 100, 3)
+    with pytest.raises(InvalidInputError, match="hasn't"):
+        program.mv(queue, *sizes_by_four(product), *product.arguments)
+    with pytest.raises(InvalidInputError, match="gives no sizes"):
+        tuned(program).launch(queue, *product.arguments)
+
+
+def test_types_that_are_no_numbers_are_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program, product = built(context, file_by_four(context.devices[0])), Product(queue, 100, 3)
+    kernel = tuned(program)
+    kernel.set_arg_types((None, None, "V4", np.int32, None))
+    with pytest.raises(InvalidInputError, match="hasn't"):
+        kernel(queue, *sizes_by_four(product), *product.arguments)
+
+
+def test_a_default_that_isnt_built_is_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
+    wrong = TunedVersion(Variant((16,), (), (("ROWS", "no_such_name"),)), (TunedLaunch("mv", ("height",)),))
+    program = built(context, file_by_four(context.devices[0], versions=(wrong, TOO_LARGE)))
+    product = Product(queue, 48, 3)
+    for launch in (
+        lambda: program.mv(queue, (48,), (16,), *product.arguments),
+        lambda: tuned(program).launch(queue, *product.arguments),
+    ):
+        with pytest.raises(InvalidInputError, match="with -DROWS=no_such_name, isn't built"):
+            launch()
+
+
+def test_versions_of_the_callers_sizes_run_with_the_defaults_macros(
+    context: cl.Context, queue: cl.CommandQueue
+) -> None:
+    versions = tuple(TunedVersion(Variant((), (), (("ROWS", rows),))) for rows in ("4", "no_such_name"))
+    seen = Seen()
+    program = built(context, file_by_four(context.devices[0], versions=versions), observer=seen)
+    product = Product(queue, 100, 3)
+    program.mv(queue, (25,), None, *product.arguments)
+    product.check()
+    assert seen.launches[0][1].global_size == (25,)
+
+
+def test_macros_that_the_build_options_set_are_the_files(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """A source that doesn't compile without them must be built with them; then other sizes are right too."""
+    source = SOURCE.replace("#ifndef ROWS\n#define ROWS 1\n#endif\n", "")
+    seen = Seen()
+    file = file_by_four(context.devices[0], source_hash=source_hash_of(source))
+    program = coarsen.Program(context, source, tuned=file, observer=seen).build("-DROWS=4")
+    product = Product(queue, 200, 3)
+    program.mv(queue, *sizes_by_four(product), *product.arguments)
+    product.check()
+    program.mv(queue, (50,), None, *product.arguments)
+    product.check()
+    assert [divided.global_size for _, divided in seen.launches] == [(112,), (50,)]
+
+
+ONE = (("ROWS", "1"),)
+GUARDED = "#ifndef ROWS\n#define ROWS 1\n#endif\nint x = ROWS;"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("#define ROWS 1 // of each\nint x = ROWS;", ()),
+        (GUARDED, ()),
+        (GUARDED, ("-D", "ROWS=1")),
+        ("int x = ROWS;", ("-DROWS=7", "-DROWS")),
+        ("int x;", ()),
+        ("#if 1\n#endif\n#pragma coarsen unroll ROWS 1,2\nint x; // ROWS", ()),
+    ],
+)
+def test_what_surely_stands_in_a_source(source: str, options: tuple[str, ...]) -> None:
+    assert stand_in_source(ONE, source, options)
+    assert stand_in_source((), source, options)
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("#define ROWS 2", ()),
+        ("int x = ROWS;", ()),
+        ("int x = ROWS;", ("-DROWS=1", "-UROWS")),
+        (GUARDED, ("-DROWS=2",)),
+        ("#if FAST\n#define ROWS 1\n#endif", ()),
+        ("#ifdef ROWS\n#define ROWS 1\n#endif", ()),
+        ("int x = ROWS;\n#define ROWS 1", ()),
+        ("#define ROWS 1", ("-DROWS=1",)),
+        ("#define ROWS 1\n#undef ROWS", ()),
+        ("#define ROWS 1 \\\n+ 1", ()),
+        ("#include <rows.h>", ()),
+        ("#ifndef ROWS\n#else\n#endif", ()),
+    ],
+)
+def test_what_isnt_sure(source: str, options: tuple[str, ...]) -> None:
+    assert not stand_in_source(ONE, source, options)
+
+
+def test_options_without_macros() -> None:
+    assert options_without(("-DA=1", "-D", "B=2", "-cl-std=CL1.2", "-UA", "-DAB"), {"A", "B"}) == (
+        "-cl-std=CL1.2",
+        "-DAB",
+    )

@@ -1,0 +1,132 @@
+"""Launches of a tuned kernel for which nothing is chosen run its default version, or are refused."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pyopencl as cl
+import pytest
+
+from coarsen.dispatch.tree import Leaf, Split
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.errors import InvalidInputError
+from coarsen.variant.variant import Variant
+from tests.runtime.tuned_files import VERSIONS, Product, Seen, built, small_file, tuned
+
+pytestmark = pytest.mark.compiled_devices
+# By shape: wide, tall and small, tall, large; odd sizes among them.
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "device": ({"device": "another"}, "tuned on 'another'"),
+    "driver": ({"driver": "0.1"}, "tuned with the driver 0.1"),
+    "source": ({"source_hash": "0" * 64}, "isn't the one that was tuned"),
+    "options": ({"build_options": ("-DA",)}, "build options aren't those"),
+    "coarsen": ({"coarsen_version": "0.0"}, "written by coarsen 0.0"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_file_for_something_else_is_left_alone(
+    other: str, context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    changes, message = OTHERS[other]
+    seen = Seen()
+    program = built(context, small_file(context.devices[0], **changes), observer=seen)
+    product = Product(queue, 64, 64)
+    for _ in range(2):
+        program.mv(queue, *product.sizes, *product.arguments)
+        product.check()
+    assert [divided.local_size for _, divided in seen.launches] == [(16,), (16,)]
+    said = [record.message for record in caplog.records if message in record.message]
+    assert len(said) >= 1
+    if other in ("source", "options"):
+        with pytest.raises(InvalidInputError, match="gives no sizes"):
+            tuned(program).launch(queue, *product.arguments)
+    else:
+        tuned(program).launch(queue, *product.arguments)
+        product.check()
+
+
+def test_sizes_that_arent_the_defaults_run_as_it_is_written(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = Seen()
+    program = built(context, small_file(context.devices[0]), observer=seen)
+    product = Product(queue, 64, 64)
+    for _ in range(3):
+        program.mv(queue, (128,), (64,), *product.arguments)
+        product.check()
+        program.mv(queue, (64,), (16,), *product.arguments, global_offset=(0,))
+        product.check()
+    assert [divided.local_size for _, divided in seen.launches] == [(64,), (32,)] * 3
+    said = [record for record in caplog.records if "sizes that aren't the default version's" in record.message]
+    assert len(said) == 1
+
+
+def test_an_offset_runs_as_it_is_written(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product = Product(queue, 64, 64)
+    program.mv(queue, (32,), (16,), *product.arguments)
+    program.mv(queue, (32,), (16,), *product.arguments, global_offset=(32,))
+    product.check()
+
+
+def test_a_group_that_is_too_large_and_a_version_that_isnt_built(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong = (
+        VERSIONS[0],
+        TunedVersion(Variant((2**20,)), (TunedLaunch("mv", ("1048576",)),)),
+        TunedVersion(Variant((16,), (), (("ROWS", "no_such_name"),)), (TunedLaunch("mv", ("height",)),)),
+    )
+    for number in (1, 2):
+        program = built(
+            context, small_file(context.devices[0], versions=wrong, tree=Leaf(number), tree_without_supplied=None)
+        )
+        product = Product(queue, 40, 3)
+        program.mv(queue, *product.sizes, *product.arguments)
+        product.check()
+        tuned(program).launch(queue, *product.arguments)
+        product.check()
+        assert f"the version {number}, which can't be launched so" in caplog.text
+    assert "version 2 isn't used" in caplog.text
+
+
+def test_a_supplied_feature_that_is_missing(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = Seen()
+    file = small_file(
+        context.devices[0],
+        versions=VERSIONS[:3],
+        tree=Split("skew", 0.5, Leaf(0), Leaf(1)),
+        tree_without_supplied=Leaf(2),
+    )
+    product = Product(queue, 64, 64)
+    program = built(context, file, observer=seen)
+    for skew in (0.25, 0.75, float("nan")):
+        tuned(program).launch(queue, *product.arguments, features={"skew": skew})
+        product.check()
+    tuned(program).launch(queue, *product.arguments)
+    product.check()
+    program = built(context, replace(file, tree_without_supplied=None), observer=seen)
+    tuned(program).launch(queue, *product.arguments)
+    product.check()
+    found = [(divided.local_size, len(divided.coarsenings)) for _, divided in seen.launches]
+    assert found == [((16,), 0), ((32,), 0), ((16,), 0), ((32,), 1), ((16,), 0)]
+    assert "launched without the feature skew" in caplog.text
+    with pytest.raises(InvalidInputError, match=r"no supplied feature 'skwe' \(did you mean skew"):
+        tuned(program).launch(queue, *product.arguments, features={"skwe": 1.0})
+    text: Any = {"skew": "1"}
+    with pytest.raises(InvalidInputError, match="must be a number"):
+        tuned(program).launch(queue, *product.arguments, features=text)
+
+
+def test_logging_is_quiet_where_all_is_well(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product = Product(queue, 64, 64)
+    tuned(program).launch(queue, *product.arguments, features={"skew": 0.1})
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

@@ -1,0 +1,19 @@
+// A loop that is entered in the middle has no iteration that could be replicated.
+//
+// RUN: not coarsen apply %s --factor 2 2>&1 | filecheck %s
+
+kernel void jumps(global int *out, int n)
+{
+    int i = 0;
+    if (n > 3)
+        goto second;
+first:
+    out[i] = 1;
+    i++;
+second:
+    out[i + 1] = 2;
+    i++;
+    if (i < n)
+        goto first;
+// CHECK: a loop of this kernel is entered at more than one place [irreducible]
+}
