@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from coarsen.analysis.builtins import is_barrier
 from coarsen.analysis.regions import Region
 from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.transform.coarsen import Analysed, analyse
 from coarsen.variant.coarsening import Level
 

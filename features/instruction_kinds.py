@@ -10,8 +10,9 @@ from __future__ import annotations
 import enum
 import re
 
-from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.ir.kernel import Instruction
+from coarsen.ir.opencl.builtins import Role, builtin_of
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
 
 
@@ -47,20 +48,17 @@ _BY_OPCODE: dict[str, Kinds] = {
     "cmpxchg": _LOAD | _STORE,
 }
 
-_BARRIERS = frozenset({"barrier", "work_group_barrier"})
 _FUSED = re.compile(r"llvm\.(?:fma|fmuladd)\b")
 # Read in order: the first pattern that matches a builtin's name decides.
 _BY_BUILTIN: tuple[tuple[re.Pattern[str], Kinds], ...] = (
-    (re.compile(r"atomic_work_item_fence$|atomic_flag_clear"), _NONE),
+    (re.compile(r"atomic_flag_clear"), _NONE),
     (re.compile(r"vload|read_image|atomic_load"), _LOAD),
     (re.compile(r"vstore|write_image|llvm\.memset|atomic_store|atomic_init"), _STORE),
     (re.compile(r"atom_|atomic_|async_work_group|llvm\.mem(?:cpy|move)"), _LOAD | _STORE),
     (re.compile(r"convert_|as_|shuffle|select$|bitselect$|printf$|get_image_|to_(?:global|local)"), _NONE),
     (re.compile(r"is(?:equal|notequal|greater|less|finite|inf|nan|(?:un)?ordered|normal)"), _FLOATING_POINT),
 )
-_WITHOUT_WORK = frozenset(
-    {Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED, Effect.GROUP_WIDE, Effect.FENCE, Effect.IGNORED}
-)
+_WITHOUT_WORK = frozenset({Role.QUERY, Role.GROUP_WIDE, Role.FENCE, Role.IGNORED})
 
 
 def kinds_of(instruction: Instruction) -> Kinds:
@@ -78,13 +76,13 @@ def is_memory_access(instruction: Instruction) -> bool:
 
 
 def _kinds_of_call(call: Instruction) -> Kinds:
-    name = builtin_name(call.callee)
-    if name in _BARRIERS:
-        return frozenset({Kind.BARRIER})
+    name, known = builtin_name(call.callee), builtin_of(call)
+    if known.is_fence:
+        return frozenset({Kind.BARRIER}) if known.is_convergent else _NONE
     for pattern, kinds in _BY_BUILTIN:
         if pattern.match(name):
             return kinds
-    if effect_of(call) in _WITHOUT_WORK:
+    if known.role in _WITHOUT_WORK:
         return _NONE
     return _kinds_of_arithmetic(call, name)
 

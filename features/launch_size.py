@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.errors import InvalidInputError
-from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, queried_dimension, query_of
 from coarsen.variant.coarsening import DIMENSIONS
 
-_LINEAR_IDS = frozenset({"get_global_linear_id", "get_local_linear_id"})
-_IDENTIFYING = frozenset({"get_global_id", "get_local_id", "get_group_id"})
 # What launches of kernels that use so many dimensions commonly look like.
 _USUAL_SIZES = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 
@@ -54,14 +52,6 @@ def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int
 def _queried(kernel: Kernel) -> Iterator[int]:
     """The dimensions along which ids are asked for; one that is known only at run time is the last."""
     for instruction in kernel.instructions():
-        if instruction.opcode != "call":
-            continue
-        if effect_of(instruction) not in (Effect.WORK_ITEM_ID, Effect.UNCHANGED):
-            continue
-        name = builtin_name(instruction.callee)
-        if name in _LINEAR_IDS:
-            yield DIMENSIONS - 1
-        elif name in _IDENTIFYING:
-            queried = instruction.arguments[0]
-            known = queried.kind is ValueKind.CONSTANT and queried.text in ("0", "1", "2")
-            yield int(queried.text) if known else DIMENSIONS - 1
+        if query_of(instruction) in IDS_OF_ITEMS | IDS_OF_GROUPS:
+            queried = queried_dimension(instruction)
+            yield DIMENSIONS - 1 if queried is None or not 0 <= queried < DIMENSIONS else queried

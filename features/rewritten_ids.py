@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
 from coarsen.ir.types import IntegerType
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
 from coarsen.variant.coarsening import Coarsening
 
-_IDS = frozenset({"get_global_id", "get_local_id"})
+_IDS = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID})
 _LINE = re.compile(r"%(?P<name>\S+) = (?P<opcode>\w+) (?P<rest>.*)")
 _CALLEE = re.compile(r"@(\w+)\((?:i32 (%?[\w.]+))?")
 _OPERAND = re.compile(r"%([-\w$.]+)")
@@ -64,9 +64,7 @@ class RewrittenIds:
         return frozenset(divergent)
 
     def _is_own_id(self, instruction: Instruction) -> bool:
-        if instruction.opcode != "call" or builtin_name(instruction.callee) not in _IDS:
-            return False
-        return instruction.arguments[0].text == str(self.coarsening.dimension)
+        return query_of(instruction) in _IDS and queried_dimension(instruction) == self.coarsening.dimension
 
 
 def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:

@@ -16,14 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import Effect, effect_of
-from coarsen.analysis.divergence import declaration_comments
-from coarsen.ir.details import is_atomic, is_volatile
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import AddressSpace, PointerType
 
-_WITHOUT_MEMORY = frozenset({Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED, Effect.PURE, Effect.IGNORED})
-_ORDERING = frozenset({"fence", "atomicrmw", "cmpxchg", "invoke", "callbr", "va_arg"})
 # The spaces whose variables no argument points into.
 _OF_THE_KERNEL = frozenset({AddressSpace.PRIVATE, AddressSpace.LOCAL, AddressSpace.CONSTANT})
 
@@ -45,8 +41,8 @@ class Footprint:
     everything: bool = False
 
 
-_NOTHING = Footprint()
 _EVERYTHING = Footprint(everything=True)
+_ALL_PLACES = tuple(Place(space, None) for space in range(AddressSpace.GENERIC + 1))
 
 
 class Aliasing:
@@ -55,7 +51,7 @@ class Aliasing:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._arguments: Mapping[str, Argument] = {argument.name: argument for argument in kernel.arguments}
-        self._declarations = declaration_comments(kernel)
+        self._effects = EffectsOfKernel.of_kernel(kernel)
 
     def place(self, pointer: Value) -> Place:
         """Where a pointer leads."""
@@ -75,19 +71,12 @@ class Aliasing:
         return first.space not in _OF_THE_KERNEL
 
     def footprint(self, instruction: Instruction) -> Footprint:
-        """What an instruction may touch; everything for whatever orders memory or has an effect of its own."""
-        if instruction.opcode in _ORDERING or is_volatile(instruction) or is_atomic(instruction):
+        """Return what an instruction may touch: everything if it orders memory, or may write anywhere."""
+        effects = self._effects.of(instruction)
+        if effects.orders or effects.writes_anything:
             return _EVERYTHING
-        if instruction.opcode == "load":
-            return Footprint(reads=(self.place(instruction.operands[0]),))
-        if instruction.opcode == "store":
-            return Footprint(writes=(self.place(instruction.operands[1]),))
-        if instruction.opcode != "call":
-            return _NOTHING
-        effect = effect_of(instruction, self._declarations.get(instruction.callee, ""))
-        if effect is Effect.READS:
-            return Footprint(reads=tuple(Place(space, None) for space in range(AddressSpace.GENERIC + 1)))
-        return _NOTHING if effect in _WITHOUT_MEMORY else _EVERYTHING
+        reads = _ALL_PLACES if effects.reads_anything else tuple(map(self.place, effects.reads))
+        return Footprint(reads, tuple(map(self.place, effects.writes)))
 
     def _is_restrict(self, argument: Value) -> bool:
         return "noalias" in self._arguments[argument.text].attributes.split()

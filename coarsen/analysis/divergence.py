@@ -23,23 +23,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from coarsen.analysis.builtins import (
-    IDS_OF_GROUPS,
-    IDS_OF_ITEMS,
-    Effect,
-    builtin_name,
-    effect_of,
-    is_barrier,
-    is_group_copy,
-)
 from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.private_memory import PrivateMemory, local_memory
 from coarsen.analysis.uses import names_in, uses_of_values
-from coarsen.ir.details import is_atomic, is_volatile
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.builtins import Role, is_barrier, is_group_copy
+from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, may_concern, query_of
 
-_LINEAR_IDS = frozenset({"get_global_linear_id", "get_local_linear_id"})
-_STANDS_ONCE = frozenset({Effect.GROUP_WIDE, Effect.FENCE, Effect.IGNORED})
+_STANDS_ONCE = frozenset({Role.GROUP_WIDE, Role.FENCE, Role.IGNORED})
 
 
 class Divergence:
@@ -69,7 +61,8 @@ class Divergence:
         self._every_dimension = every_dimension
         self.control_flow = control_flow or ControlFlow(kernel)
         self.group_uniform_branches = self._group_uniform_branches()
-        self._private = PrivateMemory(kernel, local_memory(kernel) if merges_groups else ())
+        self.effects = EffectsOfKernel.of_kernel(kernel)
+        self._private = PrivateMemory(kernel, local_memory(kernel) if merges_groups else (), self.effects)
         self._sources = IDS_OF_GROUPS if merges_groups else IDS_OF_ITEMS
         self._group_copies = [i for i in kernel.instructions() if merges_groups and is_group_copy(i)]
         self._group_copies_diverge = False
@@ -122,15 +115,15 @@ class Divergence:
         """Whether the replicas of an instruction differ, or each must be executed."""
         if instruction.name in self._values:
             return True
-        if instruction.opcode == "call" and effect_of(instruction, self.declaration(instruction)) in _STANDS_ONCE:
+        if instruction.opcode == "call" and self.effects.builtin(instruction).role in _STANDS_ONCE:
             return self.merges_groups and self._differs_between_groups(instruction)
-        return self._has_divergent_operand(instruction) or self._has_item_effect(instruction)
+        return self._has_divergent_operand(instruction) or self.effects.of(instruction).is_counted
 
     def _differs_between_groups(self, instruction: Instruction) -> bool:
         """Whether merged groups each execute a call that a single group executes once."""
         if is_group_copy(instruction) and self._group_copies_diverge:
             return True
-        return effect_of(instruction) is not Effect.IGNORED and self._has_divergent_operand(instruction)
+        return not self.effects.is_ignored(instruction) and self._has_divergent_operand(instruction)
 
     def is_left_apart(self, loop: Loop) -> bool:
         """Whether replicas may leave a loop in different iterations: one of its exits is a divergent branch."""
@@ -150,14 +143,6 @@ class Divergence:
 
     def _has_divergent_operand(self, instruction: Instruction) -> bool:
         return any(name in self._values for operand in instruction.operands for name in names_in(operand))
-
-    def declaration(self, instruction: Instruction) -> str:
-        """LLVM's comment on the attributes of the function that a call calls, for `effect_of`."""
-        return self._declarations.get(instruction.callee, "")
-
-    @cached_property
-    def _declarations(self) -> dict[str, str]:
-        return declaration_comments(self.kernel)
 
     def _group_uniform_branches(self) -> frozenset[str]:
         with_barriers = [
@@ -212,21 +197,10 @@ class Divergence:
                 self._pending.append(name)
 
     def _is_source(self, instruction: Instruction) -> bool:
-        if instruction.opcode == "call" and builtin_name(instruction.callee) in self._sources:
-            return self._identifies_along(instruction)
-        return self._has_item_effect(instruction)
-
-    def _identifies_along(self, instruction: Instruction) -> bool:
-        if self._every_dimension or builtin_name(instruction.callee) in _LINEAR_IDS:
-            return True
-        queried = instruction.arguments[0]
-        return queried.kind is not ValueKind.CONSTANT or queried.text == str(self.dimension)
-
-    def _has_item_effect(self, instruction: Instruction) -> bool:
-        """An effect, or a look at memory that others may change meanwhile, which each work-item has for itself."""
-        if instruction.opcode == "call":
-            return effect_of(instruction, self.declaration(instruction)) is Effect.PER_ITEM
-        return is_atomic(instruction) or (instruction.opcode in ("load", "store") and is_volatile(instruction))
+        """Return True for an id, and for an effect that each work-item has for itself."""
+        if query_of(instruction) in self._sources:
+            return self._every_dimension or may_concern(instruction, self.dimension)
+        return self.effects.of(instruction).is_counted
 
     # Divergent control.
 
@@ -308,15 +282,3 @@ def _is_settled(phi: Instruction, region: frozenset[str], kernel: Kernel) -> boo
     """Whether a phi has one value whichever way it is reached, and that value is the same at any time."""
     first = phi.operands[0]
     return all(operand == first for operand in phi.operands) and kernel.block_of.get(first.text) not in region
-
-
-def declaration_comments(kernel: Kernel) -> dict[str, str]:
-    """LLVM's comment on the attributes of each declared function, by its name."""
-    comments: dict[str, str] = {}
-    previous = ""
-    for line in [*kernel.before.splitlines(), *kernel.after.splitlines()]:
-        if line.startswith("declare "):
-            name = line.partition("@")[2].partition("(")[0].strip('"')
-            comments[name] = previous if previous.startswith("; Function Attrs:") else ""
-        previous = line
-    return comments

@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.inductions import loop_phi
@@ -32,6 +31,7 @@ from coarsen.analysis.symbols import ONE, ZERO, Piece, Symbols, trips
 from coarsen.ir.details import flags, source_element_type
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes, field_offset, size_of
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
 
 _TRANSPARENT = frozenset({"sext", "zext", "trunc", "freeze", "bitcast", "addrspacecast", "ptrtoint", "inttoptr"})

@@ -7,27 +7,13 @@ Codes are stable: `sub-group`, `collective`, `device-enqueue`, `pipe`, `indirect
 
 from __future__ import annotations
 
-from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.opencl.builtins import builtin_of
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import AddressSpace
 
-_REASONS = (
-    (("sub_group", "get_sub_group", "intel_sub_group", "__spirv_Group"), "sub-group", "sub-group operation"),
-    (("get_max_sub_group", "get_num_sub_group", "get_enqueued_num_sub"), "sub-group", "sub-group operation"),
-    (
-        ("reserve_", "commit_", "read_pipe", "write_pipe", "get_pipe", "__read_pipe", "__write_pipe"),
-        "pipe",
-        "pipe",
-    ),
-    (("work_group_", "is_valid_reserve"), "collective", "operation of the whole work-group"),
-    (
-        ("enqueue_", "__enqueue", "ndrange", "get_kernel", "__get_kernel", "get_default_queue"),
-        "device-enqueue",
-        "device-side enqueue",
-    ),
-)
 _UNSUPPORTED_OPCODES = frozenset(
     {"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "switch", "cleanupret", "catchswitch"}
 )
@@ -69,17 +55,11 @@ def _check_call(instruction: Instruction) -> None:
         if " asm " in instruction.text:
             raise RefusalError("inline-assembly", "inline assembly can't be replicated", instruction.position)
         raise RefusalError("indirect-call", "a call through a pointer can't be analysed", instruction.position)
-    if effect_of(instruction) is not Effect.REFUSED:
+    refused = builtin_of(instruction).refused
+    if refused is None:
         return
-    name = builtin_name(instruction.callee)
-    for prefixes, code, what in _REASONS:
-        if name.startswith(prefixes):
-            raise RefusalError(
-                code,
-                f"{name} is a {what}" if what[0] not in "aeio" else f"{name} is an {what}",
-                instruction.position,
-            )
-    raise RefusalError("unsupported-call", f"{name} is not known to be safe to replicate", instruction.position)
+    what = f"is {refused.description}" if refused.description else "is not known to be safe to replicate"
+    raise RefusalError(refused.code, f"{builtin_name(instruction.callee)} {what}", instruction.position)
 
 
 def _check_variable(kernel: Kernel, name: str, instruction: Instruction) -> None:

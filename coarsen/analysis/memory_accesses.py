@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.details import is_atomic
 from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.layout import content_bytes
+from coarsen.ir.opencl.builtins import Reach, builtin_of
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import PointerType, Type, VectorType
 
 _VECTOR_BUILTIN = re.compile(r"v(?P<way>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_r\w\w)?$")
-_ATOMIC_BUILTIN = re.compile(r"atom(?:ic)?_(?!work_item_fence|init)")
-_ATOMIC_LOAD = re.compile(r"atomic_load|atomic_flag")
-_ATOMIC_STORE = re.compile(r"atomic_store|atomic_flag")
 _HALF_BYTES = 2
 # What an aligned vector of three is spaced like.
 _ALIGNED_THREE = 4
@@ -60,12 +58,13 @@ def _access_of_builtin(call: Instruction) -> MemoryAccess | None:
     match = _VECTOR_BUILTIN.match(name)
     if match is not None:
         return _vector_access(call, match)
-    if not _ATOMIC_BUILTIN.match(name) or not isinstance(call.arguments[0].type, PointerType):
+    known = builtin_of(call)
+    if not known.is_atomic or not isinstance(call.arguments[0].type, PointerType):
         return None
     values = [argument.type for argument in call.arguments[1:2]]
     size, width = _parts(call.type) if content_bytes(call.type) > 1 or not values else _parts(values[0])
-    is_load, is_store = not _ATOMIC_STORE.match(name), not _ATOMIC_LOAD.match(name)
-    return MemoryAccess(call.arguments[0], max(1, size), width, is_load or not is_store, is_store, True)
+    is_load, is_store = known.reads is not Reach.NOTHING, known.writes is not Reach.NOTHING
+    return MemoryAccess(call.arguments[0], max(1, size), width, is_load, is_store, True)
 
 
 def _vector_access(call: Instruction, match: re.Match[str]) -> MemoryAccess:

@@ -10,31 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from coarsen.analysis.builtins import Effect, effect_of
+from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
 from coarsen.analysis.uses import Use, names_in, uses_of_values
 from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import AddressSpace, PointerType
-
-_DERIVING = frozenset({"getelementptr", "bitcast", "addrspacecast", "phi", "select", "freeze"})
-_READING = frozenset({"load", "icmp"})
-_CONTAINED = frozenset({Effect.WRITES_ARGUMENT, Effect.READS, Effect.PER_ITEM, Effect.GROUP_WIDE, Effect.IGNORED})
 
 
 class PrivateMemory:
     """The allocas of a kernel, further memory like them, and what may point into them.
 
-    `further` names local memory that belongs to a replica: arguments, and program-scope variables with their `@`.
+    Args:
+        kernel: in normal form.
+        further: the names of local memory that belongs to a replica: arguments, and variables with their `@`.
+        effects: the judge of the kernel's instructions, if there is one already.
     """
 
-    def __init__(self, kernel: Kernel, further: Iterable[str] = ()) -> None:
+    def __init__(
+        self, kernel: Kernel, further: Iterable[str] = (), effects: EffectsOfKernel | None = None
+    ) -> None:
         uses = uses_of_values(kernel)
+        self._effects = effects or EffectsOfKernel.of_kernel(kernel)
         self.allocas = tuple(i.name for i in kernel.instructions() if i.opcode == "alloca")
         bases: dict[str, set[str]] = {}
         escaping: set[str] = set()
         for memory in (*self.allocas, *further):
             for pointer in _derived(memory, uses):
                 bases.setdefault(pointer, set()).add(memory)
-                if any(_escapes(pointer, use.instruction) for use in uses.get(pointer, [])):
+                if any(self._effects.may_keep(pointer, use.instruction) for use in uses.get(pointer, [])):
                     escaping.add(memory)
         self._bases: Mapping[str, set[str]] = bases
         self.escaping = frozenset(escaping)
@@ -45,16 +47,12 @@ class PrivateMemory:
 
     def written_by(self, instruction: Instruction) -> frozenset[str]:
         """The memory that an instruction may store to."""
-        if instruction.opcode == "store":
-            return self.bases(instruction.operands[1])
-        if instruction.opcode in ("atomicrmw", "cmpxchg"):
-            return self.bases(instruction.operands[0])
-        if instruction.opcode != "call" or effect_of(instruction) in (Effect.PURE, Effect.READS):
+        effects = self._effects.of(instruction)
+        if not effects.writes and not effects.writes_anything:
             return frozenset()
-        arguments = instruction.arguments
-        if instruction.callee.startswith("llvm.mem"):
-            arguments = arguments[:1]
-        return frozenset().union(*(self.bases(argument) for argument in arguments))
+        reached = instruction.arguments if effects.writes_anything else effects.writes
+        names = frozenset().union(*(self.bases(pointer) for pointer in reached))
+        return names | self.escaping if effects.writes_anything else names
 
 
 def local_memory(kernel: Kernel) -> tuple[str, ...]:
@@ -73,18 +71,6 @@ def _derived(memory: str, uses: Mapping[str, list[Use]]) -> Iterator[str]:
         yield pointer
         for use in uses.get(pointer, []):
             name = use.instruction.name
-            if use.instruction.opcode in _DERIVING and name not in found:
+            if use.instruction.opcode in DERIVING and name not in found:
                 found.add(name)
                 pending.append(name)
-
-
-def _escapes(pointer: str, instruction: Instruction) -> bool:
-    if instruction.opcode in _DERIVING or instruction.opcode in _READING:
-        return False
-    if instruction.opcode == "store":
-        return pointer in names_in(instruction.operands[0])
-    if instruction.opcode in ("atomicrmw", "cmpxchg"):
-        return any(pointer in names_in(operand) for operand in instruction.operands[1:])
-    if instruction.opcode == "call":
-        return effect_of(instruction) not in _CONTAINED or str(instruction.type).startswith("ptr")
-    return True

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.symbols import ONE, ZERO, global_id, local_id
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.analysis.symbols import global_id, local_id
+from coarsen.ir.kernel import Instruction
+from coarsen.ir.opencl.queries import LINEAR_PARTS, Query, linear_id, queried_dimension, query_of
 
-_SIZES = ("get_global_size", "get_local_size", "get_enqueued_local_size", "get_num_groups", "get_global_offset")
-_QUERIES: Mapping[str, Callable[[int], str]] = {
-    "get_global_id": global_id,
-    "get_local_id": local_id,
-    "get_group_id": "group_id({})".format,
-    **{name: (name + "({})").format for name in _SIZES},
-}
-_LINEAR_IDS = {
-    "get_global_linear_id": (global_id, "get_global_size"),
-    "get_local_linear_id": (local_id, "get_local_size"),
+_IDS: Mapping[Query, Callable[[int], str]] = {
+    Query.GLOBAL_ID: global_id,
+    Query.LOCAL_ID: local_id,
+    Query.GROUP_ID: "group_id({})".format,
 }
 
 
 def query_form(call: Instruction) -> Polynomial | None:
-    """The polynomial of a query; None for another call, and where the dimension is only known at run time."""
-    name = builtin_name(call.callee)
-    if name in _LINEAR_IDS:
-        return _linear(*_LINEAR_IDS[name])
-    if name not in _QUERIES or call.arguments[0].kind is not ValueKind.CONSTANT:
+    """Return the polynomial of a query; None for another call, and where the dimension is not known."""
+    query = query_of(call)
+    if query is None:
         return None
-    return Polynomial.symbol(_QUERIES[name](int(call.arguments[0].text)))
+    if query.is_linear:
+        return _linear(query)
+    dimension = queried_dimension(call)
+    return answer(query, dimension) if dimension is not None else None
 
 
-def _linear(along: Callable[[int], str], size: str) -> Polynomial:
-    """A linear id: each dimension's id times the sizes of those before it."""
-    total, factor = ZERO, ONE
-    for dimension in range(3):
-        total = total + factor * Polynomial.symbol(along(dimension))
-        factor = factor * Polynomial.symbol(f"{size}({dimension})")
-    return total
+def answer(query: Query, dimension: int) -> Polynomial:
+    """Return what a query gives along a dimension (0, 1 or 2): an id, or a size by its function's name."""
+    symbol = _IDS.get(query, (query.value + "({})").format)
+    return Polynomial.symbol(symbol(dimension))
+
+
+def _linear(query: Query) -> Polynomial:
+    """Return a linear id; of global ids the launch's offset does not count."""
+    identity, size = LINEAR_PARTS[query]
+
+    def place(dimension: int) -> Polynomial:
+        found = answer(identity, dimension)
+        return found - answer(Query.GLOBAL_OFFSET, dimension) if identity is Query.GLOBAL_ID else found
+
+    return linear_id(place, lambda dimension: answer(size, dimension), operator.mul, operator.add)

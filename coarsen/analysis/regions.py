@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import is_barrier
 from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
 from coarsen.errors import RefusalError
+from coarsen.ir.opencl.builtins import is_barrier
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import (
     ZERO,
@@ -29,16 +28,19 @@ from coarsen.analysis.expressions import (
 )
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.queries import answer
 from coarsen.analysis.symbols import Piece, iteration, trips
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import Query, query_named
 from coarsen.ir.types import IntegerType
 
-_SIZES = {"get_global_size": "global_size", "get_local_size": "local_size", "get_num_groups": "groups"}
-_SIZES["get_enqueued_local_size"] = "local_size"
+_SIZES = {Query.GLOBAL_SIZE: "global_size", Query.LOCAL_SIZE: "local_size", Query.GROUP_COUNT: "groups"}
+_SIZES[Query.ENQUEUED_LOCAL_SIZE] = "local_size"
 _QUERY = re.compile(r"(get_\w+)\((\d)\)$")
 _ID = re.compile(r"(global_id|local_id|group_id)\((\d)\)$")
-_EXTENT = {"global_id": "get_global_size", "local_id": "get_local_size", "group_id": "get_num_groups"}
+_EXTENT = {"global_id": Query.GLOBAL_SIZE, "local_id": Query.LOCAL_SIZE, "group_id": Query.GROUP_COUNT}
 _LARGEST_DEPTH = 30
 REMAINDER = "remainder "
 """What the symbols of remainders start with, which whoever takes a mean puts into polynomials."""
@@ -164,8 +166,9 @@ class SizeForms:
     def _symbol(self, symbol: str) -> Expression | None:
         query = _QUERY.match(symbol)
         if query is not None:
-            size = _SIZES.get(query[1])
-            offset = ZERO if query[1] == "get_global_offset" else None
+            asked = query_named(query[1])
+            size = _SIZES.get(asked) if asked is not None else None
+            offset = ZERO if asked is Query.GLOBAL_OFFSET else None
             return Name(f"{size}({query[2]})") if size is not None else offset
         if symbol in self._headers:
             return self._last_iteration(self._headers[symbol])
@@ -223,7 +226,7 @@ def _of_builtin(name: str, parts: list[Expression]) -> Expression | None:
 def extent_of_id(symbol: str) -> Polynomial | None:
     """Return how many values an id has, as a polynomial; None for another symbol."""
     match = _ID.match(symbol)
-    return Polynomial.symbol(f"{_EXTENT[match[1]]}({match[2]})") if match is not None else None
+    return answer(_EXTENT[match[1]], int(match[2])) if match is not None else None
 
 
 def without_queries(polynomial: Polynomial) -> Polynomial:
@@ -231,9 +234,10 @@ def without_queries(polynomial: Polynomial) -> Polynomial:
 
     def value_of(symbol: str) -> Polynomial:
         query = _QUERY.match(symbol)
-        if query is None or query[1] != "get_global_size":
-            return Polynomial.symbol(symbol.replace("get_enqueued_local_size", "get_local_size"))
-        return Polynomial.symbol(f"get_local_size({query[2]})") * Polynomial.symbol(f"get_num_groups({query[2]})")
+        if query is None or query[1] != Query.GLOBAL_SIZE.value:
+            return Polynomial.symbol(symbol.replace(Query.ENQUEUED_LOCAL_SIZE.value, Query.LOCAL_SIZE.value))
+        dimension = int(query[2])
+        return answer(Query.LOCAL_SIZE, dimension) * answer(Query.GROUP_COUNT, dimension)
 
     return polynomial.replaced(value_of)
 

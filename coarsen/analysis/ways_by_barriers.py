@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coarsen.analysis.builtins import is_barrier
 from coarsen.analysis.control_flow import EXIT, ControlFlow
 from coarsen.analysis.graph import Graph
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.builtins import is_barrier
 
 
 def ways_by_barriers(kernel: Kernel) -> int:

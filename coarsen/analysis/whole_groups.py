@@ -11,21 +11,15 @@ the scope of a work-group.
 
 from __future__ import annotations
 
-from coarsen.analysis.builtins import Effect, builtin_name, effect_of, is_barrier
-from coarsen.analysis.divergence import declaration_comments
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.uses import names_in
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
+from coarsen.ir.opencl.builtins import Builtin, Role, is_barrier
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import ABOUT_GROUPS, DIMENSIONS, may_concern, query_of
 from coarsen.ir.types import AddressSpace, PointerType
 
-_ABOUT_GROUPS = frozenset({"get_local_id", "get_local_size", "get_enqueued_local_size"}) | frozenset(
-    {"get_group_id", "get_num_groups"}
-)
-
-
-_DIMENSIONS = 3
-# Functions with an effect for each work-item that know nothing of its work-group; `memory_scope` apart.
-_OF_ONE_ITEM = ("atomic_", "atom_", "vstore", "write_image", "printf")
 # The scopes, as clang numbers them, that hold for all work-items of a launch: of the device, of all devices.
 _WIDE_SCOPES = frozenset({"2", "3"})
 
@@ -51,25 +45,23 @@ def groups_matter(kernel: Kernel) -> bool:
     """
     if kernel.required_work_group_size is not None:
         return True
-    if any(needs_whole_groups(kernel, dimension) for dimension in range(_DIMENSIONS)):
+    if any(needs_whole_groups(kernel, dimension) for dimension in range(DIMENSIONS)):
         return True
-    declarations = declaration_comments(kernel)
+    effects = EffectsOfKernel.of_kernel(kernel)
     calls = (instruction for instruction in kernel.instructions() if instruction.opcode == "call")
-    return any(_may_know_its_group(call, declarations.get(call.callee, "")) for call in calls)
+    return any(_may_know_its_group(call, effects.builtin(call)) for call in calls)
 
 
-def _may_know_its_group(call: Instruction, declaration: str) -> bool:
+def _may_know_its_group(call: Instruction, called: Builtin) -> bool:
     """Return True for a call whose result or effect may depend on the work-item's group."""
-    effect = effect_of(call, declaration)
-    if effect in (Effect.REFUSED, Effect.FENCE):
+    if called.role in (Role.REFUSED, Role.FENCE):
         return True
     if "memory_scope" in call.callee:
         scope = call.arguments[-1]
         return scope.kind is not ValueKind.CONSTANT or scope.text not in _WIDE_SCOPES
-    name = builtin_name(call.callee)
-    if "group" in name:
+    if "group" in builtin_name(call.callee):
         return True
-    return effect is Effect.PER_ITEM and not name.startswith(_OF_ONE_ITEM)
+    return called.role is Role.PER_ITEM and not called.is_known
 
 
 def check_any_groups(kernel: Kernel, dimension: int) -> None:
@@ -91,11 +83,9 @@ def _check(kernel: Kernel, instruction: Instruction, dimension: int) -> None:
 
 
 def _is_about_groups(call: Instruction, dimension: int) -> bool:
-    name = builtin_name(call.callee)
-    if name not in _ABOUT_GROUPS:
-        return name == "get_local_linear_id" or is_barrier(call)
-    queried = call.arguments[0]
-    return queried.kind is not ValueKind.CONSTANT or queried.text == str(dimension)
+    if query_of(call) in ABOUT_GROUPS:
+        return may_concern(call, dimension)
+    return is_barrier(call)
 
 
 def _refusal(what: str, instruction: Instruction | None = None) -> RefusalError:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.amdgpu_builtins import amdgpu_library
 from coarsen.backend.amdgpu_retarget import retargeted
 from coarsen.backend.builtin_library import with_definitions
@@ -21,6 +20,7 @@ from coarsen.backend.processes import output_of_script
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.modules import run_passes, target_machine
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.printer import module_text
 from coarsen.ir.types import TargetType
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import StructType, Type, VectorType, parse_type
 
 _DECLARATION = re.compile(

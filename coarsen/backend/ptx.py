@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.atomic_builtins import atomic_body
 from coarsen.backend.body import FLOAT, Body
 from coarsen.backend.builtin_library import Declaration, Library, scalar, with_definitions
@@ -31,6 +30,7 @@ from coarsen.backend.ptx_work_items import work_item_body
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.modules import run_passes, target_machine
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.printer import module_text
 
 DEFAULT_ARCHITECTURE = "sm_75"

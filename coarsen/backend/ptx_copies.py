@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 from coarsen.backend.body import I64, Body, Item, element_count, width
+from coarsen.ir.opencl.names import mangled_name
+from coarsen.ir.opencl.queries import DIMENSIONS, Query
 from coarsen.ir.types import FloatType, IntegerType, VectorType
 
 _NAME = re.compile(
@@ -34,7 +36,7 @@ def copy_body(body: Body) -> list[str] | None:
     to, source, count = body.parameters[:3]
     event = body.parameters[-1]
     strides = _strides(body, match)
-    item = body.call(I64, "_Z19get_local_linear_idv")
+    item = body.call(I64, mangled_name(Query.LOCAL_LINEAR_ID.value, "v"))
     group = _group_items(body)
     _loop(body, item, group, count)
     index = Item(I64, "%index")
@@ -60,7 +62,8 @@ def _loop(body: Body, first: Item, step: Item, count: Item) -> None:
 
 def _group_items(body: Body) -> Item:
     """How many work-items the group has."""
-    sizes = [body.call(I64, "_Z14get_local_sizej", Item(IntegerType(32), str(d))) for d in range(3)]
+    function = mangled_name(Query.LOCAL_SIZE.value, "j")
+    sizes = [body.call(I64, function, Item(IntegerType(32), str(d))) for d in range(DIMENSIONS)]
     return body.binary("mul", body.binary("mul", sizes[0], sizes[1]), sizes[2])
 
 

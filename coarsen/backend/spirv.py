@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.processes import output_of_script
@@ -23,6 +22,7 @@ from coarsen.backend.spirv_widening import keep_widenings_apart
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes
+from coarsen.ir.opencl.names import builtin_name
 
 DEFAULT_VERSION = "1.2"
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")

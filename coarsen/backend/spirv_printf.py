@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.printer import assemble
 from coarsen.ir.types import FloatType, IntegerType, PointerType, Type, VectorType
 

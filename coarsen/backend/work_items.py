@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coarsen.backend.body import I32, Body, Item
+from coarsen.ir.opencl.builtins import Reach, Role, builtin_named
+from coarsen.ir.opencl.queries import Query, linear_id, query_named
 from coarsen.ir.types import Type
 
 _AXES = "xyz"
-_FENCES = frozenset({"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,14 @@ class Registers:
 def work_item_body(body: Body, registers: Registers) -> list[str] | None:
     """The body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
     name = body.declaration.builtin
-    if name in _QUERIES:
-        return body.returned(_QUERIES[name](_WorkItem(body, registers)))
-    if name in ("barrier", "work_group_barrier", "wait_group_events"):
+    known, query = builtin_named(name), query_named(name)
+    if query in _ANSWERS:
+        return body.returned(_ANSWERS[query](_WorkItem(body, registers)))
+    if known.is_convergent and known.writes is Reach.EVERYTHING:
         for instruction in registers.barrier:
             body.do(instruction)
         return body.returned()
-    if name in _FENCES:
+    if known.role is Role.FENCE:
         body.do(registers.fence)
         return body.returned()
     if name == "prefetch":
@@ -111,20 +113,20 @@ def _global_size(item: _WorkItem) -> Item:
 
 
 def _local_linear_id(item: _WorkItem) -> Item:
-    total = item.register(item.registers.local_id, "z")
-    for axis in ("y", "x"):
-        rows = item.product(total, item.register(item.registers.local_size, axis))
-        total = item.sum(rows, item.register(item.registers.local_id, axis))
-    return total
+    return linear_id(
+        lambda dimension: item.register(item.registers.local_id, _AXES[dimension]),
+        lambda dimension: item.register(item.registers.local_size, _AXES[dimension]),
+        item.product,
+        item.sum,
+    )
 
 
 def _global_linear_id(item: _WorkItem) -> Item:
-    total = _position(item, "z")
-    for axis in ("y", "x"):
-        groups = item.register(item.registers.group_count, axis)
-        size = item.product(groups, item.register(item.registers.local_size, axis))
-        total = item.sum(item.product(total, size), _position(item, axis))
-    return total
+    def size(dimension: int) -> Item:
+        groups = item.register(item.registers.group_count, _AXES[dimension])
+        return item.product(groups, item.register(item.registers.local_size, _AXES[dimension]))
+
+    return linear_id(lambda dimension: _position(item, _AXES[dimension]), size, item.product, item.sum)
 
 
 def _position(item: _WorkItem, axis: str) -> Item:
@@ -133,15 +135,15 @@ def _position(item: _WorkItem, axis: str) -> Item:
     return item.sum(start, item.register(item.registers.local_id, axis))
 
 
-_QUERIES: dict[str, Callable[[_WorkItem], Item]] = {
-    "get_global_id": _global_id,
-    "get_global_size": _global_size,
-    "get_global_offset": _WorkItem.zero,
-    "get_local_id": _local_id,
-    "get_local_size": _local_size,
-    "get_enqueued_local_size": _local_size,
-    "get_group_id": _group_id,
-    "get_num_groups": _group_count,
-    "get_local_linear_id": _local_linear_id,
-    "get_global_linear_id": _global_linear_id,
+_ANSWERS: dict[Query, Callable[[_WorkItem], Item]] = {
+    Query.GLOBAL_ID: _global_id,
+    Query.GLOBAL_SIZE: _global_size,
+    Query.GLOBAL_OFFSET: _WorkItem.zero,
+    Query.LOCAL_ID: _local_id,
+    Query.LOCAL_SIZE: _local_size,
+    Query.ENQUEUED_LOCAL_SIZE: _local_size,
+    Query.GROUP_ID: _group_id,
+    Query.GROUP_COUNT: _group_count,
+    Query.LOCAL_LINEAR_ID: _local_linear_id,
+    Query.GLOBAL_LINEAR_ID: _global_linear_id,
 }

@@ -13,6 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import Clang, find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.options import BuildOptions
+from coarsen.ir.opencl.queries import NEWER_QUERIES
 
 _log = logging.getLogger("coarsen")
 _FIXED_OPTIONS = (
@@ -25,7 +26,7 @@ _FIXED_OPTIONS = (
 _NEWER = re.compile(
     r"error: (?:use of undeclared identifier|unknown type name|implicit declaration of function) '(?:"
     r"work_group_(?:barrier|all|any|broadcast|(?:reduce|scan_inclusive|scan_exclusive)_(?:add|min|max))|"
-    r"get_enqueued_local_size|get_(?:global|local)_linear_id|to_(?:global|local|private)|get_fence|ctz|"
+    rf"{'|'.join(query.value for query in NEWER_QUERIES)}|to_(?:global|local|private)|get_fence|ctz|"
     r"atomic_(?:\w+_explicit|u?int|u?long|float|double|flag|init|load|store|exchange|compare_exchange_\w+|fetch_\w+|"
     r"flag_\w+|work_item_fence)|memory_(?:order|scope)\w*|pipe|(?:read|write)_pipe|reserve_id_t)'"
     r"|error: OpenCL C version 1\.2 does not support the 'generic' type qualifier"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.opencl.queries import Query
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
@@ -30,11 +31,10 @@ _WITHOUT_VALUE = re.compile(r" (?:undef|poison)(?:,|$)")
 _REQUIRED_SIZE = re.compile(r"!reqd_work_group_size !(?P<node>\d+)")
 _THREE_SIZES = re.compile(r"i32 [1-9]\d*, i32 [1-9]\d*, i32 [1-9]\d*\Z")
 _QUERY = re.compile(
-    r"^declare (?P<before>[^\n]*?)(?P<result>\S+) @_Z\d+(?P<name>get_(?:work_dim|num_groups|global_offset|"
-    r"(?:global|local)_(?:id|size|linear_id)|group_id|enqueued_local_size))[jv]\((?P<arguments>[^\n]*?)\)",
+    r"^declare (?P<before>[^\n]*?)(?P<result>\S+) @_Z\d+"
+    rf"(?P<name>{'|'.join(query.value for query in Query)})[jv]\((?P<arguments>[^\n]*?)\)",
     re.MULTILINE,
 )
-_WITHOUT_ARGUMENTS = frozenset({"get_work_dim", "get_global_linear_id", "get_local_linear_id"})
 
 
 def readable_name(name: str) -> str:
@@ -136,7 +136,8 @@ def _check_queries(code: str) -> None:
     size = "i32" if 'target triple = "spir-' in code else "i64"
     for match in _QUERY.finditer(code):
         name = match["name"]
-        argument = "" if name in _WITHOUT_ARGUMENTS else "i32"
-        result = "i32" if name == "get_work_dim" else size
+        query = Query(name)
+        argument = "i32" if query.has_dimension else ""
+        result = "i32" if query is Query.DIMENSION_COUNT else size
         if match["result"] != result or match["arguments"].partition(" ")[0] != argument:
             raise InvalidInputError(f"{name} is not declared as OpenCL declares it: '{result} ({argument})'")

@@ -32,6 +32,9 @@ _FLAGS = frozenset(
 )
 
 
+_VOLATILE = re.compile(r"\b(?:load|store|atomicrmw|cmpxchg)(?: \w+)? volatile\b")
+# A last argument that is true; attributes of the call may stand after it.
+_VOLATILE_COPY = re.compile(r", i1 true\)(?: #\d+)?\s*$")
 _PLAIN_TYPE = re.compile(r"(?:\w+|<\d+ x \w+>|\[\d+ x \w+\])(?=,|$)")
 
 
@@ -59,14 +62,10 @@ def predicate(instruction: Instruction) -> str:
 
 
 def is_volatile(instruction: Instruction) -> bool:
-    """Whether a load, store or atomic is volatile."""
-    if "volatile" not in instruction.text and instruction.opcode != "call":
-        return False
-    return bool(re.search(r"\b(?:load|store|atomicrmw|cmpxchg)(?: \w+)? volatile\b", instruction.text)) or (
-        instruction.opcode == "call"
-        and instruction.text.rstrip().endswith("i1 true)")
-        and "llvm.mem" in instruction.callee
-    )
+    """Return True for a load, a store, an atomic or a copy of memory that is volatile."""
+    if instruction.opcode == "call":
+        return "llvm.mem" in instruction.callee and bool(_VOLATILE_COPY.search(instruction.text))
+    return "volatile" in instruction.text and bool(_VOLATILE.search(instruction.text))
 
 
 def is_atomic(instruction: Instruction) -> bool:

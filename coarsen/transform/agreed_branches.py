@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import Effect, effect_of, is_barrier
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region, outermost_regions
-from coarsen.ir.details import is_atomic, is_volatile
 from coarsen.ir.kernel import Instruction
+from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.transform.alone import Entry
 from coarsen.transform.region_plan import Reason
-
-_REPEATABLE = frozenset(
-    {Effect.PURE, Effect.READS, Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED, Effect.IGNORED}
-)
 
 
 class NotTogether(Exception):  # noqa: N818 (an answer, not an error)
@@ -44,15 +39,6 @@ class AgreedBranches:
     entry: Entry
     branches: frozenset[str]
     nested: frozenset[str]
-
-
-def is_repeatable(instruction: Instruction, declaration: str = "") -> bool:
-    """Whether nothing shows that a work-item, which meets no other meanwhile, executed an instruction twice."""
-    if instruction.opcode == "call":
-        return effect_of(instruction, declaration) in _REPEATABLE
-    if instruction.opcode == "store" or is_atomic(instruction):
-        return False
-    return not (instruction.opcode == "load" and is_volatile(instruction))
 
 
 def check_barriers(divergence: Divergence, region: Region, branches: Iterable[str]) -> None:
@@ -92,8 +78,8 @@ def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[s
 
 def is_repeatable_before(divergence: Divergence, blocks: Iterable[str]) -> bool:
     """Whether blocks may be executed once more, by a replica that starts again from before them."""
-    return all(
-        is_repeatable(instruction, divergence.declaration(instruction))
+    return not any(
+        divergence.effects.has_effect(instruction)
         for block in blocks
         for instruction in divergence.kernel.block[block].instructions
     )

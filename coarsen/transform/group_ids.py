@@ -23,31 +23,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from coarsen.analysis.builtins import IDS_OF_GROUPS, builtin_name
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.opencl.queries import IDS_OF_GROUPS, Query
 from coarsen.ir.types import IntegerType
-from coarsen.transform.ids import TEMPORARY, IdRewriter, Progression, short_name
+from coarsen.transform.ids import TEMPORARY, IdRewriter, Progression
 from coarsen.transform.local_copies import LocalCopies
 
-_CHANGED = IDS_OF_GROUPS | {"get_global_size", "get_num_groups"}
-_LINEAR = "get_global_linear_id"
+_CHANGED = IDS_OF_GROUPS | {Query.GLOBAL_SIZE, Query.GROUP_COUNT}
 
 
 @dataclass
 class GroupIdRewriter(IdRewriter):
     """Collects the instructions that compute the ids of merged groups, and knows each replica's local memory."""
 
-    ids: ClassVar[frozenset[str]] = frozenset({"get_global_id", "get_group_id"})
+    ids: ClassVar[frozenset[Query]] = frozenset({Query.GLOBAL_ID, Query.GROUP_ID})
+    changed: ClassVar[frozenset[Query]] = _CHANGED
     local_copies: LocalCopies = field(default_factory=LocalCopies)
-
-    def handles(self, instruction: Instruction) -> bool:
-        """Whether a call asks for an id or a size that the merging of groups changes."""
-        if instruction.opcode != "call" or builtin_name(instruction.callee) not in _CHANGED:
-            return False
-        if builtin_name(instruction.callee) == _LINEAR:
-            return True
-        queried = instruction.arguments[0]
-        return queried.kind is not ValueKind.CONSTANT or queried.text == str(self.coarsening.dimension)
 
     def own_names(self, replica: int) -> Mapping[str, str]:
         """What a replica calls the local memory of which each has its own."""
@@ -58,25 +48,25 @@ class GroupIdRewriter(IdRewriter):
         yield from super().declarations()
         yield from self.local_copies.lines
 
-    def _rescaled_id(self, query: str) -> str:
+    def _rescaled_id(self, query: Query) -> str:
         dimension = self.coarsening.dimension
-        name = short_name(query, dimension)
-        if query == "get_group_id":
+        name = query.short_name(dimension)
+        if query is Query.GROUP_ID:
             return self._operation("mul", self._query(query, dimension), str(self.coarsening.factor), name)
-        size = self._query("get_local_size", dimension)
-        start = self._operation("mul", self._first("get_group_id"), size, TEMPORARY)
-        position = self._operation("add", start, self._query("get_local_id", dimension), TEMPORARY)
-        return self._operation("add", position, self._query("get_global_offset", dimension), name)
+        size = self._query(Query.LOCAL_SIZE, dimension)
+        start = self._operation("mul", self._first(Query.GROUP_ID), size, TEMPORARY)
+        position = self._operation("add", start, self._query(Query.LOCAL_ID, dimension), TEMPORARY)
+        return self._operation("add", position, self._query(Query.GLOBAL_OFFSET, dimension), name)
 
-    def _replicas_of_id(self, query: str) -> list[str]:
-        name = short_name(query, self.coarsening.dimension)
+    def _replicas_of_id(self, query: Query) -> list[str]:
+        name = query.short_name(self.coarsening.dimension)
         replicas = [self._first(query)]
         for k in range(1, self.coarsening.factor):
             replicas.append(self._operation("add", replicas[-1], self._distance(query), f"{name}.{k}"))
         self._progressions[tuple(replicas)] = Progression(replicas[0], self._distance(query), self._integer)
         return replicas
 
-    def _narrowed(self, name: str, type_: IntegerType, query: str) -> list[str]:
+    def _narrowed(self, name: str, type_: IntegerType, query: Query) -> list[str]:
         key = f"%{name}"
         if key not in self._rescaled:
             replicas = [key]
@@ -90,23 +80,23 @@ class GroupIdRewriter(IdRewriter):
             self._progressions[tuple(replicas)] = Progression(key, distance, str(type_))
         return self._rescaled[key]
 
-    def _distance(self, query: str) -> str:
+    def _distance(self, query: Query) -> str:
         """How far apart an id's neighbouring replicas stand."""
-        return "1" if query == "get_group_id" else self._query("get_local_size", self.coarsening.dimension)
+        return "1" if query is Query.GROUP_ID else self._query(Query.LOCAL_SIZE, self.coarsening.dimension)
 
-    def _narrowed_distance(self, query: str, type_: IntegerType) -> str:
+    def _narrowed_distance(self, query: Query, type_: IntegerType) -> str:
         """The distance in a narrower type, narrowed once."""
-        if query == "get_group_id":
+        if query is Query.GROUP_ID:
             return str(1 % 2**type_.width)
         key = f"distance as {type_}"
         if key not in self._rescaled:
-            name = self.names.fresh(short_name("get_local_size", self.coarsening.dimension))
+            name = self.names.fresh(Query.LOCAL_SIZE.short_name(self.coarsening.dimension))
             self.prologue.append(f"%{name} = trunc {self._integer} {self._distance(query)} to {type_}")
             self._rescaled[key] = [f"%{name}"]
         return self._rescaled[key][0]
 
-    def _name_of_answer(self, query: str, dimension: int) -> str:
+    def _name_of_answer(self, query: Query, dimension: int) -> str:
         """The local size is used again for each replica, so that it gets a name that a back end keeps."""
-        if query == "get_local_size":
-            return short_name(query, dimension)
+        if query is Query.LOCAL_SIZE:
+            return query.short_name(dimension)
         return super()._name_of_answer(query, dimension)

@@ -23,9 +23,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.whole_groups import check_any_groups
-from coarsen.ir.kernel import AddedArgument, Argument, Block, Instruction, Kernel, ValueKind
+from coarsen.ir.kernel import AddedArgument, Argument, Block, Instruction, Kernel
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, queried_dimension, query_of
 from coarsen.ir.printer import assemble, rename
 from coarsen.transform.added_arguments import SIZE_TYPE, global_size_argument, with_arguments
 from coarsen.transform.names import NameSupply
@@ -85,11 +85,11 @@ class _Guard:
         size = f"%{argument.name}"
         if start.integer != str(SIZE_TYPE):
             size = start.instruction(f"trunc {SIZE_TYPE} {size} to {start.integer}", "size")
-        self._sizes = {"get_global_size": size}
+        self._sizes = {Query.GLOBAL_SIZE: size}
         if level is Level.GROUP:
-            groups = start.operation("udiv", size, start.query("get_local_size", dimension), "groups")
-            self._sizes["get_num_groups"] = groups
-            self._inside = start.operation("icmp ult", start.query("get_group_id", dimension), groups, "inside")
+            groups = start.operation("udiv", size, start.query(Query.LOCAL_SIZE, dimension), "groups")
+            self._sizes[Query.GROUP_COUNT] = groups
+            self._inside = start.operation("icmp ult", start.query(Query.GROUP_ID, dimension), groups, "inside")
         else:
             self._inside = start.operation("icmp ult", start.position(dimension), size, "inside")
 
@@ -113,44 +113,45 @@ class _Guard:
     def _answered(self) -> dict[str, str]:
         """What stands for a size along the dimension wherever it is asked for with a constant."""
         return {
-            instruction.name: self._sizes[builtin_name(instruction.callee)]
+            instruction.name: self._sizes[query]
             for instruction in self._kernel.instructions()
-            if builtin_name(instruction.callee) in self._sizes
-            and instruction.arguments[0].kind is ValueKind.CONSTANT
-            and instruction.arguments[0].text == str(self._dimension)
+            if (query := query_of(instruction)) in self._sizes
+            and queried_dimension(instruction) == self._dimension
         }
 
     def _lines(self, instruction: Instruction, names: Mapping[str, str], outside: str) -> Iterator[str]:
-        query = builtin_name(instruction.callee)
+        query = query_of(instruction)
         if instruction.opcode == "ret":
             yield f"br label %{outside}"
-        elif query == "get_global_linear_id" and self._dimension < 2:
+        elif query is Query.GLOBAL_LINEAR_ID and self._dimension < DIMENSIONS - 1:
             yield from self._linear_id(instruction.name)
-        elif query in self._sizes and instruction.arguments[0].kind is not ValueKind.CONSTANT:
-            yield from self._selection(instruction, query, names)
+        elif query in self._sizes and queried_dimension(instruction) is None:
+            yield from self._selection(instruction, self._sizes[query], names)
         elif not instruction.name or instruction.name not in names:
             yield rename(instruction.text, names)
 
-    def _selection(self, query: Instruction, name: str, names: Mapping[str, str]) -> Iterator[str]:
+    def _selection(self, query: Instruction, size: str, names: Mapping[str, str]) -> Iterator[str]:
         """A size whose dimension is known only at run time."""
         dimension = rename("%" + query.arguments[0].text, names)
         other, matches = self._names.fresh(f"{query.name}.other"), self._names.fresh(f"{query.name}.matches")
         yield f"%{other} = {rename(query.text, names).partition(' = ')[2]}"
         yield f"%{matches} = icmp eq i32 {dimension}, {self._dimension}"
         integer = self._integer
-        yield f"%{query.name} = select i1 %{matches}, {integer} {self._sizes[name]}, {integer} %{other}"
+        yield f"%{query.name} = select i1 %{matches}, {integer} {size}, {integer} %{other}"
 
     def _linear_id(self, name: str) -> Iterator[str]:
-        """(id₂·size₁ + id₁)·size₀ + id₀, ids without their offset."""
         here = self._start.elsewhere()
-        plane = here.operation("mul", here.position(2), self._size(here, 1), "row")
-        row = here.operation("add", plane, here.position(1), "row")
-        rows = here.operation("mul", row, self._size(here, 0), "row")
-        place = here.position(0)
-        yield from here.lines
-        yield f"%{name} = add {self._integer} {rows}, {place}"
+        linear_id(
+            here.position,
+            lambda dimension: self._size(here, dimension),
+            lambda left, right: here.operation("mul", left, right, "row"),
+            lambda left, right: here.operation("add", left, right, "row"),
+        )
+        *before, last = here.lines
+        yield from before
+        yield f"%{name} = {last.partition(' = ')[2]}"
 
     def _size(self, here: QueryLines, dimension: int) -> str:
         if dimension == self._dimension:
-            return self._sizes["get_global_size"]
-        return here.query("get_global_size", dimension)
+            return self._sizes[Query.GLOBAL_SIZE]
+        return here.query(Query.GLOBAL_SIZE, dimension)

@@ -30,20 +30,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from coarsen.analysis.builtins import Effect, builtin_name, effect_of
 from coarsen.analysis.uses import Use, uses_of_values
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import (
+    LINEAR_PARTS,
+    SIZES_IN_ITEMS,
+    Query,
+    linear_id,
+    may_concern,
+    queried_dimension,
+    query_of,
+)
 from coarsen.ir.printer import rename
 from coarsen.ir.types import IntegerType
 from coarsen.transform.names import NameSupply
 from coarsen.transform.query_lines import call_of, declarations, size_type
 from coarsen.variant.coarsening import Coarsening
 
-_PARTS = {
-    "get_global_linear_id": ("get_global_id", "get_global_size"),
-    "get_local_linear_id": ("get_local_id", "get_local_size"),
-}
-_AXES = "xyz"
+_CHANGED = SIZES_IN_ITEMS | {Query.GLOBAL_ID, Query.LOCAL_ID, *LINEAR_PARTS}
 TEMPORARY = "call"
 
 
@@ -63,10 +68,11 @@ class IdRewriter:
     kernel: Kernel
     coarsening: Coarsening
     names: NameSupply
-    ids: ClassVar[frozenset[str]] = frozenset({"get_global_id", "get_local_id"})
+    ids: ClassVar[frozenset[Query]] = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID})
+    changed: ClassVar[frozenset[Query]] = _CHANGED
     prologue: list[str] = field(default_factory=list)
-    _rescaled: dict[str, list[str]] = field(default_factory=dict)
-    _called: set[str] = field(default_factory=set)
+    _rescaled: dict[object, list[str]] = field(default_factory=dict)
+    _called: set[Query] = field(default_factory=set)
     _progressions: dict[tuple[str, ...], Progression] = field(default_factory=dict)
     _uses: Mapping[str, list[Use]] = field(init=False)
 
@@ -85,44 +91,38 @@ class IdRewriter:
         narrowed = self.kernel.definition.get(instruction.operands[0].text)
         if narrowed is None or not self.handles(narrowed) or not self._is_constant(narrowed):
             return []
-        if builtin_name(narrowed.callee) not in self.ids:
-            return []
-        return self._narrowed(instruction.name, instruction.type, builtin_name(narrowed.callee))
+        query = Query(builtin_name(narrowed.callee))
+        return self._narrowed(instruction.name, instruction.type, query) if query in self.ids else []
 
     def _answers(self, query: Instruction) -> list[str]:
         """A query's replicas; of an id that is only ever narrowed the first is enough."""
-        name = builtin_name(query.callee)
-        return [self._first(name)] if name in self.ids and self._is_only_narrowed(query) else self.replicas(query)
+        asked = query_of(query)
+        if asked in self.ids and self._is_only_narrowed(query):
+            return [self._first(asked)]
+        return self.replicas(query)
 
     def _is_only_narrowed(self, query: Instruction) -> bool:
         return all(use.instruction.opcode == "trunc" for use in self._uses.get(query.name, ()))
 
     def handles(self, instruction: Instruction) -> bool:
         """Whether a call asks for an id or size that this coarsening changes."""
-        if instruction.opcode != "call" or effect_of(instruction) not in (Effect.WORK_ITEM_ID, Effect.GEOMETRY):
-            return False
-        if builtin_name(instruction.callee) in _PARTS:
-            return True
-        queried = instruction.arguments[0]
-        return queried.kind is not ValueKind.CONSTANT or queried.text == str(self.coarsening.dimension)
+        return query_of(instruction) in self.changed and may_concern(instruction, self.coarsening.dimension)
 
     def _is_constant(self, query: Instruction) -> bool:
         """Whether a query's dimension is a constant, or it has none."""
-        return builtin_name(query.callee) in _PARTS or query.arguments[0].kind is ValueKind.CONSTANT
+        return not query.arguments or queried_dimension(query) is not None
 
     def replicas(self, instruction: Instruction) -> list[str]:
         """What stands for a hoisted query's result in each replica (one item where all have the same)."""
-        query = builtin_name(instruction.callee)
-        if query in _PARTS:
-            return self._linear(query)
-        return self._along(query)
+        query = Query(builtin_name(instruction.callee))
+        return self._linear(query) if query.is_linear else self._along(query)
 
     def selection(
         self, instruction: Instruction, name: str, replica: int, names: Mapping[str, str]
     ) -> Iterator[str]:
         """The instructions of a query with a run-time dimension, `name` being its result for one replica."""
         dimension = rename("%" + instruction.arguments[0].text, names)
-        query = builtin_name(instruction.callee)
+        query = Query(builtin_name(instruction.callee))
         rescaled = self._along(query)
         integer = self._integer
         call, matches = self.names.fresh(f"{name}.other"), self.names.fresh(f"{name}.matches")
@@ -148,39 +148,39 @@ class IdRewriter:
         """The type of `size_t` as an id is returned: 64 bits unless the module is for 32-bit SPIR."""
         return size_type(self.kernel)
 
-    def _along(self, query: str) -> list[str]:
+    def _along(self, query: Query) -> list[str]:
         """A query along the coarsened dimension, for each replica."""
         if query not in self._rescaled:
             if query in self.ids:
                 self._rescaled[query] = self._replicas_of_id(query)
             else:
                 size = self._query(query, self.coarsening.dimension)
-                name = short_name(query, self.coarsening.dimension)
+                name = query.short_name(self.coarsening.dimension)
                 self._rescaled[query] = [self._operation("mul", size, str(self.coarsening.factor), name)]
         return self._rescaled[query]
 
-    def _replicas_of_id(self, query: str) -> list[str]:
+    def _replicas_of_id(self, query: Query) -> list[str]:
         first, stride = self._first(query), self.coarsening.stride
-        name = short_name(query, self.coarsening.dimension)
+        name = query.short_name(self.coarsening.dimension)
         others = range(1, self.coarsening.factor)
         replicas = [first, *(self._operation("add", first, str(k * stride), f"{name}.{k}") for k in others)]
         self._progressions[tuple(replicas)] = Progression(first, str(stride), self._integer)
         return replicas
 
-    def _first(self, query: str) -> str:
+    def _first(self, query: Query) -> str:
         """Replica 0 of an id along the coarsened dimension."""
-        key = f"{query} of replica 0"
+        key = (query, "replica 0")
         if key not in self._rescaled:
             self._rescaled[key] = [self._rescaled_id(query)]
         return self._rescaled[key][0]
 
-    def _rescaled_id(self, query: str) -> str:
+    def _rescaled_id(self, query: Query) -> str:
         factor, stride = self.coarsening.factor, self.coarsening.stride
-        name = short_name(query, self.coarsening.dimension)
+        name = query.short_name(self.coarsening.dimension)
         position = self._query(query, self.coarsening.dimension)
         offset = ""
-        if query == "get_global_id":
-            offset = self._query("get_global_offset", self.coarsening.dimension)
+        if query is Query.GLOBAL_ID:
+            offset = self._query(Query.GLOBAL_OFFSET, self.coarsening.dimension)
             position = self._operation("sub", position, offset, TEMPORARY if stride == 1 else f"{name}.coarsened")
         scaled = TEMPORARY if offset else name
         if stride == 1:
@@ -193,7 +193,7 @@ class IdRewriter:
             first = self._operation("add", first, offset, name)
         return first
 
-    def _narrowed(self, name: str, type_: IntegerType, query: str) -> list[str]:
+    def _narrowed(self, name: str, type_: IntegerType, query: Query) -> list[str]:
         """A narrowed id: replica 0 narrows its own, the others add their distance."""
         key = f"%{name}"  # a source may call a variable like a query
         if key not in self._rescaled:
@@ -208,9 +208,9 @@ class IdRewriter:
             self._progressions[tuple(replicas)] = Progression(key, str(self.coarsening.stride), str(type_))
         return self._rescaled[key]
 
-    def _narrowed_first(self, type_: IntegerType, query: str) -> str:
+    def _narrowed_first(self, type_: IntegerType, query: Query) -> str:
         """The instruction that narrows replica 0's id."""
-        if query == "get_local_id" and self.coarsening.stride == 1 and self._uses_whole_local_id:
+        if query is Query.LOCAL_ID and self.coarsening.stride == 1 and self._uses_whole_local_id:
             narrow = self.names.fresh(TEMPORARY)
             position = self._query(query, self.coarsening.dimension)
             self.prologue.append(f"%{narrow} = trunc {self._integer} {position} to {type_}")
@@ -221,60 +221,58 @@ class IdRewriter:
     def _uses_whole_local_id(self) -> bool:
         """Whether the local id has a use that does not narrow it."""
         return any(
-            builtin_name(query.callee) in _PARTS
-            or not (self._is_constant(query) and self._is_only_narrowed(query))
+            not query.arguments or not (self._is_constant(query) and self._is_only_narrowed(query))
             for query in self.kernel.instructions()
-            if builtin_name(query.callee) in ("get_local_id", "get_local_linear_id") and self.handles(query)
+            if query_of(query) in (Query.LOCAL_ID, Query.LOCAL_LINEAR_ID) and self.handles(query)
         )
 
-    def _linear(self, query: str) -> list[str]:
+    def _linear(self, query: Query) -> list[str]:
         if query not in self._rescaled:
-            id_query, size_query = _PARTS[query]
             replicas = range(self.coarsening.factor)
-            self._rescaled[query] = [self._linear_replica(query, id_query, size_query, k) for k in replicas]
+            self._rescaled[query] = [self._linear_replica(query, k) for k in replicas]
         return self._rescaled[query]
 
-    def _linear_replica(self, query: str, id_query: str, size_query: str, replica: int) -> str:
-        """(id₂·size₁ + id₁)·size₀ + id₀, global ids without their offset."""
-        name = short_name(query)
-        total = self._position(id_query, 2, replica)
-        for dimension in (1, 0):
-            size = self._part(size_query, dimension, 0)
-            row = self._operation("mul", total, size, f"{name}.row")
-            total = self._operation("add", row, self._position(id_query, dimension, replica), name)
-        return total
+    def _linear_replica(self, query: Query, replica: int) -> str:
+        id_query, size_query = LINEAR_PARTS[query]
+        name = query.short_name()
+        return linear_id(
+            lambda dimension: self._position(id_query, dimension, replica),
+            lambda dimension: self._part(size_query, dimension, 0),
+            lambda left, right: self._operation("mul", left, right, f"{name}.row"),
+            lambda left, right: self._operation("add", left, right, name),
+        )
 
-    def _position(self, id_query: str, dimension: int, replica: int) -> str:
+    def _position(self, id_query: Query, dimension: int, replica: int) -> str:
         position = self._part(id_query, dimension, replica)
-        if id_query == "get_local_id":
+        if id_query is Query.LOCAL_ID:
             return position
-        offset = self._query("get_global_offset", dimension)
+        offset = self._query(Query.GLOBAL_OFFSET, dimension)
         return self._operation("sub", position, offset, "position")
 
-    def _part(self, query: str, dimension: int, replica: int) -> str:
+    def _part(self, query: Query, dimension: int, replica: int) -> str:
         if dimension != self.coarsening.dimension:
             return self._query(query, dimension)
         rescaled = self._along(query)
         return rescaled[replica if len(rescaled) > 1 else 0]
 
-    def _query(self, query: str, dimension: int) -> str:
+    def _query(self, query: Query, dimension: int) -> str:
         """The launch's own answer, asked for once."""
-        key = f"{query}({dimension})"
+        key = (query, dimension)
         if key not in self._rescaled:
             name = self.names.fresh(self._name_of_answer(query, dimension))
             self.prologue.append(f"%{name} = {self._call(query, str(dimension))}")
             self._rescaled[key] = [f"%{name}"]
         return self._rescaled[key][0]
 
-    def _name_of_answer(self, query: str, dimension: int) -> str:
+    def _name_of_answer(self, query: Query, dimension: int) -> str:
         """What is used once gets a compiler's name, so that a back end may put it where it is used."""
-        if query == "get_global_offset":
-            return short_name(query, dimension)
-        if query == "get_local_id" and self.coarsening.stride > 1:
-            return f"{short_name(query, dimension)}.coarsened"
+        if query is Query.GLOBAL_OFFSET:
+            return query.short_name(dimension)
+        if query is Query.LOCAL_ID and self.coarsening.stride > 1:
+            return f"{query.short_name(dimension)}.coarsened"
         return TEMPORARY
 
-    def _call(self, query: str, dimension: str) -> str:
+    def _call(self, query: Query, dimension: str) -> str:
         self._called.add(query)
         return call_of(query, dimension, self._integer)
 
@@ -282,9 +280,3 @@ class IdRewriter:
         name = self.names.fresh(wanted)
         self.prologue.append(f"%{name} = {opcode} {self._integer} {left}, {right}")
         return f"%{name}"
-
-
-def short_name(query: str, dimension: int | None = None) -> str:
-    """What an answer is called: `global_id.x` for `get_global_id(0)`."""
-    axis = "" if dimension is None else f".{_AXES[dimension]}"
-    return query.removeprefix("get_") + axis

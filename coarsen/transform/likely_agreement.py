@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from coarsen.analysis.builtins import Effect, effect_of
 from coarsen.analysis.divergence import Divergence
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.opencl.queries import SIZES_IN_ITEMS, query_of
 
 _KEEPS_ORDER = frozenset({"add", "sub", "mul", "shl", "trunc", "zext", "sext", "sitofp", "uitofp", "freeze"})
 _SHIFTS = frozenset({"add", "sub", "trunc", "zext", "sext"})
@@ -84,7 +84,8 @@ def _is_shifted_id(divergence: Divergence, value: Value) -> bool:
 
 
 def _is_id(call: Instruction) -> bool:
-    return effect_of(call) in (Effect.WORK_ITEM_ID, Effect.UNCHANGED)
+    query = query_of(call)
+    return query is not None and query not in SIZES_IN_ITEMS
 
 
 def _positions_in(divergence: Divergence, instruction: Instruction) -> Iterable[Value] | None:

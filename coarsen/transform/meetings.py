@@ -24,10 +24,11 @@ from functools import cached_property
 
 from coarsen.analysis.divergence import Divergence
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.names import mangled_name
 from coarsen.transform.agreed_branches import has_barrier
 from coarsen.transform.region_plan import PlannedRegion
 
-_FUNCTION = "_Z7barrierj"
+_FUNCTION = mangled_name("barrier", "j")
 _BARRIER = f"call spir_func void @{_FUNCTION}(i32 1) convergent nounwind"
 _DECLARATION = f"declare spir_func void @{_FUNCTION}(i32) convergent nounwind"
 

@@ -1,81 +1,47 @@
-"""Which instructions may change memory, so that a load behind them may see something else than one before.
-
-Everything is taken to change all memory but what is known not to: plain loads, arithmetic, calls of functions that
-touch no memory or only read it. So no load moves past a store, an atomic operation, a fence or a barrier, and a
-volatile load stays what it is.
-"""
+"""Questions of value numbering, which reads lines of text, to the analysis of memory effects."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from coarsen.analysis.builtins import Effect, effect_of
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import OtherType, VoidType
 from coarsen.transform.body_text import Line
 
 _CALLEE = re.compile(r"\bcall [^@]*?@([-a-zA-Z$._0-9]+)\(")
-_DECLARATION = re.compile(r"^declare [^\n]*?@([-a-zA-Z$._0-9]+)\([^\n]*?(?:#(\d+))?$", re.MULTILINE)
-_ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{([^\n]*)\}$", re.MULTILINE)
-_HARMLESS = frozenset(
-    {
-        *("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"),
-        *("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "icmp", "fcmp", "select", "getelementptr"),
-        *("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"),
-        *("ptrtoint", "inttoptr", "bitcast", "addrspacecast"),
-        *("extractelement", "insertelement", "shufflevector", "extractvalue", "insertvalue"),
-    }
-)
-_ALSO_HARMLESS = frozenset({"phi", "alloca", "freeze", "br", "ret", "unreachable"})
-_FUNCTIONS = frozenset({Effect.PURE, Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED})
-_CHANGES_NOTHING = _FUNCTIONS | {Effect.READS, Effect.IGNORED}
+_FUNCTION = OtherType("function")
+_POINTER = Value(ValueKind.CONSTANT, OtherType("unread"), "")
 _VOID = VoidType()
 
 
 class MemoryOrder:
-    """What the instructions of one module do to memory."""
+    """What the instructions of one module do to memory.
+
+    No load moves past a store, an atomic operation, a fence or a barrier, and a volatile load stays what it is.
+    """
 
     def __init__(self, assembly: str) -> None:
-        groups = dict(_ATTRIBUTES.findall(assembly))
-        self._attributes: Mapping[str, str] = {
-            function: groups.get(group, "") for function, group in _DECLARATION.findall(assembly)
-        }
-        self._effects: dict[str, Effect] = {}
+        self._effects = EffectsOfKernel(assembly)
 
     def is_function_of_operands(self, line: Line) -> bool:
-        """Whether the result is the same wherever the operands are."""
-        if line.opcode == "call":
-            return self._effect(line) in _FUNCTIONS and "memory(none)" in self._attributes_of_call(line)
-        return line.opcode in _HARMLESS
+        """Return True if the result is the same wherever the operands are."""
+        return self._effects.is_function_of_operands(_instruction(line))
 
     def is_plain_load(self, line: Line) -> bool:
-        """Whether it is a load that is neither volatile nor atomic."""
-        return line.text.startswith("load ") and not line.text.startswith(("load volatile", "load atomic"))
+        """Return True for a load that is neither volatile nor atomic."""
+        return line.opcode == "load" and not self._effects.of(_instruction(line)).orders
 
     def may_change_memory(self, line: Line) -> bool:
-        """Whether a load behind may see something else than a load before."""
-        if line.opcode == "call":
-            return self._effect(line) not in _CHANGES_NOTHING
-        return not (line.opcode in _HARMLESS or line.opcode in _ALSO_HARMLESS or self.is_plain_load(line))
-
-    def _effect(self, line: Line) -> Effect:
-        callee = _callee(line)
-        if callee not in self._effects:
-            found = effect_of(_call_of(callee), self._attributes.get(callee, "")) if callee else Effect.REFUSED
-            self._effects[callee] = found
-        return self._effects[callee]
-
-    def _attributes_of_call(self, line: Line) -> str:
-        return self._attributes.get(_callee(line), "")
+        """Return True if a load after it may see something else than a load before."""
+        return self._effects.of(_instruction(line)).changes_memory
 
 
-def _callee(line: Line) -> str:
-    match = _CALLEE.search(line.text)
-    return match[1] if match else ""
-
-
-def _call_of(callee: str) -> Instruction:
-    """A call of a function, as far as `effect_of` looks at it."""
-    operand = Value(ValueKind.FUNCTION, OtherType("function"), callee)
-    return Instruction("", "call", _VOID, (operand,), "")
+def _instruction(line: Line) -> Instruction:
+    """Return a line as far as effects need it: which memory it accesses does not matter here."""
+    operands = (_POINTER, _POINTER)
+    if line.opcode == "call":
+        match = _CALLEE.search(line.text)
+        callee = Value(ValueKind.FUNCTION, _FUNCTION, match[1]) if match else _POINTER
+        operands = (*operands, callee)
+    return Instruction(line.name, line.opcode, _VOID, operands, line.text)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.names import mangled_name
+from coarsen.ir.opencl.queries import Query
 from coarsen.transform.names import NameSupply
 
 _ATTRIBUTES = "nounwind willreturn memory(none)"
@@ -19,13 +21,13 @@ class QueryLines:
         kernel: the kernel that they are for.
         names: free names in it.
         lines: what was written so far.
-        called: the builtins that were called so far; shared by all places of a kernel.
+        called: the queries that were called so far; shared by all places of a kernel.
     """
 
     kernel: Kernel
     names: NameSupply
     lines: list[str] = field(default_factory=list)
-    called: set[str] = field(default_factory=set)
+    called: set[Query] = field(default_factory=set)
 
     def elsewhere(self) -> QueryLines:
         """Further instructions of the same kernel, at another place."""
@@ -36,14 +38,14 @@ class QueryLines:
         """The type of `size_t`: 64 bits unless the module is for 32-bit SPIR."""
         return size_type(self.kernel)
 
-    def query(self, builtin: str, dimension: int) -> str:
+    def query(self, query: Query, dimension: int) -> str:
         """What the launch says along a dimension."""
-        self.called.add(builtin)
-        return self.instruction(call_of(builtin, str(dimension), self.integer), "call")
+        self.called.add(query)
+        return self.instruction(call_of(query, str(dimension), self.integer), "call")
 
     def position(self, dimension: int) -> str:
         """The global id without its offset."""
-        place, offset = self.query("get_global_id", dimension), self.query("get_global_offset", dimension)
+        place, offset = self.query(Query.GLOBAL_ID, dimension), self.query(Query.GLOBAL_OFFSET, dimension)
         return self.operation("sub", place, offset, "position")
 
     def operation(self, opcode: str, left: str, right: str, wanted: str) -> str:
@@ -62,18 +64,18 @@ def size_type(kernel: Kernel) -> str:
     return "i32" if 'target triple = "spir-' in kernel.before else "i64"
 
 
-def call_of(builtin: str, dimension: str, integer: str) -> str:
-    """The call of a builtin for a dimension, as spelled; `integer` is the type of `size_t`."""
-    return f"call spir_func {integer} @{_mangled(builtin)}(i32 {dimension}) {_ATTRIBUTES}"
+def call_of(query: Query, dimension: str, integer: str) -> str:
+    """The call of a query for a dimension, as spelled; `integer` is the type of `size_t`."""
+    return f"call spir_func {integer} @{_callee(query)}(i32 {dimension}) {_ATTRIBUTES}"
 
 
-def declarations(kernel: Kernel, called: Iterable[str], integer: str) -> Iterator[str]:
-    """The `declare` lines for builtins of one dimension that a kernel did not call before."""
+def declarations(kernel: Kernel, called: Iterable[Query], integer: str) -> Iterator[str]:
+    """The `declare` lines for queries of one dimension that a kernel did not call before."""
     known = kernel.before + kernel.after
-    for builtin in sorted(called):
-        if f"@{_mangled(builtin)}(" not in known:
-            yield f"declare spir_func {integer} @{_mangled(builtin)}(i32) {_ATTRIBUTES}"
+    for query in sorted(called, key=lambda query: query.value):
+        if f"@{_callee(query)}(" not in known:
+            yield f"declare spir_func {integer} @{_callee(query)}(i32) {_ATTRIBUTES}"
 
 
-def _mangled(builtin: str) -> str:
-    return f"_Z{len(builtin)}{builtin}j"
+def _callee(query: Query) -> str:
+    return mangled_name(query.value, "j")

@@ -6,25 +6,22 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.analysis.builtins import IDS_OF_GROUPS, IDS_OF_ITEMS, Effect, builtin_name, effect_of
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.queries import answer
 from coarsen.features.planned_work.axes import Axis
 from coarsen.features.planned_work.families import Families, Part, Place
-from coarsen.ir.details import is_atomic, is_volatile
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, Query, may_concern, queried_dimension, query_of
 from coarsen.ir.types import IntegerType
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Level
 
 _LOCAL_NAME = re.compile(r"%[-a-zA-Z$._0-9]+")
 _ARGUMENT_ATTRIBUTE = re.compile(r" noundef\b| #\d+$")
-_FUNCTIONS = frozenset({Effect.PURE, Effect.WORK_ITEM_ID, Effect.GEOMETRY, Effect.UNCHANGED})
-_CHANGES_NOTHING = _FUNCTIONS | {Effect.READS, Effect.IGNORED}
 _SUMS = frozenset({"add", "sub", "mul", "shl"})
-_WITHOUT_FUNCTION = frozenset(
-    {"phi", "alloca", "freeze", "load", "store", "atomicrmw", "cmpxchg", "fence", "call"}
-)
 _MAXIMUM_TERMS = 8
 _MAXIMUM_DEGREE = 4
 _NOTHING = Polynomial({})
@@ -63,7 +60,7 @@ class ShiftedValues:
         for block in self.flow.reverse_postorder:
             epoch = self._epoch_at_start(block)
             for instruction in self.kernel.block[block].instructions:
-                if self._may_change_memory(instruction):
+                if self._effects.of(instruction).changes_memory:
                     epoch = self._next_epoch()
                 if instruction.name:
                     self.place[instruction.name] = self._placed(instruction, epoch)
@@ -81,15 +78,9 @@ class ShiftedValues:
         self._epochs += 1
         return self._epochs
 
-    def _may_change_memory(self, instruction: Instruction) -> bool:
-        if instruction.opcode == "call":
-            return effect_of(instruction, self._declaration(instruction)) not in _CHANGES_NOTHING
-        if instruction.opcode == "load":
-            return is_volatile(instruction) or is_atomic(instruction)
-        return instruction.opcode in ("store", "atomicrmw", "cmpxchg", "fence")
-
-    def _declaration(self, call: Instruction) -> str:
-        return self.analysed[0].divergence.declaration(call)
+    @property
+    def _effects(self) -> EffectsOfKernel:
+        return self.analysed[0].divergence.effects
 
     # Values.
 
@@ -105,19 +96,13 @@ class ShiftedValues:
                 return self._remember(instruction, found)
         if opcode == "trunc" and isinstance(instruction.type, IntegerType):
             return self._truncated(instruction)
-        if opcode == "load" and not is_volatile(instruction) and not is_atomic(instruction):
+        if opcode == "load" and not self._effects.of(instruction).orders:
             self.epoch[instruction.name] = epoch
             return self.families.of_parts((_text(instruction), epoch), self._parts(instruction))
-        if self._is_function(instruction):
+        if self._effects.is_function_of_operands(instruction):
             return self.families.of_parts(_text(instruction), self._parts(instruction))
         moves = [each.divergence.is_divergent(instruction) for each in self.analysed]
         return self.families.own((opcode, instruction.name), moves)
-
-    def _is_function(self, instruction: Instruction) -> bool:
-        if instruction.opcode != "call":
-            return instruction.opcode not in _WITHOUT_FUNCTION
-        declaration = self._declaration(instruction)
-        return effect_of(instruction, declaration) in _FUNCTIONS and "memory(none)" in declaration
 
     def _parts(self, instruction: Instruction) -> list[Part]:
         return [self._part(operand) for operand in instruction.operands]
@@ -136,21 +121,22 @@ class ShiftedValues:
 
     def _steps_of_id(self, instruction: Instruction) -> list[Polynomial] | None:
         """Return what an id along one of the axes gains with each replica; None for anything else."""
-        name = builtin_name(instruction.callee) if instruction.opcode == "call" else ""
-        if name not in IDS_OF_ITEMS | IDS_OF_GROUPS or "linear" in name:
+        query = query_of(instruction)
+        if query is None or query.is_linear or query not in IDS_OF_ITEMS | IDS_OF_GROUPS:
             return None
-        queried = instruction.arguments[0]
-        if queried.kind is not ValueKind.CONSTANT:
+        if queried_dimension(instruction) is None:
             return None
-        steps = [self._step(name, axis) if queried.text == str(axis.dimension) else _NOTHING for axis in self.axes]
+        steps = [
+            self._step(query, axis) if may_concern(instruction, axis.dimension) else _NOTHING for axis in self.axes
+        ]
         return steps if any(step.terms for step in steps) else None
 
-    def _step(self, query: str, axis: Axis) -> Polynomial:
+    def _step(self, query: Query, axis: Axis) -> Polynomial:
         if axis.level is Level.ITEM:
             return _ONE if query in IDS_OF_ITEMS else _NOTHING
-        if query == "get_group_id":
+        if query is Query.GROUP_ID:
             return _ONE
-        return Polynomial.symbol(f"get_local_size({axis.dimension})") if query in IDS_OF_GROUPS else _NOTHING
+        return answer(Query.LOCAL_SIZE, axis.dimension) if query in IDS_OF_GROUPS else _NOTHING
 
     def _remember(self, instruction: Instruction, found: Polynomial) -> Place:
         self._sums[instruction.name] = found

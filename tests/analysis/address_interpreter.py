@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import FloatType, IntegerType
 
 _ELEMENT_BYTES = {"float": 4, "i32": 4, "i64": 8, "i8": 1}

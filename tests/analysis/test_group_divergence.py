@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.analysis.builtins import builtin_name, is_barrier
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.builtins import is_barrier
+from coarsen.ir.opencl.names import builtin_name
 
 ARGUMENTS = "global int *out, global const int *in, int n, local int *tile"
 

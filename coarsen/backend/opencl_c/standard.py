@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.arguments import declared_type
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import NEWER_QUERIES
 
 DEFAULT_STANDARD = "-cl-std=CL1.2"
 _NEWER_STANDARD = "-cl-std=CL2.0"
 _ONLY_2_0 = re.compile(
     r"atomic_(?:init|load|store|exchange|compare_exchange\w+|fetch_\w+|flag_\w+)(?:_explicit)?|atomic_work_item_fence"
-    r"|work_group_\w+|sub_group_\w+|get_(?:global|local)_linear_id|get_enqueued_local_size|ctz|get_sub_group\w+"
+    rf"|work_group_\w+|sub_group_\w+|ctz|get_sub_group\w+|{'|'.join(query.value for query in NEWER_QUERIES)}"
 )
 _GENERIC = "addrspace(4)"
 # Clang makes a null pointer of any address space from the generic one.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.coerce import coerce
 from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
@@ -16,7 +16,6 @@ from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import CType
 from coarsen.backend.opencl_c.c.walk import names_in
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
-from coarsen.backend.opencl_c.decide.effects import Effects
 from coarsen.backend.opencl_c.decide.folding import plan_folding
 from coarsen.backend.opencl_c.decide.liveness import Liveness
 from coarsen.backend.opencl_c.decide.pointees import Pointees
@@ -46,6 +45,7 @@ from coarsen.backend.opencl_c.structure.terminators import BlockWriter, branch_g
 from coarsen.errors import InternalError
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import IntegerType
 from coarsen.limits import refusing_deep_nesting
 
@@ -107,7 +107,7 @@ class _Writer:
         self.kernel = kernel
         self.flow = ControlFlow(kernel)
         self.dataflow = Dataflow(kernel)
-        self.effects = Effects(kernel)
+        self.effects = EffectsOfKernel.of_kernel(kernel)
         folding = plan_folding(kernel, self.flow, self.dataflow, self.effects)
         self.reads = Reads(kernel, self.dataflow, folding)
         self.liveness = Liveness(kernel, self.flow, self.dataflow, folding, self.reads)

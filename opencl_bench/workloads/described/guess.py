@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
-from coarsen.ir.kernel import Argument, Kernel, ValueKind
+from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
 from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
@@ -16,11 +16,8 @@ from coarsen.opencl_bench.workloads.described.index_use import IndexUse
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse
 from coarsen.opencl_bench.workloads.driver_tools import round_up
 
-_ID_FUNCTIONS = frozenset(
-    {
-        *("get_global_id", "get_local_id", "get_group_id"),
-        *("get_global_size", "get_local_size", "get_num_groups"),
-    }
+_ASKED = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID, Query.GROUP_ID}) | frozenset(
+    {Query.GLOBAL_SIZE, Query.LOCAL_SIZE, Query.GROUP_COUNT}
 )
 
 # By number of dimensions; the default first.
@@ -55,22 +52,13 @@ class LaunchGuess:
 def guess_launch(kernel: Kernel) -> LaunchGuess:
     """As many dimensions as the kernel asks for ids of, and the work-group size that it demands, if any."""
     required = kernel.required_work_group_size
-    used = [_dimension(kernel, name) for name in _ID_FUNCTIONS]
+    asked = (queried_dimension(each) for each in kernel.instructions() if query_of(each) in _ASKED)
+    used = [0, *(dimension for dimension in asked if dimension is not None)]
     used += [dimension for dimension, extent in enumerate(required or ()) if extent > 1]
     dimensions = max(used) + 1
     local_sizes = (required[:dimensions],) if required else _LOCAL_SIZES[dimensions - 1]
     multiple = math.lcm(*(extent for local_size in local_sizes for extent in local_size))
     return LaunchGuess(local_sizes, {name: round_up(n, multiple) for name, n in _EXTENTS[dimensions - 1].items()})
-
-
-def _dimension(kernel: Kernel, function: str) -> int:
-    """The highest dimension that a function is asked for, 0 if none."""
-    asked = (
-        instruction.arguments[0]
-        for instruction in kernel.instructions()
-        if instruction.callee and builtin_name(instruction.callee) == function
-    )
-    return max((int(value.text) for value in asked if value.kind is ValueKind.CONSTANT), default=0)
 
 
 def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import TargetType
 from coarsen.opencl_bench.workloads.image_format import KINDS, ImageFormat
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import PointerType
 
 # What comes out of these still points into the buffer that went in.

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.opencl_c.c.types import (
     INT,
     SCALARS,
@@ -25,6 +24,7 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.decide.demangle import UnknownManglingError, parameters
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Instruction
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import VoidType
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.effects import Effects
 from coarsen.backend.opencl_c.decide.source_names import source_name
 from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
@@ -58,13 +58,13 @@ class Folding:
     variables: frozenset[str]
 
 
-def plan_folding(kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: Effects) -> Folding:
+def plan_folding(kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: EffectsOfKernel) -> Folding:
     """Decide for every value of a kernel, from the last use backwards."""
     return _Planner(kernel, flow, dataflow, effects).run()
 
 
 class _Planner:
-    def __init__(self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: Effects) -> None:
+    def __init__(self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, effects: EffectsOfKernel) -> None:
         self.kernel = kernel
         self.flow = flow
         self.dataflow = dataflow
@@ -80,7 +80,7 @@ class _Planner:
         """For each place in a block, how many instructions before it may write memory."""
         counts = [0]
         for instruction in instructions:
-            counts.append(counts[-1] + self.effects.must_stand(instruction))
+            counts.append(counts[-1] + self.effects.has_effect(instruction))
         return counts
 
     def run(self) -> Folding:
@@ -110,7 +110,7 @@ class _Planner:
             return
         if instruction.opcode == "alloca" or self.effects.is_ignored(instruction):
             return
-        stands = self.effects.must_stand(instruction) or not name
+        stands = self.effects.has_effect(instruction) or not name
         uses = self.uses.get(name)
         if not stands and (name not in self.live or uses is None):
             return
@@ -180,7 +180,7 @@ class _Planner:
     def _may_move(self, instruction: Instruction, site: Site, target: Site) -> bool:
         if "fmul" in instruction.opcode and self._would_contract(instruction):
             return False
-        if not self.effects.reads_memory(instruction):
+        if not self.effects.depends_on_memory(instruction):
             return True
         if target.block != site.block:
             return False
@@ -201,10 +201,10 @@ class _Planner:
         return is_named
 
 
-def _live_values(kernel: Kernel, dataflow: Dataflow, effects: Effects) -> frozenset[str]:
+def _live_values(kernel: Kernel, dataflow: Dataflow, effects: EffectsOfKernel) -> frozenset[str]:
     """The values that something with an effect needs."""
     live: set[str] = set()
-    pending = [i for i in kernel.instructions() if effects.must_stand(i) or not i.name]
+    pending = [i for i in kernel.instructions() if effects.has_effect(i) or not i.name]
     pending = [i for i in pending if not effects.is_ignored(i)]
     while pending:
         instruction = pending.pop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from coarsen.analysis.builtins import builtin_name
 from coarsen.backend.opencl_c.c.build import address_of
 from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.tree import Expression, Name
@@ -28,6 +27,7 @@ from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import is_counter, memory_name, source_name, table_name
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
 
 _BY_OPCODE = {"load": "loaded", "icmp": "condition", "fcmp": "condition", "select": "chosen", "phi": "merged"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.coerce import coerce
 from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, Statement, Store
 from coarsen.backend.opencl_c.c.types import Opaque, Pointer
-from coarsen.backend.opencl_c.decide.effects import Effects
 from coarsen.backend.opencl_c.express.atomics import atomic_statement
 from coarsen.backend.opencl_c.express.block_copies import MEMORY_STATEMENTS
 from coarsen.backend.opencl_c.express.intrinsics import stem
@@ -22,7 +22,7 @@ _TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
 
 
 def statements_of(
-    translator: Translator, effects: Effects, block: str, skipped: frozenset[str] = frozenset()
+    translator: Translator, effects: EffectsOfKernel, block: str, skipped: frozenset[str] = frozenset()
 ) -> list[Statement]:
     """A block's statements, without phis, terminator and the instructions whose texts are `skipped`."""
     written: list[Statement] = []
@@ -35,7 +35,7 @@ def statements_of(
             or instruction.name in translator.folding.inlined
         ):
             continue
-        if instruction.name in translator.folding.variables or effects.must_stand(instruction):
+        if instruction.name in translator.folding.variables or effects.has_effect(instruction):
             written += _with_position(translator, instruction)
     return written
 

@@ -29,6 +29,7 @@ from coarsen.backend.opencl_c.express.intrinsics import intrinsic
 from coarsen.backend.opencl_c.express.literals import string_literal
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.opencl.builtins import builtin_named
 from coarsen.ir.types import AddressSpace, VoidType
 
 # Functions with one version only, whose integer arguments C converts by itself.
@@ -36,7 +37,6 @@ _NOT_OVERLOADED = re.compile(
     r"get_\w+|vload\w+|vstore\w+|async_work_group\w+|prefetch|wait_group_events|work_group_barrier|barrier|\w*mem_fence"
     r"|atomic_work_item_fence"
 )
-_FENCED = re.compile(r"barrier|work_group_barrier|(?:read_|write_)?mem_fence|atomic_work_item_fence")
 _FENCES = {1: "CLK_LOCAL_MEM_FENCE", 2: "CLK_GLOBAL_MEM_FENCE", 4: "CLK_IMAGE_MEM_FENCE"}
 _ENUMERATIONS: Mapping[str, Mapping[int, str]] = {
     "memory_order": {
@@ -91,7 +91,7 @@ def _argument(translator: Translator, value: Value, known: Signature, index: int
     if index >= len(known.parameters):
         return translator.value(value)
     type_ = known.parameters[index]
-    if index == 0 and _FENCED.fullmatch(known.name) and value.kind is ValueKind.CONSTANT:
+    if index == 0 and builtin_named(known.name).is_fence and value.kind is ValueKind.CONSTANT:
         return _flags(int(value.text))
     if isinstance(type_, Opaque):
         return _named_number(value, type_) or translator.value(value)

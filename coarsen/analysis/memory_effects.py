@@ -1,0 +1,205 @@
+"""What instructions do to memory: what they read and write, what they order, and which pointers they keep.
+
+    load, vload4(i, p)               read what p points to
+    store, fract(x, p), vstore4      write what p points to
+    barrier(…), atomics, volatile    order: no access to memory moves past them
+    get_global_id(0), arithmetic     do nothing
+
+`ir/opencl/builtins.py` has the table of functions. One that it does not know is judged by its declaration, and may
+do all of this where that says nothing. Whoever asks about effects asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from coarsen.analysis.uses import names_in
+from coarsen.ir.attributes import declared_attributes
+from coarsen.ir.details import is_atomic, is_volatile
+from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_of
+from coarsen.ir.types import AddressSpace, PointerType
+
+FUNCTIONS = frozenset(
+    {
+        *("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"),
+        *("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "icmp", "fcmp", "select", "getelementptr"),
+        *("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"),
+        *("ptrtoint", "inttoptr", "bitcast", "addrspacecast"),
+        *("extractelement", "insertelement", "shufflevector", "extractvalue", "insertvalue"),
+    }
+)
+"""The opcodes whose result depends on nothing but the operands."""
+_WITHOUT_MEMORY = FUNCTIONS | {"phi", "alloca", "freeze", "br", "switch", "ret", "unreachable"}
+DERIVING = frozenset({"getelementptr", "bitcast", "addrspacecast", "phi", "select", "freeze"})
+"""The opcodes that make a pointer of a pointer."""
+_LOOKING = frozenset({"load", "icmp"})
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEffects:
+    """What an instruction, or several, may do to memory.
+
+    Attributes:
+        reads: pointers to what is read, at any distance from them.
+        writes: pointers to what is written, likewise.
+        reads_anything: whether any other memory may be read.
+        writes_anything: whether any other memory may be written.
+        orders: whether accesses to memory must not be moved past it.
+        is_counted: whether each execution shows: of atomics, volatile accesses, output.
+    """
+
+    reads: tuple[Value, ...] = ()
+    writes: tuple[Value, ...] = ()
+    reads_anything: bool = False
+    writes_anything: bool = False
+    orders: bool = False
+    is_counted: bool = False
+
+    @property
+    def changes_memory(self) -> bool:
+        """Return True if a load may give something else after it than before it."""
+        return bool(self.writes) or self.writes_anything or self.orders
+
+    def __or__(self, other: MemoryEffects) -> MemoryEffects:
+        return MemoryEffects(
+            self.reads + other.reads,
+            self.writes + other.writes,
+            self.reads_anything or other.reads_anything,
+            self.writes_anything or other.writes_anything,
+            self.orders or other.orders,
+            self.is_counted or other.is_counted,
+        )
+
+
+NO_EFFECTS = MemoryEffects()
+_ALL_EFFECTS = MemoryEffects((), (), True, True, True, True)
+_FENCE = MemoryEffects((), (), True, True, True)
+
+
+class EffectsOfKernel:
+    """Judges the instructions of a module by what it says of its functions.
+
+    Args:
+        text: the module's, or the parts of it that hold its declarations and their attributes.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._attributes = declared_attributes(text)
+
+    @classmethod
+    def of_kernel(cls, kernel: Kernel) -> Self:
+        """Return the judge of a kernel's instructions."""
+        return cls(f"{kernel.before}\n{kernel.after}")
+
+    def builtin(self, call: Instruction) -> Builtin:
+        """Return what is known of the function that a call calls."""
+        return builtin_of(call, self._attributes.get(call.callee, ""))
+
+    def of(self, instruction: Instruction) -> MemoryEffects:
+        """Return what an instruction may do."""
+        opcode, operands = instruction.opcode, instruction.operands
+        if opcode in _WITHOUT_MEMORY:
+            return NO_EFFECTS
+        if opcode == "call":
+            return self._of_call(instruction)
+        if opcode == "fence":
+            return _FENCE
+        shows = is_volatile(instruction) or is_atomic(instruction)
+        if opcode == "load":
+            return MemoryEffects(reads=operands[:1], orders=shows, is_counted=shows)
+        if opcode == "store":
+            return MemoryEffects(writes=operands[1:2], orders=shows, is_counted=shows)
+        if opcode in ("atomicrmw", "cmpxchg"):
+            return MemoryEffects(operands[:1], operands[:1], orders=True, is_counted=True)
+        return _ALL_EFFECTS
+
+    def of_all(self, instructions: Iterable[Instruction]) -> MemoryEffects:
+        """Return what several instructions, those of a block for example, may do together."""
+        together = NO_EFFECTS
+        for instruction in instructions:
+            effects = self.of(instruction)
+            if effects is not NO_EFFECTS:
+                together |= effects
+        return together
+
+    def _of_call(self, call: Instruction) -> MemoryEffects:
+        builtin = self.builtin(call)
+        is_everything = builtin.reads is Reach.EVERYTHING, builtin.writes is Reach.EVERYTHING
+        shows = builtin.role in (Role.PER_ITEM, Role.REFUSED) or is_volatile(call)
+        return MemoryEffects(
+            _reached(call, builtin.reads),
+            _reached(call, builtin.writes),
+            *is_everything,
+            orders=builtin.orders or is_volatile(call),
+            is_counted=shows,
+        )
+
+    def has_effect(self, instruction: Instruction) -> bool:
+        """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
+        if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
+            return True
+        effects = self.of(instruction)
+        return effects.changes_memory or effects.is_counted
+
+    def is_ignored(self, instruction: Instruction) -> bool:
+        """Return True for a call that does nothing at run time."""
+        return instruction.opcode == "call" and self.builtin(instruction).role is Role.IGNORED
+
+    def is_function_of_operands(self, instruction: Instruction) -> bool:
+        """Return True if the result is the same wherever the operands are."""
+        if instruction.opcode != "call":
+            return instruction.opcode in FUNCTIONS
+        if self.of(instruction) != NO_EFFECTS or self.is_ignored(instruction):
+            return False
+        return "memory(none)" in self._attributes.get(instruction.callee, "")
+
+    def depends_on_memory(self, instruction: Instruction) -> bool:
+        """Return True for a load, or a call that only computes a value, of memory that may change."""
+        if instruction.opcode != "load" and self.has_effect(instruction):
+            return False
+        effects = self.of(instruction)
+        return effects.reads_anything or any(not _is_constant(pointer) for pointer in effects.reads)
+
+    def may_keep(self, pointer: str, instruction: Instruction) -> bool:
+        """Return True if an instruction may put a pointer where it can't be followed.
+
+        Such are memory, an integer, and functions that may still use it after the call.
+
+        Args:
+            pointer: a value's name, a variable's with its `@`.
+            instruction: that has it as an operand.
+        """
+        opcode, operands = instruction.opcode, instruction.operands
+        if opcode in DERIVING or opcode in _LOOKING:
+            return False
+        if opcode == "call":
+            return self._call_may_keep(instruction)
+        kept = {"store": operands[:1], "atomicrmw": operands[1:], "cmpxchg": operands[1:]}.get(opcode)
+        return kept is None or any(pointer in names_in(operand) for operand in kept)
+
+    def _call_may_keep(self, call: Instruction) -> bool:
+        """Return True if a function may keep a pointer, or gives something that is computed from the address."""
+        builtin = self.builtin(call)
+        if builtin.role is Role.IGNORED:
+            return False
+        if "ptr" in str(call.type):
+            return True
+        if builtin.role is Role.VALUE:
+            return builtin.reads is Reach.NOTHING and builtin.writes is Reach.NOTHING
+        return builtin.role is not Role.GROUP_WIDE and not builtin.is_known
+
+
+def _reached(call: Instruction, reach: Reach) -> tuple[Value, ...]:
+    """Return the pointers through which a call reaches memory."""
+    if reach in (Reach.NOTHING, Reach.EVERYTHING):
+        return ()
+    if reach is Reach.ARGUMENTS:
+        return tuple(argument for argument in call.arguments if isinstance(argument.type, PointerType))
+    return call.arguments[:1] if reach is Reach.FIRST else call.arguments[1:2]
+
+
+def _is_constant(pointer: Value) -> bool:
+    return isinstance(pointer.type, PointerType) and pointer.type.address_space == AddressSpace.CONSTANT

@@ -1,0 +1,178 @@
+"""The table of OpenCL's builtin functions and LLVM's intrinsics: what a call does to work-items and to memory.
+
+A function that the table does not know is judged by its declaration; one that says nothing may do anything.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from coarsen.ir.kernel import Instruction
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import Query
+from coarsen.ir.opencl.refused import Refused, refused_builtin
+
+
+class Role(enum.Enum):
+    """What a call means to the work-items that execute it."""
+
+    QUERY = "asks for an id or a size of the NDRange"
+    VALUE = "computes a value, or stores one through an argument: once where all operands are the same"
+    GROUP_WIDE = "executed once by the whole work-group"
+    FENCE = "orders memory: once is enough"
+    PER_ITEM = "has an effect for each work-item, even where all operands are the same"
+    IGNORED = "no effect at run time"
+    REFUSED = "can't be coarsened faithfully"
+
+
+class Reach(enum.Enum):
+    """The memory that a call reads, or that it writes."""
+
+    NOTHING = "none"
+    FIRST = "what the first argument points to"
+    SECOND = "what the second argument points to"
+    ARGUMENTS = "what any of the arguments points to"
+    EVERYTHING = "any memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """What is known of a function.
+
+    Attributes:
+        role: what a call means to the work-items that execute it.
+        reads: the memory that it may read.
+        writes: the memory that it may write.
+        orders: whether memory accesses before and after it must stay there, since other work-items may see them.
+        is_convergent: whether all work-items of a work-group must reach a call together.
+        is_atomic: whether it accesses memory atomically.
+        is_copy: whether it copies for the whole work-group, or waits for such copies.
+        is_known: whether the table has it.
+        query: what it asks for.
+        refused: why it can't be coarsened.
+    """
+
+    role: Role
+    reads: Reach = Reach.NOTHING
+    writes: Reach = Reach.NOTHING
+    orders: bool = False
+    is_convergent: bool = False
+    is_atomic: bool = False
+    is_copy: bool = False
+    is_known: bool = True
+    query: Query | None = None
+    refused: Refused | None = None
+
+    @property
+    def is_fence(self) -> bool:
+        """Return True for a fence or a barrier, whose first argument says for which memory."""
+        return self.role is Role.FENCE or (self.is_convergent and not self.is_copy)
+
+
+_MEMORY = re.compile(r"\bmemory\(([^)]*)\)")
+_ANY = Reach.EVERYTHING
+_VALUE = Builtin(Role.VALUE)
+_STORING = Builtin(Role.VALUE, writes=Reach.ARGUMENTS)
+_UNKNOWN = Builtin(Role.PER_ITEM, _ANY, _ANY, orders=True, is_known=False)
+_BARRIER = Builtin(Role.GROUP_WIDE, _ANY, _ANY, orders=True, is_convergent=True)
+_WAIT = Builtin(Role.GROUP_WIDE, _ANY, _ANY, orders=True, is_convergent=True, is_copy=True)
+_COPY = Builtin(Role.GROUP_WIDE, Reach.SECOND, Reach.FIRST, orders=True, is_convergent=True, is_copy=True)
+_FENCE = Builtin(Role.FENCE, _ANY, _ANY, orders=True)
+_NAMED: dict[str, Builtin] = {
+    **{query.value: Builtin(Role.QUERY, query=query) for query in Query},
+    **dict.fromkeys(("barrier", "work_group_barrier"), _BARRIER),
+    **dict.fromkeys(("async_work_group_copy", "async_work_group_strided_copy", "async_copy"), _COPY),
+    "wait_group_events": _WAIT,
+    "prefetch": Builtin(Role.GROUP_WIDE, reads=Reach.FIRST),
+    **dict.fromkeys(("mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"), _FENCE),
+    **dict.fromkeys(("fract", "frexp", "lgamma_r", "modf", "remquo", "sincos"), _STORING),
+    "__translate_sampler_initializer": _VALUE,
+    "printf": Builtin(Role.PER_ITEM, reads=Reach.ARGUMENTS),
+}
+_ATOMIC_LOAD = Builtin(Role.PER_ITEM, reads=Reach.ARGUMENTS, orders=True, is_atomic=True)
+_ATOMIC_STORE = Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS, orders=True, is_atomic=True)
+_ATOMIC = Builtin(Role.PER_ITEM, Reach.ARGUMENTS, Reach.ARGUMENTS, orders=True, is_atomic=True)
+# Read in order: the first that a name starts with decides.
+_BY_PREFIX: tuple[tuple[str | tuple[str, ...], Builtin], ...] = (
+    ("vload", Builtin(Role.VALUE, reads=Reach.ARGUMENTS)),
+    ("vstore", Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS)),
+    ("write_image", Builtin(Role.PER_ITEM, writes=_ANY)),
+    ("atomic_init", Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS)),
+    ("atomic_load", _ATOMIC_LOAD),
+    (("atomic_store", "atomic_flag_clear"), _ATOMIC_STORE),
+    (("atomic_", "atom_"), _ATOMIC),
+    (
+        ("llvm.assume", "llvm.experimental.noalias", "llvm.lifetime", "llvm.dbg", "llvm.donothing"),
+        Builtin(Role.IGNORED),
+    ),
+    (("llvm.memcpy.", "llvm.memmove."), Builtin(Role.VALUE, Reach.SECOND, Reach.FIRST)),
+    ("llvm.memset.", Builtin(Role.VALUE, writes=Reach.FIRST)),
+)
+# Between `llvm.` and the types.
+_PURE_INTRINSICS = frozenset(
+    {
+        *("fmuladd", "fma", "smin", "smax", "umin", "umax", "abs", "fabs", "sqrt", "floor", "ceil", "trunc"),
+        *("rint", "round", "roundeven", "copysign", "minnum", "maxnum", "minimum", "maximum"),
+        *("ctpop", "ctlz", "cttz", "bswap", "bitreverse", "fshl", "fshr", "sshl", "ushl"),
+        *("sadd", "uadd", "ssub", "usub", "smul", "umul", "is.fpclass", "vector.reduce", "arithmetic.fence"),
+        *("exp", "exp2", "log", "log2", "log10", "pow", "powi", "sin", "cos", "ldexp", "expect", "canonicalize"),
+    }
+)
+
+
+def builtin_of(instruction: Instruction, declaration: str = "") -> Builtin:
+    """Return what is known of the function that a call calls.
+
+    Args:
+        instruction: the call.
+        declaration: the attributes of the function in LLVM's words.
+    """
+    return builtin_named(instruction.callee, declaration)
+
+
+@lru_cache(maxsize=4096)
+def builtin_named(callee: str, declaration: str = "") -> Builtin:
+    """Return what is known of a function by its name in IR; empty for an indirect call."""
+    name = builtin_name(callee)
+    known = _NAMED.get(name)
+    if known is not None:
+        return known
+    refused = refused_builtin(name)
+    if refused is not None:
+        return Builtin(Role.REFUSED, _ANY, _ANY, orders=True, is_known=False, refused=refused)
+    found = next((builtin for prefix, builtin in _BY_PREFIX if name.startswith(prefix)), None)
+    if found is not None:
+        return found
+    return _intrinsic(name) if name.startswith("llvm.") else _declared(declaration)
+
+
+def _intrinsic(name: str) -> Builtin:
+    """Return what is known of one of LLVM's intrinsics: those that are no functions of numbers are refused."""
+    _, *parts = name.split(".")
+    if not _PURE_INTRINSICS.isdisjoint((parts[0], ".".join(parts[:2]))):
+        return _VALUE
+    return Builtin(Role.REFUSED, _ANY, _ANY, orders=True, is_known=False, refused=Refused())
+
+
+def is_barrier(instruction: Instruction) -> bool:
+    """Return True if all work-items of a group must reach an instruction together."""
+    return instruction.opcode == "call" and builtin_of(instruction).is_convergent
+
+
+def is_group_copy(instruction: Instruction) -> bool:
+    """Return True if a call copies for the whole work-group, or waits for such copies."""
+    return instruction.opcode == "call" and builtin_of(instruction).is_copy
+
+
+def _declared(declaration: str) -> Builtin:
+    """Return what a declaration, with `memory(argmem: read)`, says of a function that the table does not know."""
+    match = _MEMORY.search(declaration)
+    if match is None or "write" in match[1]:
+        return _UNKNOWN
+    reading = {entry.rpartition(":")[0].strip() for entry in match[1].split(",") if "read" in entry}
+    if reading <= {"argmem"}:
+        return Builtin(Role.VALUE, Reach.ARGUMENTS if reading else Reach.NOTHING, is_known=False)
+    return Builtin(Role.VALUE, _ANY, is_known=False)
