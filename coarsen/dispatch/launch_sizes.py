@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from coarsen.dispatch import python_text
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, input_kinds
-from coarsen.dispatch.python_text import numbers_function
 from coarsen.dispatch.steps import Kind, Steps, whole_steps_of
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion, number_argument
@@ -88,21 +88,16 @@ def sizes_function(
         unchanged = VersionSizes(None, own, _NO_MEMORY)
         return lambda *numbers: unchanged
     formulas = launch_formulas(version, version.launches[0], file.arguments)
-    compute = numbers_function(dict.fromkeys(inputs, Kind.WHOLE), formulas.sizes)
-    if formulas.memory_places:
-
-        def with_memory(*numbers: int) -> VersionSizes | None:
-            values = compute(*numbers)
-            return None if values is None or min(values) <= 0 else formulas.sizes_of(values)
-
-        return with_memory
-    dimensions, has_local = len(formulas.global_size), bool(formulas.local_size)
+    groups = (formulas.global_size, formulas.local_size, formulas.local_memory)
+    compute = python_text.sizes_function(dict.fromkeys(inputs, Kind.WHOLE), groups)
+    places = formulas.memory_places
 
     def sizes(*numbers: int) -> VersionSizes | None:
         values = compute(*numbers)
-        if values is None or min(values) <= 0:
+        if values is None:
             return None
-        return VersionSizes(values[:dimensions], values[dimensions:] if has_local else None, _NO_MEMORY)
+        whole, local, memory = values
+        return VersionSizes(whole, local or None, dict(zip(places, memory, strict=True)) if memory else _NO_MEMORY)
 
     return sizes
 

@@ -46,10 +46,32 @@ def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> C
     Returns:
         A function that returns the results in a tuple; None where one has no value.
     """
-    places = {name: f"i{index}" for index, name in enumerate(inputs)}
-    lines = [f"def made({', '.join(places.values())}):"]
-    lines += (f"    {line}" for line in _body(inputs, places, formulas))
-    return _compiled(lines)
+    lines, results = _body(inputs, formulas)
+    return _compiled([*lines, f"    return {_tuple(results)}"])
+
+
+def sizes_function(
+    inputs: Mapping[str, Kind], groups: Sequence[Sequence[Steps]]
+) -> Callable[..., tuple[tuple[int, ...], ...] | None]:
+    """Return a function of numbers, given by position, that returns what groups of formulas come to.
+
+    Args:
+        inputs: the names of the numbers, in their order, each with its kind.
+        groups: formulas of whole numbers over these names.
+
+    Returns:
+        A function that returns a tuple of results for each group; None where one has no value, or isn't positive.
+    """
+    lines, results = _body(inputs, [formula for group in groups for formula in group])
+    # Of those that are constants, nothing need be asked at each call.
+    lines += (
+        f"    if {result} <= 0: return None" for result in dict.fromkeys(results) if not _is_positive(result)
+    )
+    rest = iter(results)
+    made: Callable[..., tuple[tuple[int, ...], ...] | None] = _compiled(
+        [*lines, f"    return {_tuple([_tuple([next(rest) for _ in group]) for group in groups])}"]
+    )
+    return made
 
 
 def tree_function(tree: Tree, features: Sequence[str]) -> Callable[..., int]:
@@ -68,11 +90,22 @@ def _compiled(lines: Sequence[str]) -> Callable[..., Any]:
     return made
 
 
-def _body(inputs: Mapping[str, Kind], places: Mapping[str, str], formulas: Sequence[Steps]) -> Iterator[str]:
+def _body(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> tuple[list[str], list[str]]:
+    """The lines of a function that computes formulas, and the expressions of their results."""
+    places = {name: f"i{index}" for index, name in enumerate(inputs)}
+    results: list[str] = []
+    lines = [f"def made({', '.join(places.values())}):"]
+    lines += (f"    {line}" for line in _statements(inputs, places, formulas, results))
+    return lines, results
+
+
+def _statements(
+    inputs: Mapping[str, Kind], places: Mapping[str, str], formulas: Sequence[Steps], results: list[str]
+) -> Iterator[str]:
     for name, kind in inputs.items():
         if kind is Kind.WHOLE:
             yield _unless_64_bits(places[name])
-    results, count = [], 0
+    count = 0
     for formula in formulas:
         for number, step in enumerate(formula.steps, count):
             yield from _step(step, f"t{number}", places, count)
@@ -81,7 +114,15 @@ def _body(inputs: Mapping[str, Kind], places: Mapping[str, str], formulas: Seque
             yield f"if not -{_LARGEST_DOUBLE} <= {result} <= {_LARGEST_DOUBLE}: return None"
         results.append(result)
         count += len(formula.steps)
-    yield f"return ({''.join(f'{result}, ' for result in results)})"
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({''.join(f'{part}, ' for part in parts)})"
+
+
+def _is_positive(result: str) -> bool:
+    """Return True for the text of a positive constant."""
+    return result.startswith("(") and not result.startswith("(-") and result != "(0)"
 
 
 def _step(step: Step, target: str, places: Mapping[str, str], first: int) -> Iterator[str]:

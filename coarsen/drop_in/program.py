@@ -8,21 +8,30 @@ Everything else is as in `coarsen.runtime.program`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 import pyopencl
+from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
 
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.advisor import TuningAdvisor
-from coarsen.drop_in.mode import Otherwise, TuneChoice, mode_of
-from coarsen.errors import InvalidInputError
+from coarsen.drop_in.mode import REMEMBERED, Mode, Otherwise, TuneChoice, mode_of
+from coarsen.drop_in.remembered_file import RememberedKernel, remembered_file
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import LaunchObserver
+from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.code import Form
 from coarsen.runtime.program import Program as RuntimeProgram
+from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.runtime.tuned_choice import TunedChoice
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import UseName
+
+_log = logging.getLogger("coarsen")
 
 
 class Program(RuntimeProgram):
@@ -60,7 +69,8 @@ class Program(RuntimeProgram):
         tuned: a tuned file (its path), or several, of several kernels or devices: for each launch of its kernel,
             it chooses the version that was found to be best for such launches. All its versions are built with the
             program. Where it can't be used (another device, driver, source, …) the kernel runs as it is written.
-            Its kernels take no `factor`; `tune` is for the others.
+            Its kernels take no `factor`; `tune` is for the others. "remembered": what is remembered of each kernel
+            at all sizes, of which the nearest counts; `tune` is for kernels of which nothing is.
 
     Raises:
         InvalidInputError: a value out of range; a tuned file that can't be read, or not be used beside the rest;
@@ -89,6 +99,8 @@ class Program(RuntimeProgram):
         tuned: TunedChoice = None,
     ) -> None:
         mode = mode_of(tune)
+        # Before the program is there: an attribute that isn't would be looked up as a kernel.
+        self._remembered = _remembering(tuned, factor, form, mode)
         if mode is not None and mode.otherwise is not Otherwise.PREDICT and factor is not None:
             raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
         # Of a factor that is given, and of code in another form than tuning measures, nothing is remembered.
@@ -109,5 +121,45 @@ class Program(RuntimeProgram):
             toolchain=toolchain,
             advisor=TuningAdvisor(mode) if advises and mode is not None else None,
             observer=observer,
-            tuned=tuned,
+            tuned=None if self._remembered is not None else tuned,
         )
+
+    def _files_for_build(
+        self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
+    ) -> tuple[TunedFile, ...]:
+        if self._remembered is None:
+            return super()._files_for_build(options, devices, cache_dir)
+        names = self._kernel_names() if self._wanted_kernels is None else self._wanted_kernels
+        found = (
+            self._remembered_file(name, device, options, cache_dir)
+            for name in names
+            for device in devices or self._opencl_context.devices
+        )
+        return tuple(file for file in found if file is not None)
+
+    def _remembered_file(
+        self, name: str, device: pyopencl.Device, options: BuildOptions, cache_dir: CacheFolder
+    ) -> TunedFile | None:
+        """The table of what is remembered of a kernel; None where there is nothing, or it can't be read."""
+        arguments = PlainKernel(self, name).num_args
+        kernel = RememberedKernel(self._text or "", name, arguments, options, self._transforms, cache_dir)
+        try:
+            return remembered_file(kernel, device, self._remembered)
+        except RefusalError as refusal:
+            _log.warning("what is remembered of kernel %s isn't used: %s", name, refusal)
+            return None
+
+
+def _remembering(tuned: TunedChoice, factor: object, form: Form, mode: Mode | None) -> Tune | None:
+    """Return the settings where tables are asked for of what is remembered; None where they aren't.
+
+    Raises:
+        InvalidInputError: something else is asked for that can't be had beside them.
+    """
+    if tuned != REMEMBERED:
+        return None
+    if factor is not None or form != "opencl_c":
+        raise InvalidInputError(
+            "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
+        )
+    return Tune() if mode is None else mode.settings

@@ -20,6 +20,7 @@ from pyopencl._cl import _Program as RawProgram
 from pyopencl.tools import is_spirv
 
 from coarsen.devices.discovery import common_macros_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.advice import Advisor, LaunchObserver
@@ -106,7 +107,7 @@ class Program(pyopencl.Program):
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
         self._tuned = TunedProgram()
-        self._tuned_files = tuned_files(tuned, factor, form)
+        self._tuned_files = self._given_files = tuned_files(tuned, factor, form)
         self._requested = requested_of(factor, dim, stride, level)
         self._transforms = Transforms(
             use_named("fast_path", fast_path), use_named("lock_step", lock_step), clean_up=bool(clean_up)
@@ -167,6 +168,7 @@ class Program(pyopencl.Program):
         if cache_dir is None:
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         macros = common_macros_of(devices or self._opencl_context.devices)
+        self._tuned_files = self._files_for_build(options, devices, cache_dir)
         kernels = self._kernels_to_coarsen()
         # Not this object: it would refer to itself, and stay until Python looks for such circles.
         untyped: Any = self
@@ -249,6 +251,12 @@ class Program(pyopencl.Program):
 
     def _kernel_names(self) -> tuple[str, ...]:
         return tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
+
+    def _files_for_build(
+        self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
+    ) -> tuple[TunedFile, ...]:
+        """Return the tuned files of a build, which has these settings; here those that were given."""
+        return self._given_files
 
     def _build_tuned(
         self,

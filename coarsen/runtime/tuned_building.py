@@ -109,8 +109,9 @@ class _Builder:
     def version(self, number: int, version: TunedVersion) -> AnyBuilt:
         """Return a version with all its variants built; raises CoarsenError or pyopencl.Error."""
         program = self._program(version.variant.definitions)
-        build = self._sequence if version.is_sequence else self._one
-        return build(number, version, program)
+        if version.is_sequence:
+            return self._sequence(number, version, program)
+        return self._one(number, version, program)
 
     def _one(self, number: int, version: TunedVersion, program: pyopencl.Program) -> BuiltVersion:
         kernel = version.launches[0].kernel if version.launches else self._file.kernel

@@ -7,7 +7,7 @@ other macros, and sizes of which nobody can say for which  ─▶ refused: eithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pyopencl
 
@@ -47,15 +47,8 @@ class BuiltDefault:
         self._has_sizes = file.has_sizes
         self._macros = " ".join(definition_options(file.default_version.definitions))
         self._say_once = say_once
-        self._compute = sizes_function(file, file.default_version.version, size_inputs(file))
-
-    def sizes(self, numbers: Sequence[int | float | None]) -> VersionSizes | None:
-        """Return what it is launched with; None where a number is missing, or a size has no value.
-
-        Args:
-            numbers: those that `size_inputs` names.
-        """
-        return None if None in numbers else self._compute(*numbers)
+        # Returns what it is launched with, of the numbers that `size_inputs` names.
+        self.sizes = sizes_function(file, file.default_version.version, size_inputs(file))
 
     def decision(self, passed: PassedSizes | None, sizes: VersionSizes | None, reason: str) -> Decision:
         """Return how it is launched, and say once why.

@@ -92,8 +92,11 @@ def explain(file: TunedFile, values: Mapping[str, Number]) -> TunedExplanation:
     version = file.versions[number]
     sizes: VersionSizes | SequenceSizes | None = None
     if all(name in values for name in size_names):
-        compute = sequence_function if version.is_sequence else sizes_function
-        sizes = compute(file, version, size_names)(*(values[name] for name in size_names))
+        given = [values[name] for name in size_names]
+        if version.is_sequence:
+            sizes = sequence_function(file, version, size_names)(*given)
+        else:
+            sizes = sizes_function(file, version, size_names)(*given)
     return TunedExplanation(found or {}, path, number, version, sizes, _gain(file, number), number == file.default)
 
 

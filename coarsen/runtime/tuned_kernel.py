@@ -234,9 +234,12 @@ class TunedKernel(DecidingKernel):
             )
 
 
-def _are_plain(global_size: object, local_size: object) -> bool:
+def _are_plain(global_size: Any, local_size: Any) -> bool:  # noqa: ANN401 (whatever the caller passes)
     """Return True for sizes in tuples of whole numbers of Python's, which most callers pass."""
     if type(global_size) is not tuple or (type(local_size) is not tuple and local_size is not None):
         return False
+    if len(global_size) == 1 == len(local_size or ()):
+        # The most common launch.
+        return type(global_size[0]) is int is type(local_size[0])
     # Faster than a loop.
     return {*map(type, global_size), *map(type, local_size or ())} == {int}

@@ -97,38 +97,41 @@ class TunedLaunches:
         if problem is not None and problem.is_other_code:
             return self.default.decision(passed, None, problem.reason)
         numbers = self._numbers(asked.arguments)
-        default = self.default.sizes(numbers[: self._size_count])
-        otherwise = partial(self.default.decision, passed, default)
+        given = numbers[: self._size_count]
+        default = None if None in given else self.default.sizes(*given)
         if problem is not None:
-            return otherwise(problem.reason)
+            return self.default.decision(passed, default, problem.reason)
         if passed is not None and self._has_sizes:
             if default is None or passed != (default.global_size, default.local_size):
-                return otherwise("sizes that aren't the default version's for the arguments")
+                reason = "sizes that aren't the default version's for the arguments"
+                return self.default.decision(passed, default, reason)
             if asked.has_offset:
-                return otherwise("an offset of the first work-item")
+                return self.default.decision(passed, default, "an offset of the first work-item")
         sizes = passed or (None if default is None else (default.global_size or (), default.local_size))
         number = None if sizes is None else self.tree.number(numbers, sizes, asked.supplied)
         if sizes is None or number is None:
-            return otherwise("a feature or a size that has no value")
+            return self.default.decision(passed, default, "a feature or a size that has no value")
         version = self._versions[number]
         if isinstance(version, BuiltSequence):
-            found: AnyDecision | None = self._sequence(version, asked, numbers, sizes, otherwise)
+            otherwise = partial(self.default.decision, passed, default)
+            found: AnyDecision | None = self._sequence(version, asked, given, sizes, otherwise)
         else:
-            found = None if version is None else self._one(version, asked, numbers, sizes)
-        return found or otherwise(f"the version {number}, which can't be launched so")
+            found = None if version is None else self._one(version, asked, given, sizes)
+        if found is not None:
+            return found
+        return self.default.decision(passed, default, f"the version {number}, which can't be launched so")
 
     def _sequence(
         self,
         version: BuiltSequence,
         asked: Asked,
-        numbers: Sequence[Number | None],
+        given: Sequence[Number | None],
         sizes: PassedSizes,
         otherwise: Callable[[str], Decision],
     ) -> SequenceDecision | None:
         """Return the launches of a version of several; None where one can't be made."""
         facts = version.facts.get(asked.device.int_ptr)
-        needed = numbers[: self._size_count]
-        own = None if None in needed else version.sizes(*needed)
+        own = None if None in given else version.sizes(*given)
         if facts is None or own is None or max(own.scratch, default=0) > asked.device.max_mem_alloc_size:
             return None
         for place, each in enumerate(facts):
@@ -139,11 +142,10 @@ class TunedLaunches:
         return SequenceDecision(version, own, sizes, otherwise)
 
     def _one(
-        self, version: BuiltVersion, asked: Asked, numbers: Sequence[Number | None], sizes: PassedSizes
+        self, version: BuiltVersion, asked: Asked, given: Sequence[Number | None], sizes: PassedSizes
     ) -> Decision | None:
         """Return the way a version of one launch is launched; None where it can't be."""
-        needed = numbers[: self._size_count]
-        own = None if None in needed else version.sizes(*needed)
+        own = None if None in given else version.sizes(*given)
         facts = version.facts.get(asked.device.int_ptr)
         if own is None or facts is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -20,7 +20,9 @@ from coarsen.runtime.tuned_decision import SequenceDecision
 from coarsen.runtime.tuned_scratch import ScratchPool, in_order_handle
 from coarsen.runtime.tuned_versions import BuiltSequence
 
-_NUMBERS = MappingProxyType({"int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64})
+_NUMBERS: Mapping[str, Callable[[int], Argument]] = MappingProxyType(
+    {"int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64}
+)
 _NO_BUFFERS: tuple[pyopencl.Buffer, ...] = ()
 
 

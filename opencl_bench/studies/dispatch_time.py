@@ -34,6 +34,7 @@ from coarsen.runtime.arguments import PLAIN
 from coarsen.runtime.enqueue import ENQUEUE
 from coarsen.runtime.program import Program
 from coarsen.runtime.tuned_kernel import TunedKernel
+from coarsen.runtime.tuned_prepared import PreparedLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
@@ -115,6 +116,8 @@ class Launcher:
         sizes = rounded_sizes(int(arguments[3]))
         self.kernel(self.queue, *sizes, *arguments)
         chosen = next(reversed(self.kernel._known.values()))
+        if not isinstance(chosen, PreparedLaunch):
+            raise InternalError("the version that is timed takes several launches")
         added = tuple(chosen.decision.added)
         plain, own = chosen.kernel, (chosen.global_size, chosen.local_size)
         references, numbers = self.kernel._references(arguments), self.kernel._numbers(arguments)

@@ -60,6 +60,8 @@ ARGUMENTS = (
     KernelArgument("y", ArgumentKind.BUFFER),
     KernelArgument("tile", ArgumentKind.LOCAL),
 )
+# Of the default version.
+SIZES = ((1,), (1,))
 COUNT = "(n + CHUNK - 1) // CHUNK"
 PARTS = TunedLaunch("parts", (f"({COUNT} + 7) // 8 * 8",), ("8",), (), ("x", "n", "sums", f"uint: {COUNT}"))
 
@@ -128,6 +130,10 @@ class Sum:
     def check(self, event: cl.Event) -> None:
         """Check what a launch computed."""
         assert self.found(event) == self.expected, self.n
+
+
+def summing_program(context: cl.Context, /, **changes: Any) -> coarsen.Program:  # noqa: ANN401 (fields of the file)
+    return coarsen.Program(context, SOURCE, tuned=sum_file(context.devices[0], **changes)).build()
 
 
 def summing(program: coarsen.Program) -> TunedKernel:

@@ -15,6 +15,7 @@ from coarsen.runtime.build_options import device_options
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.toolchain import package_toolchain
 from coarsen.runtime.tuned_building import BuildSettings, build_versions
+from coarsen.runtime.tuned_versions import BuiltVersion
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import mv_file
@@ -55,7 +56,7 @@ def test_it_is_as_the_chooser_says(source: str, context: cl.Context) -> None:
     assert not problems or source is REQUIRED
     decided = 0
     for version, sizes in itertools.product(built[1:], itertools.product(GLOBAL, LOCAL)):
-        if version is None:
+        if not isinstance(version, BuiltVersion):
             continue
         found = version.facts[device.int_ptr].decided(*sizes, 0)
         if found is None:

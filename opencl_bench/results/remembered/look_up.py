@@ -29,6 +29,7 @@ COLUMNS = (
 )
 _HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'remembered'"
 _CHOICE = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE key = ?"
+_OF_KERNEL = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE kernel = ?"
 _ANY = "SELECT 1 FROM remembered LIMIT 1"
 _ANY_OF_KERNEL = "SELECT 1 FROM remembered WHERE kernel = ? LIMIT 1"
 
@@ -50,6 +51,22 @@ def remembered_choice(store: str | None, key: RememberedKey) -> RememberedChoice
         return _choice_on_server(store, key)
     rows = _rows(file, _CHOICE, (key.digest,))
     return _choice(rows[0], file) if rows else None
+
+
+def remembered_choices(store: str | None, kernel: str) -> list[RememberedChoice]:
+    """Return all that is remembered of kernels of a name; nothing where there is no store.
+
+    Args:
+        store: as for `remembered_choice`.
+        kernel: its name.
+
+    Raises:
+        InvalidInputError: the store can't be read, or a choice in it is damaged.
+    """
+    file = sqlite_file(chosen_store(store))
+    if file is None:
+        return _choices_on_server(store, kernel)
+    return [_choice(row, file) for row in _rows(file, _OF_KERNEL, (kernel,))]
 
 
 def anything_remembered(store: str | None, kernel: str | None = None) -> bool:
@@ -111,6 +128,14 @@ def _choice_on_server(store: str | None, key: RememberedKey) -> RememberedChoice
 
     with unopened_remembered(store) as table:
         return table.find(key) if table.exists() else None
+
+
+def _choices_on_server(store: str | None, kernel: str) -> list[RememberedChoice]:
+    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+    from coarsen.opencl_bench.results.store.unopened import unopened_remembered
+
+    with unopened_remembered(store) as table:
+        return table.choices(RememberedFilter(kernel)) if table.exists() else []
 
 
 def _is_any_on_server(store: str | None, kernel: str | None) -> bool:
