@@ -319,6 +319,16 @@ def test_a_recording_that_does_not_serve_is_one_line(
     assert refused.code == 2 and message in refused.error
 
 
+@pytest.mark.parametrize(
+    "options", [("--seconds", 3), ("--levels", "item"), ("--no-wide-accesses",), ("--preset", "gpu")]
+)
+def test_options_for_one_size_are_refused_over_inputs(
+    run: Run, described: Path, options: tuple[object, ...]
+) -> None:
+    refused = run("tune", described, *options)
+    assert refused.code == 2 and f"{options[0]}" in refused.error and "not over inputs" in refused.error
+
+
 def test_launches_of_another_source_are_one_line(run: Run, described: Path) -> None:
     folder = recorded(described.parent, launch(64), source=KERNEL.replace("*=", "+="), kernel="scale")
     refused = run("tune", described, "--inputs-from", folder)
