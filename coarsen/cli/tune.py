@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "cpu"
 DEFAULT_SECONDS = 20.0
+DEFAULT_LEVELS = "item,group"
 
 KernelToTune = Annotated[
     list[str],
@@ -140,7 +141,7 @@ def tune(
     seconds: Seconds = DEFAULT_SECONDS,
     trials: Trials = None,
     seed: TuneSeed = 0,
-    levels: TuneLevels = "item,group",
+    levels: TuneLevels = DEFAULT_LEVELS,
     no_wide_accesses: NoWideAccesses = False,
     inputs: Inputs = None,
     inputs_from: InputsFrom = None,
@@ -156,7 +157,8 @@ def tune(
 
     A file that declares inputs is tuned over these: for each launch a tree then chooses one of several versions by
     its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`,
-    `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with.
+    `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
+    --inputs-from takes the launches of a recorded program for its inputs.
 
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """
@@ -176,8 +178,12 @@ def tune(
     request = InputsRequest(inputs, most, output, seed, store, inputs_from)
     over_inputs = description_over_inputs(kernel, request)
     if over_inputs is not None:
-        if (preset, seconds, trials) != (DEFAULT_PRESET, DEFAULT_SECONDS, None):
-            raise InvalidInputError("--preset, --seconds and --trials are for tuning at one size, not over inputs")
+        given = preset, seconds, trials, levels, no_wide_accesses
+        if given != (DEFAULT_PRESET, DEFAULT_SECONDS, None, DEFAULT_LEVELS, False):
+            raise InvalidInputError(
+                "--preset, --seconds, --trials, --levels and --no-wide-accesses are for tuning at one size, "
+                "not over inputs"
+            )
         tune_inputs(over_inputs, partial(_device, device), request, output_format)
         return
     settings = Tune(

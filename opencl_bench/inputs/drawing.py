@@ -52,7 +52,13 @@ def _different_sizes(space: InputSpace) -> list[dict[str, int]]:
             found.setdefault(tuple(whole.values()), whole)
         if len(found) == space.groups:
             return list(found.values())
-    raise InvalidInputError(f"only {len(found)} of {space.groups} sizes are within {' and '.join(space.limits)}")
+    limits = " and ".join(space.limits)
+    if limits:
+        raise InvalidInputError(f"only {len(found)} of {space.groups} sizes are within {limits}")
+    ranges = ", ".join(f"{name} = [{low}, {high}]" for name, (low, high) in space.ranges.items())
+    raise InvalidInputError(
+        f"only {len(found)} of {space.groups} sizes are in the ranges {ranges}: widen them, or lower count"
+    )
 
 
 def is_within(space: InputSpace, size: Size) -> bool:

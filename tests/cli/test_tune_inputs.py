@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import coarsen
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs import over_inputs
-from coarsen.opencl_bench.inputs.over_inputs import tuned_file
+from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.described_points import described_points
+from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tuned_file
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -176,6 +179,49 @@ def test_init_writes_a_description_to_tune_over_inputs(run: Run, described: Path
     assert description.inputs is not None and [each.feature.name for each in description.features] == ["length"]
 
 
+SEVERAL = """\
+kernel void add(global const float *a, global const int *b, global float *c, float factor, int count)
+{
+    int item = get_global_id(0);
+    if (item < count)
+        c[item] = factor * a[item] + b[item];
+}
+"""
+PLANE = """\
+kernel void plane(global const float *in, global float *out, int width)
+{
+    int place = get_global_id(1) * width + get_global_id(0);
+    out[place] = 2 * in[place];
+}
+"""
+BOX = """\
+kernel void box(global float *values)
+{
+    values[get_global_id(0) + get_global_id(1) * get_global_size(0) + get_global_id(2)] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(("source", "count"), [(SEVERAL, 24), (PLANE, 24), (BOX, 8), (KERNEL, 24)])
+def test_every_input_of_a_description_that_init_wrote_can_be_launched(
+    run: Run, tmp_path: Path, source: str, count: int
+) -> None:
+    file = tmp_path / "kernel.cl"
+    file.write_text(source)
+    assert run("tune", "init", file).code == 0
+    path = file.with_suffix(".toml")
+    list_inputs(path)
+    description, benchmark = read_description(path), read_benchmark(path)
+    presets = listed_presets(description, None)
+    assert len(presets) == count
+    assert len(described_points(description, benchmark, presets)) == count
+    for preset in presets:
+        for local_size in benchmark.local_sizes_of(preset):
+            # The largest would fit into a small device.
+            (launch,) = benchmark.launches(preset, local_size, benchmark.own_definitions)
+            assert math.prod(launch.global_size) <= 1 << 24
+
+
 @pytest.mark.compiled_devices
 def test_what_is_tuned_over_inputs_is_what_a_program_launches(
     run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
@@ -271,6 +317,16 @@ def test_a_recording_that_does_not_serve_is_one_line(
         (folder / "launches.json").write_text(content)
     refused = run("tune", described, "--inputs-from", folder)
     assert refused.code == 2 and message in refused.error
+
+
+@pytest.mark.parametrize(
+    "options", [("--seconds", 3), ("--levels", "item"), ("--no-wide-accesses",), ("--preset", "gpu")]
+)
+def test_options_for_one_size_are_refused_over_inputs(
+    run: Run, described: Path, options: tuple[object, ...]
+) -> None:
+    refused = run("tune", described, *options)
+    assert refused.code == 2 and f"{options[0]}" in refused.error and "not over inputs" in refused.error
 
 
 def test_launches_of_another_source_are_one_line(run: Run, described: Path) -> None:

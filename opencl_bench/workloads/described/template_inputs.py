@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from coarsen.frontend.annotations import Annotations
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
+from coarsen.opencl_bench.workloads.described.guess import guess_launch
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.toml_text import quoted
 
 _INPUTS = """
@@ -17,10 +20,14 @@ _INPUTS = """
 {features}
 # The inputs that it tunes for: sizes from the least to the largest, within limits.
 [inputs]
-ranges = {{ n = [1024, 1048576] }}  # CHECK: all sizes of [sizes.test]
+ranges = {{ n = [{low}, {high}] }}  # CHECK: all sizes of [sizes.test]
+# The local sizes divide these. Leave it out where global_size is rounded up, so that odd sizes are tuned for, too.
+multiples = {{ n = {multiple} }}  # CHECK
 # limit = "height * width <= 33554432"
-count = 24
+count = {count}
 """
+# The largest extent of every dimension, by their number: tens of milliseconds on a few cores.
+_LARGEST = (1 << 20, 2048, 256)
 
 
 def parameters_comment(annotations: Annotations) -> str:
@@ -43,7 +50,17 @@ def parameters_comment(annotations: Annotations) -> str:
 def inputs_text(kernel: Kernel, annotations: Annotations) -> str:
     """Return the tables `features` and `inputs` for a kernel, to be completed."""
     declared = [each.name for each in annotations.features]
-    return _INPUTS.format(features="\n".join(_features(kernel, declared)) + "\n")
+    launch = guess_launch(kernel)
+    multiple = math.lcm(*(extent for local_size in launch.local_sizes for extent in local_size))
+    low = launch.extents["test"]
+    high = max(_LARGEST[launch.dimensions - 1] // multiple * multiple, low)
+    return _INPUTS.format(
+        features="\n".join(_features(kernel, declared)) + "\n",
+        low=low,
+        high=high,
+        multiple=multiple,
+        count=min(DEFAULT_COUNT, (high - low) // multiple + 1),
+    )
 
 
 def _features(kernel: Kernel, declared: Sequence[str]) -> Iterator[str]:

@@ -96,3 +96,9 @@ def test_table_of_coverage() -> None:
     assert line.endswith(" | 65% |")
     only = InputSpace({"n": (1, 1000)})
     assert table_of({"scan": coverage_of(only, draw_inputs(only))}).endswith("| one size | one kind |")
+
+
+def test_ranges_with_too_few_sizes_are_refused_without_limits() -> None:
+    space = InputSpace(ranges={"n": (64, 256)}, multiples={"n": 64}, groups=9)
+    with pytest.raises(InvalidInputError, match=r"only 4 of 9 sizes are in the ranges n = \[64, 256\]: widen"):
+        draw_inputs(space)
