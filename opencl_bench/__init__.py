@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from coarsen.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.inputs.tune_inputs import tune_inputs
     from coarsen.opencl_bench.records.measurement import Measurement, Method
     from coarsen.opencl_bench.reporting.page.write import write_report
     from coarsen.opencl_bench.results.curve_files import read_curves
@@ -36,6 +38,7 @@ __all__ = [
     "Method",
     "Results",
     "Space",
+    "TunedFile",
     "examples_of",
     "find_benchmark",
     "measure_kernels",
@@ -43,6 +46,7 @@ __all__ = [
     "read_results",
     "shipped_results",
     "stored_results",
+    "tune_inputs",
     "write_report",
 ]
 
@@ -63,7 +67,14 @@ _MODULE_OF = {
     "read_results": "results.results",
     "shipped_results": "results.results",
     "stored_results": "results.results",
+    "tune_inputs": "inputs.tune_inputs",
     "write_report": "reporting.page.write",
 }
 
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        **{name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()},
+        "TunedFile": "coarsen.dispatch.tuned_file",
+    },
+)

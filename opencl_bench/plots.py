@@ -18,6 +18,7 @@ from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
 from coarsen.opencl_bench.reporting.figures.draw_deltas import draw_deltas
 from coarsen.opencl_bench.reporting.figures.draw_growth import draw_growth
 from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
+from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
 from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
 from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
@@ -33,20 +34,29 @@ from coarsen.opencl_bench.reporting.numbers.curves import curve_points
 from coarsen.opencl_bench.reporting.numbers.deltas import delta_table
 from coarsen.opencl_bench.reporting.numbers.growth import growth_table
 from coarsen.opencl_bench.reporting.numbers.hinton import top_shares
+from coarsen.opencl_bench.reporting.numbers.input_times import input_times, section_times
 from coarsen.opencl_bench.reporting.numbers.loadings import loading_table
 from coarsen.opencl_bench.reporting.numbers.portability import transfers
 from coarsen.opencl_bench.reporting.numbers.predictions import choice_table, factor_table, markdown
 from coarsen.opencl_bench.reporting.numbers.relevance import relevance_table, shared_projection
 from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
 from coarsen.opencl_bench.reporting.numbers.search import mean_curves, quality_at, quality_curves
+from coarsen.opencl_bench.reporting.numbers.tuned_tables import (
+    break_even_table,
+    chooser_table,
+    input_gains,
+    version_table,
+)
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
 from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 
 __all__ = [
     "best_factor_shares",
     "best_table",
+    "break_even_table",
     "calibration_points",
     "choice_table",
+    "chooser_table",
     "curve_frame",
     "curve_points",
     "delta_table",
@@ -56,6 +66,7 @@ __all__ = [
     "draw_deltas",
     "draw_growth",
     "draw_hinton",
+    "draw_input_times",
     "draw_loadings",
     "draw_portability",
     "draw_predictions",
@@ -66,6 +77,8 @@ __all__ = [
     "geometric_means",
     "growth_table",
     "hit_table",
+    "input_gains",
+    "input_times",
     "loading_table",
     "markdown",
     "mean_curves",
@@ -75,9 +88,11 @@ __all__ = [
     "rendered",
     "save",
     "score_table",
+    "section_times",
     "shared_projection",
     "show",
     "top_shares",
     "transfers",
+    "version_table",
     "violin_points",
 ]

@@ -1,0 +1,108 @@
+"""Tuning of a kernel that adapts: some of its versions at some of its inputs, as a tuned file with its evidence.
+
+Its launches are its driver's, so that the file has no sizes: it is to be looked at and judged.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_version import TunedVersion
+from coarsen.distribution import __version__
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.portfolio import margin_of
+from coarsen.models.inputs.regret_tree import regret_tree
+from coarsen.models.inputs.shipping import shipped
+from coarsen.models.inputs.times import VersionTimes
+from coarsen.opencl_bench.inputs.adaptive_points import adaptive_points, kernel_arguments
+from coarsen.opencl_bench.inputs.evidence import Evidence
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.over_inputs import with_wrong_results
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.results.store.database import Store
+from coarsen.opencl_bench.workloads.adaptive_driver import AdaptiveKernel
+from coarsen.variant.transforms import DeviceKind, device_kind_of
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveSample:
+    """What is measured of a kernel that adapts.
+
+    Attributes:
+        inputs: the first so many that are listed; all if None.
+        versions: so many, drawn from all, the default one among them; all if None.
+        method: how they are measured.
+        seed: of the draw and of the inputs' contents.
+    """
+
+    inputs: int | None = None
+    versions: int | None = None
+    method: Method = field(default_factory=Method)
+    seed: int = 0
+
+
+def tune_adaptive(
+    kernel: AdaptiveKernel, device: DeviceDescription, store: Store, sample: AdaptiveSample
+) -> TunedFile:
+    """Measure versions of a kernel that adapts, and choose among them.
+
+    Args:
+        kernel: has versions and inputs.
+        device: where.
+        store: where the rows go; what it has is not measured again.
+        sample: what is measured.
+
+    Raises:
+        InvalidInputError: a sample of nothing, or a default version that runs nowhere.
+        DeviceError: the device can't be opened (any more).
+    """
+    presets = tuple(kernel.listed)[: _count(sample.inputs, len(kernel.listed), "inputs")]
+    versions = sampled_versions(kernel, sample.versions, sample.seed)
+    plan = VersionsPlan(
+        kernel.name, device.index, presets, versions, kernel.default, sample.seed, method=sample.method
+    )
+    rows = measure_versions(plan, store).rows
+    wrong = with_wrong_results(rows)
+    right = tuple(each for each in versions if each not in wrong)
+    points = adaptive_points(kernel, sample.seed, presets)
+    asked = TimesRequest(kernel.name, points, right, kernel.default, sample.seed)
+    return _file(kernel, device, measured_times(rows, asked).times)
+
+
+def sampled_versions(kernel: AdaptiveKernel, count: int | None, seed: int = 0) -> tuple[Variant, ...]:
+    """Return so many versions, the default one and others that are drawn; all if None, or no more are there."""
+    default, *others = kernel.versions
+    wanted = _count(count, len(kernel.versions), "versions")
+    drawn = {*random.Random(seed).sample(others, wanted - 1)}
+    return (default, *(version for version in others if version in drawn))
+
+
+def _count(asked: int | None, known: int, what: str) -> int:
+    if asked is not None and asked < 1:
+        raise InvalidInputError(f"{asked} {what} can't be measured: ask for 1 to {known}")
+    return known if asked is None else min(asked, known)
+
+
+def _file(kernel: AdaptiveKernel, device: DeviceDescription, times: VersionTimes) -> TunedFile:
+    margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
+    choice = shipped(regret_tree(times, margin, {*kernel.supplied}), times)
+    return TunedFile(
+        kernel=kernel.kernel,
+        arguments=kernel_arguments(kernel),
+        source_hash=source_hash_of(kernel.benchmark.source),
+        device=device.name,
+        driver=device.driver_version,
+        build_options=kernel.benchmark.build_options,
+        coarsen_version=__version__,
+        features=kernel.all_features,
+        versions=tuple(map(TunedVersion, choice.versions)),
+        default=choice.default,
+        tree=choice.tree,
+        tree_without_supplied=choice.tree_without_supplied,
+        evidence=Evidence(kernel.name, margin, times).to_json(),
+    )
