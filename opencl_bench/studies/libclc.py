@@ -4,8 +4,8 @@
 
 libclc is LLVM's library of OpenCL's builtins. Debian has it as `libclc-22`, whose version must be that of LLVM in
 llvmlite; the file lies in /usr/lib/clc. For each elementary function, in a kernel that calls it in full precision:
-the registers that NVIDIA's assembler gives the kernel, and the error of the function, run on this computer. Then, for
-benchmarks that the PTX writer refuses without `-cl-fast-relaxed-math`, the processor time to write PTX with
+the registers that NVIDIA's assembler gives the kernel, and the error of the function, run on this computer. Then,
+for benchmarks that the PTX writer refuses without `-cl-fast-relaxed-math`, the processor time to write PTX with
 approximations and with libclc. `docs/explanation/own-builtins.md` says what was found.
 """
 
