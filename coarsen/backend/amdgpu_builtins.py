@@ -3,6 +3,9 @@
 Ids come in registers; sizes are read from the place that Mesa's launches put them, scalar loads as elsewhere, and
 there is no global offset. Elementary functions on floats are the hardware's own instructions, also where OpenCL
 demands more precision: AMD's library takes a few registers more, and scratch memory for large arguments of sine.
+
+By hand since nothing runs: registers alone are counted, for which libclc's 8 MB need not be read
+(`docs/explanation/own-builtins.md`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""OpenCL 1.x's atomic functions as LLVM's atomic instructions, for targets that lack some of the functions."""
+"""OpenCL 1.x's atomic functions as LLVM's atomic instructions, for targets that lack some of the functions.
+
+By hand since each is one instruction, with the scope and order that OpenCL 1.x asks for
+(`docs/explanation/own-builtins.md`).
+"""
 
 from __future__ import annotations
 

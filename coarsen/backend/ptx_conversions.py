@@ -1,4 +1,8 @@
-"""OpenCL's `convert_` functions for PTX."""
+"""OpenCL's `convert_` functions for PTX.
+
+By hand since each is one or two instructions; LLVM's libclc has them, at half a second to read it for each kernel
+(`docs/explanation/own-builtins.md`).
+"""
 
 from __future__ import annotations
 

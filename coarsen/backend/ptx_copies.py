@@ -2,6 +2,9 @@
 
 for (i = local linear id; i < count; i += work-items of the group)
     to[i * to_stride] = from[i * from_stride];
+
+By hand since waiting needs a barrier, which libclc's build for PTX leaves undefined
+(`docs/explanation/own-builtins.md`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""OpenCL's floating-point functions for PTX that are exact, or as exact as OpenCL demands, without a library."""
+"""OpenCL's floating-point functions for PTX that are exact, or as exact as OpenCL demands, without a library.
+
+By hand since each is a few instructions, which the inliner folds into the kernel; the elementary functions in full
+precision are what a library would be worth reading for (`docs/explanation/own-builtins.md`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""OpenCL's integer functions for PTX, as LLVM instructions and intrinsics that NVPTX lowers exactly."""
+"""OpenCL's integer functions for PTX, as LLVM instructions and intrinsics that NVPTX lowers exactly.
+
+By hand since each is one or two instructions; LLVM's libclc has them, at half a second to read it for each kernel
+(`docs/explanation/own-builtins.md`).
+"""
 
 from __future__ import annotations
 

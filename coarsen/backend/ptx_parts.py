@@ -1,4 +1,8 @@
-"""OpenCL's functions that take a floating-point number apart, or put it together, for PTX."""
+"""OpenCL's functions that take a floating-point number apart, or put it together, for PTX.
+
+By hand since each is a few operations on bits; LLVM's libclc has them, at half a second to read it for each kernel
+(`docs/explanation/own-builtins.md`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""OpenCL's selections and vector loads and stores for PTX."""
+"""OpenCL's selections and vector loads and stores for PTX.
+
+By hand since each becomes plain loads, stores or selections; LLVM's libclc has them, at half a second to read it
+for each kernel (`docs/explanation/own-builtins.md`).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """OpenCL's work-item functions and synchronisation, from a GPU's registers of ids and sizes.
 
 A launch has no global offset: a global id is `group id · group size + local id`, and the offset is 0.
+
+By hand since libclc leaves them undefined for PTX, or needs NVIDIA's libdevice with them
+(`docs/explanation/own-builtins.md`).
 """
 
 from __future__ import annotations

@@ -1,22 +1,16 @@
-"""Control flow: loops, dominators, control dependence, regions, refusals."""
+"""Control flow: loops, dominators, control dependence, regions."""
 
 from __future__ import annotations
 
-import pytest
-
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
-from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 
 # A vendor's compiler knows these; clang takes them from declarations.
-SUB_GROUPS = (
-    "uint __attribute__((overloadable)) get_sub_group_local_id(void);\n"
-    "int __attribute__((overloadable, convergent)) sub_group_reduce_add(int);\n"
-)
+
+
 NESTED = """
 kernel void k(global int *out, global const int *in, int n) {
     int id = get_global_id(0);
@@ -108,76 +102,3 @@ def test_a_region_entered_from_the_side_grows() -> None:
     for region in regions:
         for block in region.blocks:
             assert all(p in region.blocks or p == region.head for p in flow.predecessors(block))
-
-
-def test_an_endless_loop_is_refused() -> None:
-    with pytest.raises(RefusalError, match=r"\[endless-loop\]"):
-        kernel = kernel_of("if (in[get_global_id(0)]) { for (;;) { atomic_inc(out); } } out[1] = 2;")
-        check_legality(kernel, ControlFlow(kernel))
-
-
-def refusal(source: str, options: str = "-cl-std=CL2.0") -> RefusalError:
-    with pytest.raises(RefusalError) as caught:
-        kernel = lower(source, options=options)
-        check_legality(kernel, ControlFlow(kernel))
-    return caught.value
-
-
-@pytest.mark.parametrize(
-    ("code", "source"),
-    [
-        ("sub-group", SUB_GROUPS + "kernel void k(global uint *o) { o[0] = get_sub_group_local_id(); }"),
-        ("sub-group", SUB_GROUPS + "kernel void k(global int *o) { o[0] = sub_group_reduce_add(o[1]); }"),
-        ("collective", "kernel void k(global int *o) { o[0] = work_group_reduce_add(o[1]); }"),
-        ("collective", "kernel void k(global int *o) { o[0] = work_group_all(o[1]); }"),
-        ("collective", "kernel void k(global int *o) { o[0] = work_group_broadcast(o[1], 0); }"),
-        ("pipe", "kernel void k(read_only pipe int p, global int *o) { int v; if (!read_pipe(p, &v)) o[0] = v; }"),
-        (
-            "device-enqueue",
-            "kernel void k(queue_t q, global int *o) {"
-            " enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ^{ o[0] = 1; }); }",
-        ),
-        (
-            "recursion",
-            "int f(int x) { return x < 2 ? 1 : f(x - 1) + f(x - 2); }"
-            " kernel void k(global int *o) { o[0] = f(o[1]); }",
-        ),
-        ("program-scope-variable", "global int total; kernel void k(global int *o) { total += o[0]; }"),
-        ("inline-assembly", 'kernel void k(global int *o) { __asm__ volatile("nop"); o[0] = 1; }'),
-        (
-            "irreducible",
-            "kernel void k(global int *o, int n) { int i = 0; if (n > 3) goto b; a: o[i] = 1; i++;"
-            " b: o[i + 1] = 2; i++; if (i < n) goto a; }",
-        ),
-    ],
-)
-def test_refusals(code: str, source: str) -> None:
-    error = refusal(source)
-    assert error.code == code
-    assert str(error).endswith(f"[{code}]")
-    assert "\n" not in str(error)
-
-
-def test_a_refusal_names_the_place() -> None:
-    error = refusal("kernel void k(global int *o) {\n    o[0] =\n        work_group_all(o[1]);\n}")
-    assert error.position is not None
-    assert error.position.line == 3
-
-
-def test_an_irreducible_loop_is_refused_where_it_stands() -> None:
-    source = """\
-kernel void k(global int *o, int n) {
-    int i = 0;
-    if (n > 3)
-        goto b;
-a:  o[i] = 1;
-    i++;
-b:  o[i + 1] = 2;
-    i++;
-    if (i < n)
-        goto a;
-}
-"""
-    position = refusal(source).position
-    assert position is not None
-    assert 5 <= position.line <= 10

@@ -65,12 +65,6 @@ def test_spirv_is_kept_from_a_terminal(scale: Path, run: Run, monkeypatch: pytes
     assert outcome.error == "binary output does not go to a terminal; name a file with -o"
 
 
-def test_ptx_names_its_target(scale: Path, run: Run) -> None:
-    outcome = run("apply", scale, "--factor", 2, "--emit", "ptx")
-    assert outcome.code == 0
-    assert ".target sm_75" in outcome.out
-
-
 def test_an_output_file_keeps_its_permissions_and_its_link(scale: Path, tmp_path: Path, run: Run) -> None:
     target = tmp_path / "target.cl"
     target.write_text("old")

@@ -66,21 +66,6 @@ def test_names_that_are_taken_are_left_alone() -> None:
     assert len(set(names_of_arguments(kernel))) == 4
 
 
-def test_what_all_groups_fill_alike_is_shared() -> None:
-    source = """kernel void k(global int *a, global const int *in, local int *t) {
-        t[get_local_id(0)] = in[get_local_id(0)];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        a[get_global_id(0)] = t[7 - get_local_id(0)]; }"""
-    kernel = merged(source, groups(4))
-    assert kernel.added_arguments == ()
-    assert sum(i.opcode == "load" for i in kernel.instructions()) == 2
-
-
-def test_a_barrier_that_all_replicas_reach_stands_once() -> None:
-    kernel = merged(TWO_TILES, groups(4))
-    assert sum("barrier" in i.callee for i in kernel.instructions()) == 1
-
-
 def test_a_demanded_work_group_size_stays() -> None:
     source = (
         "kernel __attribute__((reqd_work_group_size(6, 5, 1))) void k(global int *a) { a[get_global_id(0)] = 1; }"

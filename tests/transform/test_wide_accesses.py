@@ -18,7 +18,6 @@ import pytest
 from coarsen.api import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import run_workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -311,21 +310,7 @@ def with_shared_buffers(
     return contents
 
 
-def test_nothing_is_merged_unless_asked_for() -> None:
-    case = MERGED[0].case
-    result = carry_out(lowered(case), Variant(coarsenings=(Coarsening(4),)))
-    assert result.wide_accesses is None
-    assert "vload" not in module_text(result.kernel)
-
-
 def test_the_limit_is_told() -> None:
     kernel, merged = widened(lowered(MERGED[0].case), (Coarsening(4),))
     assert merged.objects_below == 2**32 * 4
     assert any("16 GiB" in assumption for assumption in kernel.assumptions)
-
-
-def test_ptx_and_llvm_ir_have_the_accesses() -> None:
-    kernel, _ = widened(lowered(MERGED[0].case), (Coarsening(4),))
-    assert "@_Z6vload4mPU3AS1Kf(i64 0, ptr addrspace(1) %" in kernel.llvm_ir
-    assert "@_Z7vstore4Dv4_fmPU3AS1f(<4 x float> %" in kernel.llvm_ir
-    assert kernel.ptx().count("ld.global") == 4

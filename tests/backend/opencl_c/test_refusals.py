@@ -7,25 +7,6 @@ import pytest
 from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
-from tests.backend.opencl_c.test_ir_instructions import Snippet
-
-REFUSED = {
-    "integer-width": "%w = zext i32 %a to i128\n%x = mul i128 %w, %w\n%y = mul i128 %x, %x\n"
-    "%z = lshr i128 %y, 90\n%r = trunc i128 %z to i32",
-    "vector-length": "%v = insertelement <5 x i32> poison, i32 %a, i32 0\n%w = add <5 x i32> %v, %v\n"
-    "%r = extractelement <5 x i32> %w, i32 0",
-    "atomic-ordering": "%r = atomicrmw add ptr addrspace(1) %pa, i32 %b seq_cst, align 4",
-    "unsupported-instruction": "%r = load atomic i32, ptr addrspace(1) %pa monotonic, align 4",
-    "unsupported-type": "%f = sitofp i32 %a to bfloat\n%g = fadd bfloat %f, %f\n%r = fptosi bfloat %g to i32",
-}
-
-
-@pytest.mark.parametrize("code", REFUSED)
-def test_instructions(code: str) -> None:
-    snippet = Snippet(code, "i32", REFUSED[code], lambda a, b: a)
-    with pytest.raises(RefusalError) as refusal:
-        write_opencl_c(lower(snippet.module()))
-    assert refusal.value.code == code
 
 
 def test_unknown_function_with_its_place() -> None:

@@ -9,11 +9,11 @@ kernel void jumps(global int *out, int n)
         goto second;
 first:
     out[i] = 1;
+// CHECK: 07_irreducible.cl:[[# @LINE - 1]]:5: a loop of this kernel is entered at more than one place [irreducible]
     i++;
 second:
     out[i + 1] = 2;
     i++;
     if (i < n)
         goto first;
-// CHECK: a loop of this kernel is entered at more than one place [irreducible]
 }
