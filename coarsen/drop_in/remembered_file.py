@@ -14,13 +14,14 @@ import pyopencl
 
 from coarsen.devices.discovery import describe_device
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
-from coarsen.dispatch.tuned_file import JSON, TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.distribution import __version__
 from coarsen.drop_in.advisor import is_allowed
 from coarsen.drop_in.kernel_facts import kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.remembered_tree import FEATURES, RememberedSize, remembered_tree
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choices
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
@@ -87,7 +88,7 @@ def remembered_file(
     return TunedFile(
         kernel=kernel.name,
         arguments=tuple(KernelArgument(f"arg{index}", ArgumentKind.OTHER) for index in range(kernel.arguments)),
-        source_hash=source_hash_of(kernel.source),
+        source_hash=hash_with_headers(kernel.source, device_options(kernel.options)),
         device=device.name.strip(),
         driver=device.driver_version.strip(),
         build_options=own_options(kernel.options),

@@ -9,10 +9,11 @@ import random
 from dataclasses import dataclass, field
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.models.inputs.portfolio import margin_of
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.shipping import shipped
@@ -94,7 +95,7 @@ def _file(kernel: AdaptiveKernel, device: DeviceDescription, times: VersionTimes
     return TunedFile(
         kernel=kernel.kernel,
         arguments=kernel_arguments(kernel),
-        source_hash=source_hash_of(kernel.benchmark.source),
+        source_hash=hash_with_headers(kernel.benchmark.source, kernel.benchmark.build_options),
         device=device.name,
         driver=device.driver_version,
         build_options=kernel.benchmark.build_options,
