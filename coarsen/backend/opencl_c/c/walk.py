@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from coarsen.backend.opencl_c.c.tree import (
     AddressOf,
     Binary,
+    Boolean,
     Call,
     Cast,
     Conditional,
@@ -15,18 +16,23 @@ from coarsen.backend.opencl_c.c.tree import (
     Expression,
     Index,
     Initializer,
+    Integer,
     Logical,
     Member,
     Name,
+    Null,
+    Real,
     RecordLiteral,
     Reinterpretation,
     Retyped,
+    String,
     Unary,
     VectorLiteral,
 )
 from coarsen.backend.opencl_c.c.types import CType
 
 _NOTHING: frozenset[str] = frozenset()
+_LEAVES = (Name, Integer, Real, Boolean, Null, String)
 
 
 def parts_of(expression: Expression) -> tuple[Expression, ...]:
@@ -53,21 +59,23 @@ def walk(expression: Expression) -> Iterator[Expression]:
     while pending:
         current = pending.pop()
         yield current
-        pending.extend(parts_of(current))
+        if not isinstance(current, _LEAVES):
+            pending.extend(parts_of(current))
 
 
 def names_in(expression: Expression | None) -> frozenset[str]:
     """Return the names that an expression reads; none of a missing one."""
-    if expression is None:
+    if expression is None or isinstance(expression, Integer):
         return _NOTHING
+    if isinstance(expression, Name):
+        return frozenset((expression.text,))
     return frozenset(part.text for part in walk(expression) if isinstance(part, Name))
 
 
-def types_in(expression: Expression) -> Iterator[CType]:
-    """Yield the types that an expression's text spells out."""
-    return (part.type for part in walk(expression) if isinstance(part, (Cast, VectorLiteral, RecordLiteral)))
-
-
-def functions_in(expression: Expression) -> Iterator[str]:
-    """Yield the functions that an expression calls by name."""
-    return (part.function for part in walk(expression) if isinstance(part, Call))
+def note_mentions(expression: Expression, types: set[CType], functions: set[str]) -> None:
+    """Add the types that an expression's text spells out, and the functions that it calls."""
+    for part in walk(expression):
+        if isinstance(part, Call):
+            functions.add(part.function)
+        elif isinstance(part, (Cast, VectorLiteral, RecordLiteral)):
+            types.add(part.type)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from coarsen.backend.opencl_c.c.statements import Assign, Statement, all_statements, expressions_of
 from coarsen.backend.opencl_c.c.tree import Expression
 from coarsen.backend.opencl_c.c.types import Array, CType, Pointer, Record, Scalar, Vector, from_llvm
-from coarsen.backend.opencl_c.c.walk import functions_in, types_in
+from coarsen.backend.opencl_c.c.walk import note_mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,7 @@ def mentions(
             expressions.append(declaration.value)
     functions: set[str] = set()
     for expression in expressions:
-        types.update(types_in(expression))
-        functions.update(functions_in(expression))
+        note_mentions(expression, types, functions)
     return Mentions(frozenset(types), frozenset(functions))
 
 

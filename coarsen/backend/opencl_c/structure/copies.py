@@ -43,7 +43,7 @@ def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Name]) -> list[Assig
             kept = keep(copy)
             result.append(Assign(kept.text, copy.value))
             pending[copy.variable] = Copy(copy.variable, kept, frozenset())
-        for name in copy.reads:
+        for name in sorted(copy.reads):  # a set's own order is another in each process
             waiting = readers.get(name, set())
             waiting.discard(copy.variable)
             if name in pending and name != copy.variable and not waiting and name not in ready:
