@@ -30,10 +30,10 @@ from coarsen.analysis.expressions import (
 )
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
+from coarsen.analysis.polynomial import ONE as ONE_FORM
 from coarsen.analysis.polynomial import Polynomial
 from coarsen.analysis.shares_below import SharesBelow
 from coarsen.analysis.size_forms import extent_of_id
-from coarsen.analysis.symbols import ONE as ONE_FORM
 from coarsen.analysis.symbols import iteration, trips
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind

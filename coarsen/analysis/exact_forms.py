@@ -28,11 +28,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.ir.details import flags, source_element_type
+from coarsen.analysis.algebra.addresses import address_steps
+from coarsen.analysis.polynomial import ONE, Polynomial
+from coarsen.ir.details import flags
 from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
-from coarsen.ir.layout import content_bytes, field_offset, size_of
-from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
+from coarsen.ir.types import IntegerType, PointerType, Type
 
 _SPLIT_WIDTH = 32
 _POINTER_BITS = 64
@@ -69,10 +69,7 @@ class Form:
     def reduced(self, type_: Type) -> Form:
         """The coefficients modulo 2^width of a type, as the smallest numbers of either sign."""
         width = _width(type_)
-        half, whole = 1 << (width - 1), 1 << width
-        terms = {product: (c + half) % whole - half for product, c in self.polynomial.terms.items()}
-        polynomial = Polynomial({product: c for product, c in terms.items() if c})
-        return Form(polynomial, self.grain if width > _SPLIT_WIDTH else 0)
+        return Form(self.polynomial.modulo(width), self.grain if width > _SPLIT_WIDTH else 0)
 
     @property
     def is_small(self) -> bool:
@@ -211,21 +208,13 @@ class ExactForms:
 
     def pointer(self, instruction: Instruction) -> Form:
         """`getelementptr`."""
-        type_: Type = source_element_type(instruction, self._kernel.structures)
-        base, first, *rest = instruction.operands
-        if not isinstance(first.type, IntegerType):
+        steps = address_steps(instruction, self._kernel.structures)
+        if steps is None:
             return _opaque(instruction)
-        total = self.form(base) + self._index(first).scaled(size_of(type_))
-        for index in rest:
-            if isinstance(type_, StructType):
-                number = int(index.text)
-                total = total + Form(Polynomial.constant(field_offset(type_, number)))
-                type_ = type_.elements[number]
-            elif isinstance(type_, ArrayType | VectorType):
-                is_array, type_ = isinstance(type_, ArrayType), type_.element
-                total = total + self._index(index).scaled(size_of(type_) if is_array else content_bytes(type_))
-            else:
-                return _opaque(instruction)
+        total = self.form(instruction.operands[0])
+        for step in steps:
+            factor = Form(ONE) if step.index is None else self._index(step.index)
+            total = total + factor.scaled(step.bytes)
         return total
 
     def _index(self, index: Value) -> Form:

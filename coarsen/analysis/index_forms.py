@@ -21,18 +21,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from coarsen.analysis.algebra.addresses import address_steps
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.inductions import loop_phi
-from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.polynomial import ONE, ZERO, Polynomial
 from coarsen.analysis.queries import query_form
 from coarsen.analysis.quotients import quotient
-from coarsen.analysis.symbols import ONE, ZERO, Piece, Symbols, trips
-from coarsen.ir.details import flags, source_element_type
+from coarsen.analysis.symbols import Piece, Symbols, trips
+from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.layout import content_bytes, field_offset, size_of
 from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
+from coarsen.ir.types import IntegerType, PointerType
 
 _TRANSPARENT = frozenset({"sext", "zext", "trunc", "freeze", "bitcast", "addrspacecast", "ptrtoint", "inttoptr"})
 _CHOOSING = re.compile(r"min$|max$|clamp$|llvm\.[su](?:min|max)\b")
@@ -245,17 +245,13 @@ class IndexForms:
 
     def address(self, instruction: Instruction) -> Polynomial:
         """`getelementptr`."""
-        type_: Type = source_element_type(instruction, self.kernel.structures)
+        steps = address_steps(instruction, self.kernel.structures)
+        if steps is None:
+            return opaque(instruction)
         total = self.form(instruction.operands[0])
-        total = total + self.form(instruction.operands[1]).scaled(size_of(type_))
-        for index in instruction.operands[2:]:
-            if isinstance(type_, StructType):
-                number = int(index.text)
-                total = total + Polynomial.constant(field_offset(type_, number))
-                type_ = type_.elements[number]
-            elif isinstance(type_, ArrayType | VectorType):
-                is_array, type_ = isinstance(type_, ArrayType), type_.element
-                total = total + self.form(index).scaled(size_of(type_) if is_array else content_bytes(type_))
+        for step in steps:
+            factor = ONE if step.index is None else self.form(step.index)
+            total = total + factor.scaled(step.bytes)
         return total
 
     def component(self, instruction: Instruction) -> Polynomial:

@@ -25,9 +25,9 @@ from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum
 from coarsen.analysis.geometric_loops import geometric_of
 from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.means import Mean, Means
+from coarsen.analysis.polynomial import ONE as ONE_FORM
 from coarsen.analysis.polynomial import Polynomial
 from coarsen.analysis.size_forms import SizeForms
-from coarsen.analysis.symbols import ONE as ONE_FORM
 from coarsen.analysis.symbols import iteration
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind

@@ -46,6 +46,12 @@ class Polynomial:
         """The symbols in any term."""
         return frozenset(symbol for product in self.terms for symbol in product)
 
+    def modulo(self, width: int) -> Polynomial:
+        """Return the polynomial with its coefficients modulo 2^width, as the smallest numbers of either sign."""
+        half = 1 << (width - 1)
+        reduced = {product: (c + half) % (2 * half) - half for product, c in self.terms.items()}
+        return Polynomial({product: c for product, c in reduced.items() if c})
+
     def __add__(self, other: Polynomial) -> Polynomial:
         return _collected([*self.terms.items(), *other.terms.items()])
 
@@ -96,6 +102,10 @@ class Polynomial:
             return "0"
         spelled = (_spelled(product, c) for product, c in sorted(self.terms.items(), key=_order))
         return " + ".join(spelled).replace("+ -", "- ")
+
+
+ZERO = Polynomial.constant(0)
+ONE = Polynomial.constant(1)
 
 
 def _collected(terms: Iterable[tuple[Product, int]]) -> Polynomial:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 
 from coarsen.analysis.polynomial import Polynomial
@@ -42,4 +41,4 @@ def _linear(query: Query) -> Polynomial:
         found = answer(identity, dimension)
         return found - answer(Query.GLOBAL_OFFSET, dimension) if identity is Query.GLOBAL_ID else found
 
-    return linear_id(place, lambda dimension: answer(size, dimension), operator.mul, operator.add)
+    return linear_id(place, lambda dimension: answer(size, dimension), Polynomial.__mul__, Polynomial.__add__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.symbols import ZERO, Piece, Symbols
+from coarsen.analysis.polynomial import ZERO, Polynomial
+from coarsen.analysis.symbols import Piece, Symbols
 
 
 def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instruction: str) -> Polynomial:

@@ -19,11 +19,8 @@ from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
-from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.polynomial import ONE, ZERO, Polynomial
 from coarsen.ir.kernel import Kernel
-
-ZERO = Polynomial.constant(0)
-ONE = Polynomial.constant(1)
 
 # Larger expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
 _MAXIMUM_DEPTH = 30

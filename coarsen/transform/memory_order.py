@@ -39,7 +39,7 @@ class MemoryOrder:
 
 def _instruction(line: Line) -> Instruction:
     """Return a line as far as effects need it: which memory it accesses does not matter here."""
-    operands = (_POINTER, _POINTER)
+    operands: tuple[Value, ...] = (_POINTER, _POINTER)
     if line.opcode == "call":
         match = _CALLEE.search(line.text)
         callee = Value(ValueKind.FUNCTION, _FUNCTION, match[1]) if match else _POINTER

@@ -34,7 +34,7 @@ from coarsen.transform.body_text import BodyText, Line, read_line
 from coarsen.transform.dominance import Dominance
 from coarsen.transform.memory_order import MemoryOrder
 from coarsen.transform.simplified import simplified
-from coarsen.transform.sums import Sum, Sums, modulo
+from coarsen.transform.sums import Sum, Sums
 from coarsen.transform.surely_defined import SurelyDefined
 
 _ARGUMENT_ATTRIBUTE = re.compile(r" noundef\b| #\d+$|^(?:tail|notail) ")
@@ -168,7 +168,7 @@ class SharedValues:
             return None
         for distance, text in self._distances(found, block):
             for opcode, other in (("add", found.polynomial - distance), ("sub", found.polynomial + distance)):
-                start = self._leader(_key(Sum(found.width, modulo(other, found.width), True)), block)
+                start = self._leader(_key(Sum(found.width, other.modulo(found.width), True)), block)
                 if start is not None and not {start[1:], text[1:]}.issuperset(freed):
                     return f"{opcode} i{found.width} {start}, {text}"
         return None

@@ -78,7 +78,7 @@ class Sums:
         width, number = int(match["width"]), known.polynomial.constant_part
         rest = known.polynomial - Polynomial.constant(number)
         cut = Polynomial.symbol(f"i{width} of {rest}") + Polynomial.constant(number)
-        return Sum(width, modulo(cut, width), known.is_total)
+        return Sum(width, cut.modulo(width), known.is_total)
 
     def remember(self, name: str, found: Sum) -> None:
         """Take a sum for what a name's value is from now on."""
@@ -90,16 +90,9 @@ class Sums:
 
     def _operand(self, text: str, width: int) -> Sum:
         if _NUMBER.match(text):
-            return Sum(width, modulo(Polynomial.constant(int(text)), width), True)
+            return Sum(width, Polynomial.constant(int(text)).modulo(width), True)
         known = self._sums.get(text[1:]) if text.startswith("%") else None
         return known or Sum(width, Polynomial.symbol(text), True)
-
-
-def modulo(polynomial: Polynomial, width: int) -> Polynomial:
-    """A polynomial with its coefficients as signed numbers of `width` bits."""
-    half = 2 ** (width - 1)
-    reduced = {product: (c + half) % (2 * half) - half for product, c in polynomial.terms.items()}
-    return Polynomial({product: c for product, c in reduced.items() if c})
 
 
 def _combined(opcode: str, left: Polynomial, right: Polynomial, width: int) -> Polynomial | None:
@@ -114,6 +107,6 @@ def _combined(opcode: str, left: Polynomial, right: Polynomial, width: int) -> P
         result = left * right
     else:
         result = left + right if opcode == "add" else left - right
-    result = modulo(result, width)
+    result = result.modulo(width)
     degree = max(map(len, result.terms), default=0)
     return result if len(result.terms) <= _MAXIMUM_TERMS and degree <= _MAXIMUM_DEGREE else None

@@ -1,0 +1,1 @@
+"""What the algebras of indices share: those that predict, that prove addresses, that compute bit by bit."""
