@@ -16,6 +16,7 @@ from pathlib import Path
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import renormalised
+from coarsen.ir.graph.printer import module_text as graph_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
@@ -23,7 +24,7 @@ from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.clean_up import clean_up
 from coarsen.transform.coarsen import added_arguments, analyse, coarsened_assembly
 from coarsen.transform.copied_length import check_copied_length
-from coarsen.transform.guard import guard_argument, guarded_assembly, guards_of
+from coarsen.transform.guard import guard_argument, guarded, guards_of
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses, widen
@@ -163,9 +164,9 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
         # What can't be coarsened is refused with its place in the source, which the guarded kernel has lost.
         analyse(kernel, coarsening.dimension, coarsening.level)
     for dimension, level in guards_of(chosen):
-        with renormalised(guarded_assembly(kernel, dimension, level)) as module:
-            guarded = read_kernel(module, kernel.name)
-        kernel = replace(guarded, added_arguments=(*kernel.added_arguments, guard_argument(dimension)))
+        with renormalised(graph_text(guarded(kernel, dimension, level))) as module:
+            read = read_kernel(module, kernel.name)
+        kernel = replace(read, added_arguments=(*kernel.added_arguments, guard_argument(dimension)))
     return kernel
 
 

@@ -26,6 +26,8 @@ from coarsen.frontend.inlined_length import check_inlined_length
 from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, readable_name
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
+from coarsen.ir.graph.locations import located_text
+from coarsen.ir.graph.module import Module
 from coarsen.ir.metadata import Metadata
 from coarsen.ir.modules import assembly_module, reason, run_passes
 from coarsen.near_names import did_you_mean
@@ -87,6 +89,17 @@ def renormalised(assembly: str) -> Iterator[Any]:
     with parsed(assembly, written_by_us=True) as module:
         normalise(module)
         yield module
+
+
+def normalised(module: Module) -> Module:
+    """Return a module in normal form, verified, that the caller owns; origins go with it.
+
+    Args:
+        module: whose names are unique (`ir/graph/names.py`).
+    """
+    text, origins = located_text(module)
+    with renormalised(text) as in_normal_form:
+        return origins.parse(str(in_normal_form))
 
 
 def normalise(module: Any) -> None:  # noqa: ANN401

@@ -163,6 +163,16 @@ def parse_type(text: str, structures: Mapping[str, StructType] | None = None) ->
     return _TypeParser(text, structures or {}).parse()
 
 
+def type_at(text: str, position: int, structures: Mapping[str, StructType]) -> tuple[Type, int]:
+    """Parse the LLVM type that starts at a position of a text, and return it with where it ends.
+
+    Raises ValueError if there is none.
+    """
+    parser = _TypeParser(text, structures)
+    parser.position = position
+    return parser.parse(), parser.position
+
+
 class _TypeParser:
     """Recursive descent over LLVM's type grammar; `position` is where the next token starts."""
 

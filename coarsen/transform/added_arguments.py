@@ -14,6 +14,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import IntegerType
 from coarsen.transform.names import NameSupply
@@ -67,6 +70,29 @@ def with_arguments(kernel: Kernel, added: Sequence[Argument]) -> Kernel:
         number += 1
     arguments = (*kernel.arguments, *added)
     return replace(kernel, arguments=arguments, signature=signature, after=kernel.after + nodes)
+
+
+def add_argument(module: Module, function: Function, added: Argument) -> GraphArgument:
+    """Add an argument to a function and to what clang recorded of its arguments, and return it.
+
+    Args:
+        module: in which the function is.
+        function: owned by the caller; a kernel.
+        added: its name is free in the function; `attributes` is the whole spelling in the `define` line.
+    """
+    attributes = added.attributes.removeprefix(str(added.type)).removesuffix(f"%{added.name}").strip()
+    argument = GraphArgument(added.type, added.name, attributes)
+    argument.has_unique_name = True
+    function.arguments.append(argument)
+    attached = dict(function.attachments)
+    for key, spelling in _RECORDED.items():
+        node = attached.get(f"kernel_arg_{key}")
+        if node is not None:
+            recorded = module.metadata[node.removeprefix("!")].removeprefix("!{").removesuffix("}")
+            separator = ", " if recorded else ""
+            attached[f"kernel_arg_{key}"] = module.add_node(f"!{{{recorded}{separator}{spelling(added)}}}")
+    function.attachments = tuple(attached.items())
+    return argument
 
 
 def next_node(kernel: Kernel) -> int:

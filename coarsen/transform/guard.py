@@ -20,19 +20,26 @@ anything of its work-groups along the dimension (`analysis/whole_groups.py`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from coarsen.analysis.whole_groups import check_any_groups
-from coarsen.ir.kernel import AddedArgument, Argument, Block, Instruction, Kernel
-from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, queried_dimension, query_of
-from coarsen.ir.printer import assemble, rename
-from coarsen.transform.added_arguments import SIZE_TYPE, global_size_argument, with_arguments
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique, named_in
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.origin import Origin, Role
+from coarsen.ir.kernel import AddedArgument, Kernel, ValueKind
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
+from coarsen.transform.added_arguments import SIZE_TYPE, add_argument, global_size_argument
 from coarsen.transform.names import NameSupply
-from coarsen.transform.query_lines import QueryLines, declarations
+from coarsen.transform.queries import Queries
 from coarsen.variant.coarsening import Configuration, Level
 
-_REQUIRED = re.compile(r" !reqd_work_group_size !\d+")
+_REQUIRED = "reqd_work_group_size"
 
 
 def guards_of(chosen: Configuration) -> tuple[tuple[int, Level], ...]:
@@ -47,8 +54,8 @@ def guard_argument(dimension: int) -> AddedArgument:
     return AddedArgument("global-size", dimension)
 
 
-def guarded_assembly(kernel: Kernel, dimension: int, level: Level) -> str:
-    """The LLVM IR text of a kernel's module with the guard, not yet verified.
+def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
+    """Return a module with the guarded kernel, not yet verified.
 
     Args:
         kernel: uncoarsened, in normal form.
@@ -60,98 +67,128 @@ def guarded_assembly(kernel: Kernel, dimension: int, level: Level) -> str:
     """
     if level is Level.ITEM:
         check_any_groups(kernel, dimension)
-    names = NameSupply(kernel)
-    argument = global_size_argument(dimension, names)
-    extended = with_arguments(kernel, [argument])
-    guard = _Guard(QueryLines(extended, names), dimension, level, argument)
-    blocks = list(guard.blocks())
-    signature = extended.signature if level is Level.GROUP else _REQUIRED.sub("", extended.signature)
-    return assemble(extended, blocks, guard.declarations(), signature)
+    argument = global_size_argument(dimension, NameSupply(kernel))
+    module = thaw(kernel)
+    function = module.function(kernel.name)
+    size = add_argument(module, function, argument)
+    if level is Level.ITEM:
+        function.attachments = tuple(each for each in function.attachments if each[0] != _REQUIRED)
+    taken = [named.name for named in named_in(function)]
+    guard = _Guard(module, function, dimension)
+    guard.put_around_body(level, size)
+    guard.answer_sizes()
+    guard.queries.declare()
+    make_names_unique(function, (*taken, *module.structures))
+    return module
 
 
 class _Guard:
-    """Writes the blocks of one guarded kernel.
+    """The guard of one function.
 
-    `_sizes` maps the queries that the guard answers along its dimension to their answers; `_inside` is the guard's
-    condition.
+    Attributes:
+        queries: builds what is asked of the launch.
     """
 
-    def __init__(self, start: QueryLines, dimension: int, level: Level, argument: Argument) -> None:
-        self._kernel = start.kernel
-        self._names = start.names
-        self._start = start
+    def __init__(self, module: Module, function: Function, dimension: int) -> None:
+        self.queries = Queries(module)
+        self._function = function
         self._dimension = dimension
-        self._integer = start.integer
-        size = f"%{argument.name}"
-        if start.integer != str(SIZE_TYPE):
-            size = start.instruction(f"trunc {SIZE_TYPE} {size} to {start.integer}", "size")
-        self._sizes = {Query.GLOBAL_SIZE: size}
-        if level is Level.GROUP:
-            groups = start.operation("udiv", size, start.query(Query.LOCAL_SIZE, dimension), "groups")
-            self._sizes[Query.GROUP_COUNT] = groups
-            self._inside = start.operation("icmp ult", start.query(Query.GROUP_ID, dimension), groups, "inside")
-        else:
-            self._inside = start.operation("icmp ult", start.position(dimension), size, "inside")
+        self._build = Builder(function.entry, Origin(role=Role.GUARD))
+        self._sizes: Mapping[Query, Operand] = {}
 
-    def blocks(self) -> Iterator[tuple[str, list[str]]]:
-        """The blocks' names and lines: allocas and the guard's branch, the body, the way out."""
-        entry, *others = self._kernel.blocks
-        body, outside = self._names.fresh(f"{entry.name}.guarded"), self._names.fresh("outside")
-        names = {**self._answered(), entry.name: f"%{body}"}
-        allocas = [i.text for i in entry.instructions if i.opcode == "alloca"]
-        kept = [i for i in entry.instructions if i.opcode != "alloca"]
-        branch = f"br i1 {self._inside}, label %{body}, label %{outside}"
-        yield entry.name, [*allocas, *self._start.lines, branch]
-        for block in (Block(body, tuple(kept)), *others):
-            yield block.name, [line for i in block.instructions for line in self._lines(i, names, outside)]
-        yield outside, ["ret void"]
+    def put_around_body(self, level: Level, size: Operand) -> None:
+        """Let work-items go around the body that the original launch, of a global size, did not have."""
+        body, outside = self._without_entry_s_body(), Block("outside", self._build.origin)
+        for block in self._function.blocks:
+            if block.instructions and block.terminator.opcode is Opcode.RET:
+                block.erase(block.terminator)
+                self._build.at_end(block).branch(outside)
+        self._build.at_end(self._function.entry)
+        is_inside = self._condition(level, size)
+        self._build.branch_if(is_inside, body, self._function.append(outside))
+        self._build.at_end(outside).return_nothing()
 
-    def declarations(self) -> Iterator[str]:
-        """The `declare` lines for builtins that the kernel did not call before."""
-        yield from declarations(self._kernel, self._start.called, self._integer)
+    def answer_sizes(self) -> None:
+        """Answer, in the body, what asks for sizes of the launch along the dimension."""
+        for block in self._function.blocks[1:]:
+            for instruction in list(block.instructions):
+                self._answer(instruction)
 
-    def _answered(self) -> dict[str, str]:
-        """What stands for a size along the dimension wherever it is asked for with a constant."""
-        return {
-            instruction.name: self._sizes[query]
-            for instruction in self._kernel.instructions()
-            if (query := query_of(instruction)) in self._sizes
-            and queried_dimension(instruction) == self._dimension
-        }
+    def _without_entry_s_body(self) -> Block:
+        """Take all but the allocas out of the entry, and return the block that has the rest."""
+        entry = self._function.entry
+        body = self._function.add_after(entry, Block(f"{entry.name}.guarded", entry.origin))
+        for instruction in entry.take_from(0):
+            (entry if instruction.opcode is Opcode.ALLOCA else body).append(instruction)
+        entry.replace_as_source(body)
+        return body
 
-    def _lines(self, instruction: Instruction, names: Mapping[str, str], outside: str) -> Iterator[str]:
-        query = query_of(instruction)
-        if instruction.opcode == "ret":
-            yield f"br label %{outside}"
-        elif query is Query.GLOBAL_LINEAR_ID and self._dimension < DIMENSIONS - 1:
-            yield from self._linear_id(instruction.name)
-        elif query in self._sizes and queried_dimension(instruction) is None:
-            yield from self._selection(instruction, self._sizes[query], names)
-        elif not instruction.name or instruction.name not in names:
-            yield rename(instruction.text, names)
+    def _condition(self, level: Level, size: Operand) -> Instruction:
+        """Build what holds for work-items of the original launch, and the sizes of that."""
+        build, ask = self._build, self.queries.ask
+        if self.queries.integer != SIZE_TYPE:
+            size = build.cast(Opcode.TRUNC, size, self.queries.integer, "size")
+        if level is Level.ITEM:
+            self._sizes = {Query.GLOBAL_SIZE: size}
+            return build.compare("ult", self.queries.position(build, self._dimension), size, "inside")
+        groups = build.binary(Opcode.UDIV, size, ask(build, Query.LOCAL_SIZE, self._dimension), "groups")
+        self._sizes = {Query.GLOBAL_SIZE: size, Query.GROUP_COUNT: groups}
+        return build.compare("ult", ask(build, Query.GROUP_ID, self._dimension), groups, "inside")
 
-    def _selection(self, query: Instruction, size: str, names: Mapping[str, str]) -> Iterator[str]:
+    def _answer(self, instruction: Instruction) -> None:
+        query = query_named(instruction.callee) if instruction.opcode is Opcode.CALL else None
+        if query is Query.GLOBAL_LINEAR_ID and self._dimension < DIMENSIONS - 1:
+            _put_in_place(self._linear_id(self._build.before(instruction)), instruction)
+        elif query is None or query not in self._sizes:
+            return
+        elif instruction.arguments[0].kind is not ValueKind.CONSTANT:
+            self._select(instruction, self._sizes[query])
+        elif instruction.arguments[0].text == str(self._dimension):
+            instruction.replace_all_uses(self._sizes[query])
+            _erase(instruction)
+
+    def _select(self, query: Instruction, size: Operand) -> None:
         """A size whose dimension is known only at run time."""
-        dimension = rename("%" + query.arguments[0].text, names)
-        other, matches = self._names.fresh(f"{query.name}.other"), self._names.fresh(f"{query.name}.matches")
-        yield f"%{other} = {rename(query.text, names).partition(' = ')[2]}"
-        yield f"%{matches} = icmp eq i32 {dimension}, {self._dimension}"
-        integer = self._integer
-        yield f"%{query.name} = select i1 %{matches}, {integer} {size}, {integer} %{other}"
+        dimension = query.arguments[0]
+        build = self._build.after(query)
+        matches = build.compare("eq", dimension, number(dimension.type, self._dimension), f"{query.name}.matches")
+        chosen = build.select(matches, size, size, "")
+        _take_place(chosen, query)
+        chosen.set_operand(2, query)
+        query.name, query.has_unique_name = f"{chosen.name}.other", False
 
-    def _linear_id(self, name: str) -> Iterator[str]:
-        here = self._start.elsewhere()
-        linear_id(
-            here.position,
-            lambda dimension: self._size(here, dimension),
-            lambda left, right: here.operation("mul", left, right, "row"),
-            lambda left, right: here.operation("add", left, right, "row"),
+    def _linear_id(self, build: Builder) -> Instruction:
+        def product(left: Operand, right: Operand) -> Operand:
+            return build.binary(Opcode.MUL, left, right, "row")
+
+        def total(left: Operand, right: Operand) -> Operand:
+            return build.binary(Opcode.ADD, left, right, "row")
+
+        return linear_id(
+            lambda dimension: self.queries.position(build, dimension),
+            lambda dimension: self._size(build, dimension),
+            product,
+            total,
         )
-        *before, last = here.lines
-        yield from before
-        yield f"%{name} = {last.partition(' = ')[2]}"
 
-    def _size(self, here: QueryLines, dimension: int) -> str:
+    def _size(self, build: Builder, dimension: int) -> Operand:
         if dimension == self._dimension:
             return self._sizes[Query.GLOBAL_SIZE]
-        return here.query(Query.GLOBAL_SIZE, dimension)
+        return self.queries.ask(build, Query.GLOBAL_SIZE, dimension)
+
+
+def _put_in_place(new: Instruction, old: Instruction) -> None:
+    """Let a value that was just built stand for another one, which goes."""
+    _take_place(new, old)
+    _erase(old)
+
+
+def _take_place(new: Instruction, old: Instruction) -> None:
+    """Let a value that was just built be used, and called, like another one."""
+    old.replace_all_uses(new)
+    new.name, new.has_unique_name = old.name, True
+
+
+def _erase(instruction: Instruction) -> None:
+    assert instruction.block is not None
+    instruction.block.erase(instruction)

@@ -1,0 +1,1 @@
+"""LLVM IR as a graph that can be edited: operands are objects that know their uses."""

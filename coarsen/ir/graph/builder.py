@@ -1,0 +1,190 @@
+"""The one maker of instructions: puts them at a place in a function, each with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from coarsen.ir.graph.details import Access, Allocation, CallSite, Comparison, ElementAddress, Mask
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Callee, Constant, Operand
+from coarsen.ir.graph.origin import Origin, Role
+from coarsen.ir.graph.result_types import compared, element_of, pointer_like
+from coarsen.ir.types import FloatType, PointerType, Type, VectorType, VoidType
+
+_VOID = VoidType()
+_PLAIN = Access()
+
+
+class Builder:
+    """Makes instructions and puts them one after the other at a place.
+
+    Names that are given are wishes (`names.py`). Types of operands must fit; LLVM verifies it later.
+
+    Attributes:
+        origin: of what is made.
+    """
+
+    def __init__(self, block: Block, origin: Origin) -> None:
+        """Build at the end of a block."""
+        self.origin = origin
+        self._block = block
+        self._index: int | None = None
+
+    @property
+    def block(self) -> Block:
+        """The block in which the place is."""
+        return self._block
+
+    def at_end(self, block: Block) -> Builder:
+        """Go on at the end of a block, and return the builder."""
+        self._block, self._index = block, None
+        return self
+
+    def at_start(self, block: Block) -> Builder:
+        """Go on at the start of a block, after its phis, and return the builder."""
+        self._block, self._index = block, len(block.phis)
+        return self
+
+    def before(self, instruction: Instruction) -> Builder:
+        """Go on before an instruction that stands in a block, and return the builder."""
+        assert instruction.block is not None
+        self._block, self._index = instruction.block, instruction.block.instructions.index(instruction)
+        return self
+
+    def after(self, instruction: Instruction) -> Builder:
+        """Go on after an instruction that stands in a block, and return the builder."""
+        self.before(instruction)
+        self._index = None if self._index is None else self._index + 1
+        return self
+
+    @contextmanager
+    def making(self, role: Role, replica: int | None = None) -> Iterator[None]:
+        """Give what is made meanwhile another role, and another replica."""
+        before = self.origin
+        self.origin = replace(before, role=role, replica=replica)
+        try:
+            yield
+        finally:
+            self.origin = before
+
+    def insert(self, instruction: Instruction) -> Instruction:
+        """Put an instruction that stands nowhere at the place, and give it back."""
+        if self._index is None:
+            return self._block.append(instruction)
+        self._index += 1
+        return self._block.insert(self._index - 1, instruction)
+
+    # Arithmetic.
+
+    def binary(
+        self, opcode: Opcode, left: Operand, right: Operand, name: str, flags: tuple[str, ...] = ()
+    ) -> Instruction:
+        """Make an operation on two values of one type."""
+        return self._made(opcode, left.type, [left, right], name, flags=flags)
+
+    def compare(self, predicate: str, left: Operand, right: Operand, name: str) -> Instruction:
+        """Make a comparison of two values of one type."""
+        element = left.type.element if isinstance(left.type, VectorType) else left.type
+        opcode = Opcode.FCMP if isinstance(element, FloatType) else Opcode.ICMP
+        return self._made(opcode, compared(left.type), [left, right], name, detail=Comparison(predicate))
+
+    def cast(self, opcode: Opcode, value: Operand, type_: Type, name: str) -> Instruction:
+        """Make a conversion."""
+        return self._made(opcode, type_, [value], name)
+
+    def select(self, condition: Operand, true: Operand, false: Operand, name: str) -> Instruction:
+        """Make a choice between two values of one type."""
+        return self._made(Opcode.SELECT, true.type, [condition, true, false], name)
+
+    # Memory.
+
+    def allocate(self, type_: Type, name: str) -> Instruction:
+        """Reserve private memory."""
+        return self._made(Opcode.ALLOCA, PointerType(0), [], name, detail=Allocation(type_))
+
+    def element(self, source_type: Type, pointer: Operand, indices: Sequence[Operand], name: str) -> Instruction:
+        """Compute the address of an element inside of a memory object."""
+        type_ = pointer_like([pointer.type, *(index.type for index in indices)])
+        detail = ElementAddress(source_type)
+        operands = [pointer, *indices]
+        return self._made(Opcode.GETELEMENTPTR, type_, operands, name, flags=("inbounds",), detail=detail)
+
+    def load(self, type_: Type, pointer: Operand, name: str, access: Access = _PLAIN) -> Instruction:
+        """Load a value."""
+        return self._made(Opcode.LOAD, type_, [pointer], name, detail=access)
+
+    def store(self, value: Operand, pointer: Operand, access: Access = _PLAIN) -> Instruction:
+        """Store a value."""
+        return self._made(Opcode.STORE, _VOID, [value, pointer], "", detail=access)
+
+    # Vectors.
+
+    def extract_element(self, vector: Operand, index: Operand, name: str) -> Instruction:
+        """Take an element out of a vector."""
+        return self._made(Opcode.EXTRACTELEMENT, element_of(vector.type), [vector, index], name)
+
+    def insert_element(self, vector: Operand, value: Operand, index: Operand, name: str) -> Instruction:
+        """Put an element into a vector."""
+        return self._made(Opcode.INSERTELEMENT, vector.type, [vector, value, index], name)
+
+    def shuffle(self, left: Operand, right: Operand, mask: Sequence[int | None], name: str) -> Instruction:
+        """Make a vector of elements of two."""
+        type_ = VectorType(len(mask), element_of(left.type))
+        return self._made(Opcode.SHUFFLEVECTOR, type_, [left, right], name, detail=Mask(tuple(mask)))
+
+    # Calls and control.
+
+    def call(
+        self, callee: Callee, type_: Type, arguments: Sequence[Operand], name: str = "", attributes: str = ""
+    ) -> Instruction:
+        """Call a function of OpenCL's convention; `attributes` are those of the call, as spelled."""
+        site = CallSite(convention="spir_func", attributes=f" {attributes}" if attributes else "")
+        return self._made(Opcode.CALL, type_, [*arguments, callee], name, detail=site)
+
+    def phi(self, type_: Type, incoming: Sequence[tuple[Operand, Block]], name: str) -> Instruction:
+        """Make a phi; it may get further sources later."""
+        values, blocks = [value for value, _ in incoming], [block for _, block in incoming]
+        return self._made(Opcode.PHI, type_, values, name, blocks=blocks)
+
+    def branch(self, target: Block) -> Instruction:
+        """Go on at a block."""
+        return self._made(Opcode.BR, _VOID, [], "", blocks=[target])
+
+    def branch_if(self, condition: Operand, true: Block, false: Block) -> Instruction:
+        """Go on at one of two blocks."""
+        return self._made(Opcode.BR, _VOID, [condition], "", blocks=[true, false])
+
+    def return_nothing(self) -> Instruction:
+        """Leave the function."""
+        return self._made(Opcode.RET, _VOID, [], "")
+
+    def _made(
+        self,
+        opcode: Opcode,
+        type_: Type,
+        operands: Sequence[Operand],
+        name: str,
+        *,
+        blocks: Sequence[Block] = (),
+        flags: tuple[str, ...] = (),
+        detail: Access | Allocation | CallSite | Comparison | ElementAddress | Mask | None = None,
+    ) -> Instruction:
+        made = Instruction(
+            opcode, type_, operands, name, blocks=blocks, flags=flags, detail=detail, origin=self.origin
+        )
+        return self.insert(made)
+
+
+def number(type_: Type, value: int) -> Constant:
+    """Return an integer constant, wrapped around as its type demands."""
+    width = getattr(type_, "width", 64)
+    wrapped = (value + 2 ** (width - 1)) % 2**width - 2 ** (width - 1)
+    return Constant(type_, ("true" if wrapped else "false") if width == 1 else str(wrapped))
+
+
+def poison(type_: Type) -> Constant:
+    """Return the value of which nothing is known."""
+    return Constant(type_, "poison")

@@ -1,0 +1,63 @@
+"""Debug information taken out of a module, with the metadata that nothing else needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from coarsen.ir.graph.module import Module
+
+_REFERENCE = re.compile(r"!(\d+)\b")
+_LIST = re.compile(r"(?P<head>(?:distinct )?)!\{(?P<items>.*)\}")
+_KEPT = frozenset(
+    {"tbaa", "llvm.loop", "fpmath", "range", "nonnull"}
+    | {"reqd_work_group_size", "work_group_size_hint", "vec_type_hint", "intel_reqd_sub_group_size"}
+)
+
+
+def without_debug_information(module: Module) -> None:
+    """Leave out, in place, debug information and attachments that only LLVM's passes had a use for."""
+    metadata = module.metadata
+    metadata.pop("llvm.dbg.cu", None)
+    for function in module.functions.values():
+        function.attachments = tuple(a for a in function.attachments if _is_kept(a[0]))
+        for instruction in function.instructions():
+            if instruction.attachments:
+                instruction.attachments = tuple(a for a in instruction.attachments if _is_kept(a[0]))
+    needed: set[str] = set()
+    pending = list(_roots(module))
+    while pending:
+        for number in _REFERENCE.findall(pending.pop()):
+            if number not in needed and number in metadata and not _is_debug(metadata[number]):
+                needed.add(number)
+                metadata[number] = _without_locations(metadata[number], module)
+                pending.append(metadata[number])
+    module.metadata = {key: body for key, body in metadata.items() if not key.isdigit() or key in needed}
+
+
+def _is_kept(kind: str) -> bool:
+    return kind in _KEPT or kind.startswith("kernel_arg")
+
+
+def _roots(module: Module) -> Iterator[str]:
+    """The texts from which nodes are reached."""
+    yield from (body for key, body in module.metadata.items() if not key.isdigit())
+    yield from (variable.definition for variable in module.variables.values())
+    for function in module.functions.values():
+        yield from (node for _, node in function.attachments)
+        for instruction in function.instructions():
+            yield from (node for _, node in instruction.attachments)
+
+
+def _is_debug(body: str) -> bool:
+    return "!DI" in body.partition("(")[0]
+
+
+def _without_locations(body: str, module: Module) -> str:
+    """A loop's node without the places where the loop stands."""
+    match = _LIST.fullmatch(body)
+    if match is None or "!DI" in body:
+        return body
+    items = match["items"].split(", ")
+    kept = [i for i in items if not (i[1:].isdigit() and _is_debug(module.metadata.get(i[1:], "")))]
+    return f"{match['head']}!{{{', '.join(kept)}}}"

@@ -1,0 +1,302 @@
+"""Instructions and blocks: typed fields, operands that are objects, and the uses that go with them.
+
+Whoever changes an operand or an edge does so through the methods here: they keep the uses right, and refuse in a
+function that is sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from coarsen.errors import InternalError, SourcePosition
+from coarsen.ir.graph.details import Detail
+from coarsen.ir.graph.opcode import TERMINATORS, Opcode
+from coarsen.ir.graph.operands import Callee, Named, Operand, Use
+from coarsen.ir.graph.origin import UNKNOWN, Origin
+from coarsen.ir.kernel import ValueKind
+from coarsen.ir.types import LabelType, Type
+
+_LABEL = LabelType()
+
+Attachment = tuple[str, str]
+"""Metadata on an instruction: its kind, such as tbaa, and the node, such as `!12`."""
+
+
+class Instruction(Named):
+    """One instruction.
+
+    Attributes:
+        opcode: which it is.
+        type: of the result; void where there is none.
+        name: of the result; empty where there is none.
+        flags: such as nsw or inbounds, in LLVM's order.
+        detail: what else it says, by its family.
+        attachments: its metadata, without debug locations.
+        origin: where it comes from.
+        block: in which it stands; None for one that stands nowhere yet, or no more.
+    """
+
+    __slots__ = ("_blocks", "_operands", "attachments", "block", "detail", "flags", "opcode", "origin")
+    kind = ValueKind.INSTRUCTION
+
+    def __init__(
+        self,
+        opcode: Opcode,
+        type_: Type,
+        operands: Iterable[Operand] = (),
+        name: str = "",
+        *,
+        blocks: Iterable[Block] = (),
+        flags: tuple[str, ...] = (),
+        detail: Detail = None,
+        attachments: tuple[Attachment, ...] = (),
+        origin: Origin = UNKNOWN,
+    ) -> None:
+        super().__init__(type_, name)
+        self.opcode = opcode
+        self.flags = flags
+        self.detail = detail
+        self.attachments = attachments
+        self.origin = origin
+        self.block: Block | None = None
+        self._operands: list[Operand] = []
+        self._blocks: list[Block] = []
+        self.set_operands(operands, blocks)
+
+    # Reading.
+
+    @property
+    def operands(self) -> Sequence[Operand]:
+        """The values it computes with; a call's callee is the last."""
+        return self._operands
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """A phi's sources, in the order of its operands; a terminator's targets, in LLVM's textual order."""
+        return self._blocks
+
+    @property
+    def is_terminator(self) -> bool:
+        """Whether it leaves its block."""
+        return self.opcode in TERMINATORS
+
+    @property
+    def arguments(self) -> Sequence[Operand]:
+        """The operands that carry data: a call's without its callee."""
+        return self._operands[:-1] if self.opcode is Opcode.CALL else self._operands
+
+    @property
+    def callee(self) -> str:
+        """The called function's name; empty for any other instruction and for an indirect call."""
+        if self.opcode is Opcode.CALL and isinstance(self._operands[-1], Callee):
+            return self._operands[-1].name
+        return ""
+
+    @property
+    def incoming(self) -> tuple[str, ...]:
+        """The names of a phi's sources."""
+        return tuple(block.name for block in self._blocks) if self.opcode is Opcode.PHI else ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of a terminator's targets."""
+        return () if self.opcode is Opcode.PHI else tuple(block.name for block in self._blocks)
+
+    @property
+    def position(self) -> SourcePosition | None:
+        """Where it stands in the source."""
+        return self.origin.position
+
+    @property
+    def call_position(self) -> SourcePosition | None:
+        """Where `position` is in an inlined function, the kernel's call of it."""
+        return self.origin.call_position
+
+    def edges(self) -> Iterator[tuple[Operand, Block]]:
+        """Yield a phi's values, each with the block from which it comes."""
+        yield from zip(self._operands, self._blocks, strict=True)
+
+    # Changing.
+
+    def set_operand(self, index: int, operand: Operand) -> None:
+        """Put another value in an operand's place. Raises InternalError in a sealed function."""
+        self._check_owned()
+        self._forget(Use(self, index), self._operands[index])
+        self._operands[index] = operand
+        self._note(Use(self, index), operand)
+
+    def set_block(self, index: int, block: Block) -> None:
+        """Put another source or target in one's place. Raises InternalError in a sealed function."""
+        self._check_owned()
+        self._blocks[index].uses.pop(Use(self, index, True), None)
+        self._blocks[index] = block
+        block.uses[Use(self, index, True)] = None
+
+    def set_operands(self, operands: Iterable[Operand], blocks: Iterable[Block] = ()) -> None:
+        """Give it other operands and blocks. Raises InternalError in a sealed function."""
+        self.drop_references()
+        for operand in operands:
+            self._append(operand)
+        for block in blocks:
+            self._append_edge(block)
+
+    def add_incoming(self, value: Operand, block: Block) -> None:
+        """Let a phi take a value when it is reached from a block. Raises InternalError in a sealed function."""
+        self._check_owned()
+        self._append(value)
+        self._append_edge(block)
+
+    def remove_incoming(self, block: Block) -> None:
+        """Forget what a phi takes from a block. Raises InternalError in a sealed function."""
+        kept = [(value, source) for value, source in self.edges() if source is not block]
+        self.drop_references()
+        for value, source in kept:
+            self.add_incoming(value, source)
+
+    def drop_references(self) -> None:
+        """Forget all operands and blocks. Raises InternalError in a sealed function."""
+        self._check_owned()
+        for index, operand in enumerate(self._operands):
+            self._forget(Use(self, index), operand)
+        for index, block in enumerate(self._blocks):
+            block.uses.pop(Use(self, index, True), None)
+        self._operands, self._blocks = [], []
+
+    def _check_owned(self) -> None:
+        if self.block is not None:
+            self.block.check_owned()
+
+    def _append(self, operand: Operand) -> None:
+        self._operands.append(operand)
+        self._note(Use(self, len(self._operands) - 1), operand)
+
+    def _append_edge(self, block: Block) -> None:
+        self._blocks.append(block)
+        block.uses[Use(self, len(self._blocks) - 1, True)] = None
+
+    @staticmethod
+    def _note(use: Use, operand: Operand) -> None:
+        for named in operand.referenced():
+            named.uses[use] = None
+
+    @staticmethod
+    def _forget(use: Use, operand: Operand) -> None:
+        for named in operand.referenced():
+            named.uses.pop(use, None)
+
+
+def users(named: Named) -> list[Instruction]:
+    """Return the instructions that use something, each once, in the order in which the uses came about."""
+    found = dict.fromkeys(use.user for use in named.uses)
+    return [user for user in found if isinstance(user, Instruction)]
+
+
+class Holder(Protocol):
+    """What has blocks: a function (`function.py`)."""
+
+    name: str
+
+    def add_after(self, place: Block, block: Block) -> Block:
+        """Put a block that stands nowhere after another one, and give it back."""
+        ...
+
+    def check_owned(self) -> None:
+        """Raise InternalError if it is sealed."""
+        ...
+
+
+class Block(Named):
+    """A basic block; its last instruction is the terminator, once it is whole.
+
+    Attributes:
+        origin: where it comes from, and what it is for.
+        function: in which it stands; None for one that stands nowhere yet, or no more.
+    """
+
+    __slots__ = ("_instructions", "function", "origin")
+    kind = ValueKind.BLOCK
+
+    def __init__(self, name: str, origin: Origin = UNKNOWN) -> None:
+        super().__init__(_LABEL, name)
+        self.origin = origin
+        self.function: Holder | None = None
+        self._instructions: list[Instruction] = []
+
+    @property
+    def instructions(self) -> Sequence[Instruction]:
+        """The instructions in order."""
+        return self._instructions
+
+    @property
+    def terminator(self) -> Instruction:
+        """The instruction that leaves the block."""
+        return self._instructions[-1]
+
+    @property
+    def phis(self) -> tuple[Instruction, ...]:
+        """The phi instructions, which stand first."""
+        return tuple(instruction for instruction in self._instructions if instruction.opcode is Opcode.PHI)
+
+    @property
+    def predecessors(self) -> list[Block]:
+        """The blocks that lead here, each once, in the order in which their branches came about."""
+        branches = (user for user in users(self) if user.opcode is not Opcode.PHI)
+        return list(dict.fromkeys(branch.block for branch in branches if branch.block is not None))
+
+    def insert(self, index: int, instruction: Instruction) -> Instruction:
+        """Put an instruction that stands nowhere before the one at an index, and give it back."""
+        self.check_owned()
+        if instruction.block is not None:
+            raise InternalError(f"'{instruction.name or instruction.opcode}' stands in a block already")
+        self._instructions.insert(index, instruction)
+        instruction.block = self
+        return instruction
+
+    def append(self, instruction: Instruction) -> Instruction:
+        """Put an instruction that stands nowhere at the end, and give it back."""
+        return self.insert(len(self._instructions), instruction)
+
+    def take_from(self, index: int) -> list[Instruction]:
+        """Take out the instructions from an index on, with their operands, to put them elsewhere."""
+        self.check_owned()
+        taken = self._instructions[index:]
+        del self._instructions[index:]
+        for instruction in taken:
+            instruction.block = None
+        return taken
+
+    def replace_as_source(self, other: Block) -> None:
+        """Let the phis of the successors of `other`'s branch take from it what they take from this block."""
+        for use in list(self.uses):
+            phi = use.user
+            if isinstance(phi, Instruction) and phi.opcode is Opcode.PHI and phi.block in other.terminator.blocks:
+                phi.set_block(use.slot, other)
+
+    def erase(self, instruction: Instruction) -> None:
+        """Throw away an instruction. Raises InternalError if something uses it."""
+        if instruction.uses:
+            raise InternalError(f"'{instruction.name}' is used and can't be thrown away")
+        instruction.drop_references()
+        self._instructions.remove(instruction)
+        instruction.block = None
+
+    def replace_instructions(self, instructions: Sequence[Instruction]) -> None:
+        """Put other instructions in the place of all: some of the block's own, and others that stand nowhere.
+
+        What is left out is thrown away at once, which is linear where `erase` searches.
+        """
+        self.check_owned()
+        kept = set(instructions)
+        for left_out in self._instructions:
+            if left_out not in kept:
+                left_out.drop_references()
+                left_out.block = None
+        for instruction in instructions:
+            instruction.block = self
+        self._instructions = list(instructions)
+
+    def check_owned(self) -> None:
+        """Raise InternalError if the block's function is sealed."""
+        if self.function is not None:
+            self.function.check_owned()

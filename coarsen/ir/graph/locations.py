@@ -1,0 +1,155 @@
+"""Origins that go through LLVM's passes and come back: each is a debug location while it is there.
+
+    store i32 %v, ptr %p, !dbg !8      !8 = !DILocation(line: 3, column: 0, scope: !5)      table[3]: the origin
+
+LLVM keeps debug locations with care, whatever its passes do, and they change nothing of what the passes do. A
+value or block that comes back under the name it went by has that name's origin; another phi that of its values,
+if they have one in common; all else what its location says. So nothing is guessed from how a name is spelled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from coarsen.ir.graph.debug_metadata import without_debug_information
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.module_parser import parse_module
+from coarsen.ir.graph.names import named_in
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Named
+from coarsen.ir.graph.origin import UNKNOWN, Origin
+from coarsen.ir.graph.printer import module_text
+
+_LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
+_FLAGS, _UNITS = "llvm.module.flags", "llvm.dbg.cu"
+_VERSION_NAME = '!"Debug Info Version"'
+_VERSION = f"!{{i32 2, {_VERSION_NAME}, i32 3}}"
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The origins of a module that is with LLVM.
+
+    Attributes:
+        numbered: by the line that stands for each.
+        named: by function and name.
+        adds_version: whether the module had no version of debug information of its own.
+    """
+
+    numbered: Mapping[int, Origin]
+    named: Mapping[tuple[str, str], Origin]
+    adds_version: bool
+
+    def parse(self, text: str) -> Module:
+        """Return the module that LLVM gives back, each instruction and block with its origin."""
+        lines = {node: int(line) for node, line in _LOCATION.findall(text)}
+        module = parse_module(text, lambda node: self.numbered.get(lines.get(node, 0), UNKNOWN))
+        for function in module.functions.values():
+            for named in named_in(function):
+                self._restore(function, named)
+        if self.adds_version:
+            _drop_version(module.metadata)
+        without_debug_information(module)
+        return module
+
+    def _restore(self, function: Function, named: Named) -> None:
+        if not isinstance(named, Block | Instruction):
+            return
+        known = self.named.get((function.name, named.name))
+        if known is None and isinstance(named, Instruction) and named.opcode is Opcode.PHI:
+            known = self._common(function, named)
+        if known is not None:
+            named.origin = known
+
+    def _common(self, function: Function, phi: Instruction) -> Origin | None:
+        """The origin that all values of a phi have, LLVM's own apart."""
+        values = (operand for operand in phi.operands if isinstance(operand, Instruction))
+        known = {self.named.get((function.name, value.name)) for value in values}
+        return known.pop() if len(known) == 1 else None
+
+
+def _drop_version(metadata: dict[str, str]) -> None:
+    """Take the version of debug information out of a module's flags."""
+    flags = metadata[_FLAGS].removeprefix("!{").removesuffix("}").split(", ")
+    kept = [flag for flag in flags if _VERSION_NAME not in metadata[flag.removeprefix("!")]]
+    metadata[_FLAGS] = f"!{{{', '.join(kept)}}}"
+    if not kept:
+        del metadata[_FLAGS]
+
+
+@dataclass
+class _Writer:
+    """Numbers origins and writes the metadata that they need, after the module's own."""
+
+    module: Module
+    _numbers: dict[Origin, int] = field(default_factory=dict)
+    _nodes: list[str] = field(default_factory=list)
+    _locations: dict[tuple[str, Origin], int] = field(default_factory=dict)
+    _scopes: dict[str, int] = field(default_factory=dict)
+    _adds_version: bool = False
+
+    def __post_init__(self) -> None:
+        numbers = (int(key) for key in self.module.metadata if key.isdigit())
+        self._first = 1 + max(numbers, default=-1)
+
+    def text(self) -> str:
+        """Return the module's text with locations."""
+        file = self._node('!DIFile(filename: "kernel", directory: "")')
+        details = "language: DW_LANG_C99, emissionKind: LineTablesOnly"
+        unit = self._node(f"distinct !DICompileUnit(file: !{file}, {details})")
+        type_ = self._node(f"!DISubroutineType(types: !{self._node('!{}')})")
+        for name in self.module.functions:
+            details = f'name: "kernel", file: !{file}, type: !{type_}, unit: !{unit}'
+            self._scopes[name] = self._node(f"distinct !DISubprogram({details}, spFlags: DISPFlagDefinition)")
+        metadata = {**self.module.metadata, _UNITS: f"!{{!{unit}}}"}
+        self._set_version(metadata)
+        located = replace(self.module, metadata=metadata)
+        text = module_text(located, self._location, lambda f: f" !dbg !{self._scopes[f.name]}")
+        return text + "".join(f"!{self._first + n} = {body}\n" for n, body in enumerate(self._nodes))
+
+    def _set_version(self, metadata: dict[str, str]) -> None:
+        """Say which version of debug information this is, or LLVM throws it away."""
+        if not any(_VERSION_NAME in body for body in metadata.values()):
+            self._adds_version = True
+            flags = metadata.get(_FLAGS, "!{}").removeprefix("!{").removesuffix("}")
+            version = f"!{self._node(_VERSION)}"
+            metadata[_FLAGS] = f"!{{{flags}, {version}}}" if flags else f"!{{{version}}}"
+
+    def origins(self) -> Origins:
+        """Return what each number and each name stands for."""
+        numbered = {number: origin for origin, number in self._numbers.items()}
+        return Origins(numbered, dict(self._named()), self._adds_version)
+
+    def _named(self) -> Iterator[tuple[tuple[str, str], Origin]]:
+        for function in self.module.functions.values():
+            for named in named_in(function):
+                if isinstance(named, Block | Instruction):
+                    yield (function.name, named.name), named.origin
+
+    def _location(self, instruction: Instruction) -> str:
+        assert instruction.block is not None
+        assert instruction.block.function is not None
+        key = instruction.block.function.name, instruction.origin
+        if key not in self._locations:
+            number = self._numbers.setdefault(instruction.origin, len(self._numbers) + 1)
+            scope = self._scopes[key[0]]
+            self._locations[key] = self._node(f"!DILocation(line: {number}, column: 0, scope: !{scope})")
+        return f", !dbg !{self._locations[key]}"
+
+    def _node(self, body: str) -> int:
+        self._nodes.append(body)
+        return self._first + len(self._nodes) - 1
+
+
+def located_text(module: Module) -> tuple[str, Origins]:
+    """Return a module's text with a debug location for each instruction, and what they stand for.
+
+    Args:
+        module: without debug information; its names are unique (`names.py`).
+    """
+    writer = _Writer(module)
+    return writer.text(), writer.origins()

@@ -1,0 +1,76 @@
+"""A module: functions with bodies, what they call, program-scope variables, types, attributes and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from coarsen.errors import InternalError
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.operands import Callee, Variable
+from coarsen.ir.types import IntegerType, StructType
+
+_NARROW_TRIPLE = "spir-"
+
+
+@dataclass
+class Module:
+    """What LLVM compiles at once.
+
+    Attributes:
+        source_name: of what was compiled.
+        data_layout: as LLVM spells it.
+        triple: of the target.
+        structures: the named structure types.
+        opaque: the names of those whose content isn't known.
+        variables: at program scope, by name.
+        callees: all functions, by name, in their order; those with a body are in `functions` as well.
+        functions: those with a body, by name.
+        attribute_groups: the attributes of each numbered group, such as `convergent nounwind`.
+        metadata: the nodes by their name or number without `!`, as text.
+    """
+
+    source_name: str = ""
+    data_layout: str = ""
+    triple: str = ""
+    structures: Mapping[str, StructType] = field(default_factory=dict)
+    opaque: frozenset[str] = frozenset()
+    variables: dict[str, Variable] = field(default_factory=dict)
+    callees: dict[str, Callee] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+    attribute_groups: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def size_type(self) -> IntegerType:
+        """The type of `size_t`: 64 bits unless the module is for 32-bit SPIR."""
+        return IntegerType(32 if self.triple.startswith(_NARROW_TRIPLE) else 64)
+
+    def function(self, name: str) -> Function:
+        """Return a function with a body. Raises InternalError if there is none of that name."""
+        if name not in self.functions:
+            raise InternalError(f"the function '{name}' is not in the module")
+        return self.functions[name]
+
+    def callee(self, name: str, declaration: str) -> Callee:
+        """Return a function to call; `declaration`, its `declare` line, is added if the module has none.
+
+        It then stands before the first function with a body.
+        """
+        if name not in self.callees:
+            self.declare([Callee(name, declaration)])
+        return self.callees[name]
+
+    def declare(self, callees: Iterable[Callee]) -> None:
+        """Add functions to call that the module lacks, before the first one with a body."""
+        added = [(callee.name, callee) for callee in callees if callee.name not in self.callees]
+        known = list(self.callees.items())
+        place = next((place for place, (name, _) in enumerate(known) if name in self.functions), len(known))
+        self.callees = dict([*known[:place], *added, *known[place:]])
+
+    def add_node(self, body: str) -> str:
+        """Add a metadata node and return its reference, such as `!12`."""
+        numbers = (int(key) for key in self.metadata if key.isdigit())
+        number = str(1 + max(numbers, default=-1))
+        self.metadata[number] = body
+        return f"!{number}"

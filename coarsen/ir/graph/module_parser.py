@@ -1,0 +1,218 @@
+"""A module's text, as LLVM prints it, to the graph.
+
+    text ─▶ lines by kind ─▶ types, variables, callees ─▶ functions: blocks first, then their instructions
+
+The text is expected to have been printed by LLVM from a module in normal form: one instruction a line, every value
+with a name that needs no quotes. Debug information is handed to `origins` and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from coarsen.errors import InternalError, RefusalError
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Attachment, Block, Instruction
+from coarsen.ir.graph.instruction_parser import parse_instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import named_in
+from coarsen.ir.graph.operands import Argument, Callee, Variable
+from coarsen.ir.graph.origin import UNKNOWN, Origin
+from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.graph.value_parser import ValueParser
+from coarsen.ir.types import StructType, parse_type
+
+OriginOf = Callable[[str], Origin]
+"""The origin that a debug location stands for, by the number of its node; empty where an instruction has none."""
+
+_HEADER = re.compile(r'target (datalayout|triple) = "([^"]*)"')
+_STRUCTURE = re.compile(r"%([-a-zA-Z$._0-9]+) = type (.*)")
+_VARIABLE = re.compile(r'@(?:([-a-zA-Z$._0-9]+)|"([^"]*)") = (.*)')
+_SPACE = re.compile(r"addrspace\((\d+)\)")
+_FUNCTION = re.compile(r'(?P<prefix>define [^@]*?) ?@(?:(?P<name>[-a-zA-Z$._0-9]+)|"(?P<quoted>[^"]*)")(?=\()')
+_CALLEE = re.compile(r'declare [^@]*@(?:([-a-zA-Z$._0-9]+)|"([^"]*)")\(')
+_GROUP = re.compile(r"attributes #(\d+) = \{ (.*) \}")
+_NODE = re.compile(r"!([\w.]+) = (.*)")
+_DEBUG = re.compile(r",? !dbg !(\d+)")
+_ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
+_COMMENT = re.compile(r"\s*;.*")
+_ARGUMENT_NAME = re.compile(r"%([-a-zA-Z$._0-9]+)")
+
+
+def parse_module(text: str, origin_of: OriginOf = lambda _node: UNKNOWN) -> Module:
+    """Parse a module.
+
+    Args:
+        text: as LLVM prints it.
+        origin_of: gives the origin of an instruction with a debug location.
+
+    Raises:
+        RefusalError: `unsupported-instruction`, for what no kernel in normal form has.
+    """
+    return _ModuleParser(text.splitlines(), origin_of).parse()
+
+
+class _ModuleParser:
+    """Sorts a module's lines and reads them."""
+
+    def __init__(self, lines: Sequence[str], origin_of: OriginOf) -> None:
+        self._lines = lines
+        self._origin_of = origin_of
+        self._module = Module()
+        self._structures: dict[str, StructType] = {}
+        self._program_scope: dict[str, Variable | Callee] = {}
+
+    def parse(self) -> Module:
+        """Return the module."""
+        bodies = list(self._sort())
+        self._module.structures = self._structures
+        for definition, body in bodies:
+            function = _FunctionParser(self._structures, self._program_scope, self._origin_of)
+            self._add(function.parse(definition, body))
+        return self._module
+
+    def _add(self, function: Function) -> None:
+        self._module.functions[function.name] = function
+
+    def _sort(self) -> Iterator[tuple[re.Match[str], Sequence[str]]]:
+        """Take in all lines but those of functions with bodies, which are given back."""
+        structures: list[tuple[str, str]] = []
+        position = 0
+        found: list[tuple[re.Match[str], Sequence[str]]] = []
+        while position < len(self._lines):
+            line = self._lines[position]
+            position += 1
+            definition = _FUNCTION.match(line)
+            if definition is not None:
+                self._callee(definition["name"] or definition["quoted"], "")
+                end = self._lines.index("}", position)
+                found.append((definition, self._lines[position:end]))
+                position = end + 1
+            elif line.startswith("%"):
+                match = _STRUCTURE.fullmatch(line)
+                if match is None:
+                    raise _unsupported(line)
+                structures.append((match[1], match[2]))
+            else:
+                self._take(line)
+        self._define_structures(structures)
+        return iter(found)
+
+    def _take(self, line: str) -> None:
+        module = self._module
+        if match := _HEADER.match(line):
+            if match[1] == "triple":
+                module.triple = match[2]
+            else:
+                module.data_layout = match[2]
+        elif match := _VARIABLE.match(line):
+            space = _SPACE.search(_before_type(match[3]))
+            name, definition = match[1] or match[2], _DEBUG.sub("", match[3])
+            variable = Variable(name, int(space[1]) if space else 0, definition)
+            module.variables[name] = self._program_scope[name] = variable
+        elif match := _CALLEE.match(line):
+            self._callee(match[1] or match[2], re.sub(r" !dbg !\d+", "", line))
+        elif match := _GROUP.match(line):
+            module.attribute_groups[match[1]] = match[2]
+        elif match := _NODE.match(line):
+            module.metadata[match[1]] = match[2]
+        elif line.startswith("source_filename"):
+            module.source_name = line.partition('"')[2].removesuffix('"')
+        elif line and not line.startswith(";"):
+            raise _unsupported(line)
+
+    def _callee(self, name: str, declaration: str) -> None:
+        callee = Callee(name, declaration)
+        self._module.callees[name] = self._program_scope[name] = callee
+
+    def _define_structures(self, definitions: Sequence[tuple[str, str]]) -> None:
+        """Define the named types; those inside of others are known in full, whatever their order."""
+        self._module.opaque = frozenset(name for name, body in definitions if body == "opaque")
+        before: object = None
+        while before != (before := repr(self._structures)):
+            for name, body in definitions:
+                content = None if body == "opaque" else parse_type(body, self._structures)
+                if content is not None and not isinstance(content, StructType):
+                    raise _unsupported(f"%{name} = type {body}")
+                elements, packed = (content.elements, content.packed) if content else ((), False)
+                self._structures[name] = StructType(name, elements, packed)
+
+
+class _FunctionParser:
+    """Reads one function."""
+
+    def __init__(
+        self,
+        structures: dict[str, StructType],
+        program_scope: dict[str, Variable | Callee],
+        origin_of: OriginOf,
+    ) -> None:
+        self._structures = structures
+        self._origin_of = origin_of
+        self._values = ValueParser(program_scope)
+
+    def parse(self, definition: re.Match[str], body: Sequence[str]) -> Function:
+        """Return the function of a `define` line and the lines up to the closing brace."""
+        function = self._signature(definition)
+        lines = [line for line in body if line and not line.lstrip().startswith((";", "#dbg_"))]
+        for line in lines:
+            if not line.startswith(" "):
+                block = function.append(Block(line.partition(":")[0]))
+                self._values.add_block(block)
+        blocks = iter(function.blocks)
+        current = None
+        for line in lines:
+            if not line.startswith(" "):
+                current = next(blocks)
+            elif current is None:
+                raise InternalError(f"the first block of '{function.name}' has no name")
+            else:
+                current.append(self._instruction(line.strip()))
+        for block in function.blocks:
+            block.origin = block.terminator.origin
+        for named in named_in(function):
+            named.has_unique_name = True
+        self._values.check_complete()
+        return function
+
+    def _instruction(self, line: str) -> Instruction:
+        debug = _DEBUG.search(line) if "!dbg" in line else None
+        if debug is not None:
+            line = line[: debug.start()] + line[debug.end() :]
+        instruction = parse_instruction(line, self._values, self._structures)
+        instruction.origin = self._origin_of(debug[1] if debug else "")
+        return instruction
+
+    def _signature(self, definition: re.Match[str]) -> Function:
+        function = Function(definition["name"] or definition["quoted"], definition["prefix"])
+        scanner = Scanner(definition.string, self._structures)
+        scanner.position = definition.end() + 1
+        while not definition.string.startswith(")", scanner.position):
+            argument = _argument(scanner)
+            function.arguments.append(argument)
+            self._values.add_argument(argument)
+        rest = definition.string[scanner.position + 1 :].removesuffix(" {")
+        kept: tuple[Attachment, ...] = tuple(
+            (kind, node) for kind, node in _ATTACHED.findall(rest) if kind != "dbg"
+        )
+        function.attachments = kept
+        function.suffix = _ATTACHED.sub("", rest)
+        return function
+
+
+def _argument(scanner: Scanner) -> Argument:
+    type_ = scanner.type()
+    attributes = scanner.attributes()
+    name = scanner.matched(_ARGUMENT_NAME)[1:]
+    scanner.take(",")
+    return Argument(type_, name, attributes)
+
+
+def _before_type(definition: str) -> str:
+    """What stands before a variable's type: linkage and address space."""
+    return re.split(r"\b(?:global|constant)\b", definition, maxsplit=1)[0]
+
+
+def _unsupported(line: str) -> RefusalError:
+    return RefusalError("unsupported-instruction", f"LLVM IR that is not supported: '{line}'")

@@ -1,0 +1,54 @@
+"""Names of values and blocks, made unique late: `sum` becomes `sum`, `sum.1`, `sum.2`, … in the function's order.
+
+Until then a name is a wish. What has a unique name keeps it: a kernel's own values are called as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.operands import Named
+from coarsen.ir.types import VoidType
+
+# As LLVM's own pass calls what has no name.
+_NAMELESS = "i"
+
+
+def make_names_unique(function: Function, taken: Iterable[str] = ()) -> None:
+    """Give each value and block of a function a name that no other one has.
+
+    Args:
+        function: owned by the caller.
+        taken: further names that must not be used, those of structure types.
+    """
+    function.check_owned()
+    names = set(taken)
+    names.update(named.name for named in named_in(function) if named.has_unique_name)
+    following: dict[str, int] = {}
+    for named in named_in(function):
+        if not named.has_unique_name:
+            named.name = _free(named.name or _NAMELESS, names, following)
+            named.has_unique_name = True
+
+
+def named_in(function: Function) -> Iterator[Named]:
+    """Yield what has a name in a function: arguments, then each block and the results in it."""
+    yield from function.arguments
+    for block in function.blocks:
+        yield block
+        yield from (i for i in block.instructions if not isinstance(i.type, VoidType))
+
+
+def _free(wanted: str, taken: set[str], following: dict[str, int]) -> str:
+    """Return `wanted`, or `wanted` with the first number after it that makes it free, and take it.
+
+    Names are never given back: a search goes on after the last number that was found.
+    """
+    name, number = wanted, following.get(wanted, 1)
+    while name in taken:
+        name = f"{wanted}.{number}"
+        number += 1
+    taken.add(name)
+    following[wanted] = number
+    return name

@@ -1,0 +1,56 @@
+"""Where a value or block comes from: a place in the source, a name there, and what a transform made it for."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from coarsen.errors import SourcePosition
+
+
+class Role(enum.Enum):
+    """What a value or block is for."""
+
+    SOURCE = "the kernel's own"
+    ID = "computes ids or sizes"
+    GUARD = "keeps work-items out that the original launch did not have"
+    VOTE = "tests whether all replicas go the same way"
+    DIVERGED = "follows where not all replicas go one way"
+    SLOW_PATH = "one replica alone"
+    REPLICA_LOOP = "the loop over the replicas, or what it keeps for them"
+    WIDE = "part of a vector access that was several accesses"
+    COMPILER = "made by LLVM's passes"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value or block comes from.
+
+    Attributes:
+        position: of the source; None where it isn't known.
+        call_position: where `position` is in an inlined function, the kernel's call of it.
+        name: the source's name of the value; empty for one that the compiler or a transform named.
+        role: what it is for.
+        replica: whose it is; None where all replicas share it.
+    """
+
+    position: SourcePosition | None = None
+    call_position: SourcePosition | None = None
+    name: str = ""
+    role: Role = Role.SOURCE
+    replica: int | None = None
+
+    def for_replica(self, replica: int, role: Role | None = None) -> Origin:
+        """Return the origin of a replica's copy, in another role if one is given."""
+        return replace(self, replica=replica, role=role or self.role)
+
+    def with_role(self, role: Role) -> Origin:
+        """Return the same place and name in another role."""
+        return replace(self, role=role)
+
+    def merged(self, other: Origin) -> Origin:
+        """Return the origin of a value that now stands for another one as well: this one's, for both replicas."""
+        return self if self.replica == other.replica else replace(self, replica=None)
+
+
+UNKNOWN = Origin(role=Role.COMPILER)

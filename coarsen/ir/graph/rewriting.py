@@ -1,0 +1,124 @@
+"""What transforms do to the graph besides building: split blocks, copy instructions, regions and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.operands import Named, Operand
+from coarsen.ir.graph.origin import Origin
+
+OriginMap = Callable[[Origin], Origin]
+"""The origin of a copy, by that of the original."""
+
+
+class ValueMap:
+    """What stands for values, variables and blocks in a copy.
+
+    Args:
+        under: a map that is asked for what this one lacks, so that a region's map need not hold the kernel's.
+    """
+
+    def __init__(self, under: ValueMap | None = None) -> None:
+        self._own: dict[Named, Operand] = {}
+        self._under = under
+
+    def __setitem__(self, original: Named, stands_for_it: Operand) -> None:
+        self._own[original] = stands_for_it
+
+    def __contains__(self, original: Named) -> bool:
+        return original in self._own or (self._under is not None and original in self._under)
+
+    def find(self, original: Named) -> Operand:
+        """Return what stands for something with a name: itself if nothing else does."""
+        found = self._own.get(original)
+        if found is not None:
+            return found
+        return original if self._under is None else self._under.find(original)
+
+    def operand(self, original: Operand) -> Operand:
+        """Return what stands for an operand, also for a constant that names variables."""
+        if isinstance(original, Named):
+            return self.find(original)
+        mapped = original
+        for named in original.referenced():
+            mapped = mapped.replaced(named, self.find(named))
+        return mapped
+
+    def block(self, original: Block) -> Block:
+        """Return the block that stands for one."""
+        found = self.find(original)
+        assert isinstance(found, Block)
+        return found
+
+
+def split_block(block: Block, index: int, name: str) -> Block:
+    """Move the instructions from an index on into a new block after this one, which is left without a branch.
+
+    Args:
+        block: stands in a function that the caller owns; there is no phi from the index on.
+        index: of the first instruction that moves.
+        name: wanted for the new block.
+
+    Returns:
+        the new block; the phis of the blocks that it leads to take from it what they took from `block`.
+    """
+    assert block.function is not None
+    rest = Block(name, block.origin)
+    block.function.add_after(block, rest)
+    for instruction in block.take_from(index):
+        rest.append(instruction)
+    block.replace_as_source(rest)
+    return rest
+
+
+def copy_instruction(
+    original: Instruction, values: ValueMap, origin: OriginMap = lambda origin: origin
+) -> Instruction:
+    """Return a copy that stands nowhere, with the operands and blocks that the map says; the map has it then."""
+    copied = _without_operands(original, origin)
+    _fill_in(copied, original, values)
+    values[original] = copied
+    return copied
+
+
+def _without_operands(original: Instruction, origin: OriginMap) -> Instruction:
+    return Instruction(
+        original.opcode,
+        original.type,
+        name=original.name,
+        flags=original.flags,
+        detail=original.detail,
+        attachments=original.attachments,
+        origin=origin(original.origin),
+    )
+
+
+def _fill_in(copied: Instruction, original: Instruction, values: ValueMap) -> None:
+    copied.set_operands(map(values.operand, original.operands), map(values.block, original.blocks))
+
+
+def copy_blocks(
+    blocks: Iterable[Block], values: ValueMap, origin: OriginMap = lambda origin: origin
+) -> list[Block]:
+    """Return copies of blocks that stand nowhere; what is defined in them is mapped to its copy.
+
+    Names are those of the originals, as wishes.
+    """
+    originals = list(blocks)
+    for block in originals:
+        values[block] = copied = Block(block.name, origin(block.origin))
+        for instruction in block.instructions:
+            values[instruction] = copied.append(_without_operands(instruction, origin))
+    copies = [values.block(block) for block in originals]
+    for block, copied in zip(originals, copies, strict=True):
+        # Only now: what comes round a loop, or from a block that stands later, has a copy as well.
+        for instruction, copy in zip(block.instructions, copied.instructions, strict=True):
+            _fill_in(copy, instruction, values)
+    return copies
+
+
+def for_replica(replica: int) -> OriginMap:
+    """Return the map that gives copies the origin of a replica's."""
+    return lambda origin: replace(origin, replica=replica)

@@ -1,0 +1,130 @@
+"""Operands in LLVM's text: values by name, also before they are defined, and constants of any kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from coarsen.errors import InternalError
+from coarsen.ir.graph.instruction import Block
+from coarsen.ir.graph.operands import Argument, Callee, Constant, Named, Operand, Variable
+from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.kernel import ValueKind
+from coarsen.ir.types import Type
+
+_LOCAL = re.compile(r"%[-a-zA-Z$._0-9]+")
+_GLOBAL = re.compile(r'@(?:[-a-zA-Z$._0-9]+|"[^"]*")')
+_LITERAL = re.compile(r"[-+]?[\w.+-]+")
+_STRING = re.compile(r'c"[^"]*"')
+_ASSEMBLER = re.compile(r'asm (?:\w+ )*"[^"]*", "[^"]*"')
+_EXPRESSION = re.compile(
+    r"(?:getelementptr|ptrtoint|ptrtoaddr|inttoptr|bitcast|addrspacecast|trunc|splat|add|sub|mul|xor|shl"
+    r"|extractelement|insertelement|shufflevector|blockaddress|dso_local_equivalent|no_cfi)"
+    r"(?: \w+(?:\([^)]*\))?)* (?=\()"
+)
+WORDS_OF_CONSTANTS = frozenset(
+    {"true", "false", "null", "undef", "poison", "zeroinitializer", "none"}
+    | {"getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc", "splat"}
+    | {"add", "sub", "mul", "xor", "shl", "extractelement", "insertelement", "shufflevector"}
+    | {"blockaddress", "dso_local_equivalent", "no_cfi", "c", "asm"}
+)
+
+
+class _Later(Named):
+    """A value that is used before the line that defines it."""
+
+    __slots__ = ()
+    kind = ValueKind.INSTRUCTION
+
+
+class ValueParser:
+    """Finds operands by their names in one function.
+
+    Args:
+        program_scope: the module's variables and functions, by name.
+    """
+
+    def __init__(self, program_scope: Mapping[str, Variable | Callee]) -> None:
+        self._program_scope = program_scope
+        self._local: dict[str, Named] = {}
+        self._later: dict[str, _Later] = {}
+        self._blocks: dict[str, Block] = {}
+        self._constants: dict[tuple[Type, str], Constant] = {}
+
+    def define(self, value: Named) -> None:
+        """Take a value for what its name means, also where it was used before."""
+        self._local[value.name] = value
+        later = self._later.pop(value.name, None)
+        for use in list(later.uses) if later else ():
+            use.user.set_operand(use.slot, value)
+
+    def add_argument(self, argument: Argument) -> None:
+        """Let an argument be found."""
+        self._local[argument.name] = argument
+
+    def add_block(self, block: Block) -> None:
+        """Let a block be found."""
+        self._blocks[block.name] = block
+
+    def check_complete(self) -> None:
+        """Raise InternalError if a value was used that no line defined."""
+        if self._later:
+            raise InternalError(f"the value '{next(iter(self._later))}' is used and not defined")
+
+    def block(self, line: Scanner) -> Block:
+        """Read a block's name."""
+        name = line.matched(_LOCAL)[1:]
+        if name not in self._blocks:
+            raise line.unexpected()
+        return self._blocks[name]
+
+    def typed(self, line: Scanner) -> Operand:
+        """Read a type and an operand."""
+        return self.operand(line, line.type())
+
+    def operand(self, line: Scanner, type_: Type) -> Operand:
+        """Read an operand of a type that is known."""
+        first = line.text[line.position : line.position + 1]
+        if first == "%":
+            return self._named(line.matched(_LOCAL)[1:], type_)
+        if first == "@":
+            return self._of_program(line.matched(_GLOBAL))
+        return self._constant(type_, _constant_text(line, first))
+
+    def _named(self, name: str, type_: Type) -> Named:
+        found = self._local.get(name)
+        if found is None:
+            found = self._later.setdefault(name, _Later(type_, name))
+        return found
+
+    def _of_program(self, spelling: str) -> Named:
+        name = spelling[1:].strip('"')
+        if name not in self._program_scope:
+            raise InternalError(f"'{spelling}' is not in the module")
+        return self._program_scope[name]
+
+    def _constant(self, type_: Type, text: str) -> Constant:
+        known = self._constants.get((type_, text))
+        if known is None:
+            parts: list[str | Named] = []
+            position = 0
+            for match in _GLOBAL.finditer(text) if "@" in text and not text.startswith(("c", "asm")) else ():
+                parts += [text[position : match.start()], self._of_program(match.group())]
+                position = match.end()
+            known = self._constants[type_, text] = Constant(type_, *parts, text[position:])
+        return known
+
+
+def _constant_text(line: Scanner, first: str) -> str:
+    start = line.position
+    if first in ("<", "[", "{"):
+        return line.bracketed()
+    if first == "c" and line.text.startswith('c"', start):
+        return line.matched(_STRING)
+    if line.text.startswith("asm ", start):
+        return line.matched(_ASSEMBLER)
+    expression = _EXPRESSION.match(line.text, start)
+    if expression is not None:
+        line.position = expression.end()
+        return expression.group() + line.bracketed()
+    return line.matched(_LITERAL)

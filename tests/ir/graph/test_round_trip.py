@@ -1,0 +1,111 @@
+"""Every instruction of the kernels of the suite and of the tests, as text to the graph and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import CoarsenError
+from coarsen.frontend.lower import assembly_of
+from coarsen.frontend.normal_form import kernel_names, normal_form, normalised, renormalised
+from coarsen.ir.details import alignment, flags, is_atomic, is_volatile
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.check import check_function
+from coarsen.ir.graph.copying import copy_module
+from coarsen.ir.graph.details import Access
+from coarsen.ir.graph.origin import Origin, Role
+from coarsen.ir.graph.printer import instruction_text, module_text
+from coarsen.ir.graph.stored import stored
+from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.ir.modules import assembly_module
+from coarsen.ir.printer import module_text as kernel_text
+from coarsen.ir.reader import read_kernel
+from coarsen.pipeline import coarsen_kernel
+from coarsen.variant.coarsening import Coarsening
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("opencl_bench/kernels", "tests/transform/kernels", "tests/frontend/kernels")
+FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.cl"))]
+
+
+def kernels(path: Path) -> tuple[Kernel, ...]:
+    """The kernels of a file in normal form, and coarsened where they can be."""
+    assembly = assembly_of(path, "-cl-std=CL2.0 -DELEMENT=float -DREPEAT=3")
+    return tuple(kernel for name in kernel_names(assembly) for kernel in _forms(assembly, name))
+
+
+def _forms(assembly: str, name: str) -> Iterator[Kernel]:
+    with normal_form(assembly, name) as (module, _):
+        lowered = read_kernel(module, name)
+    yield lowered
+    try:
+        yield coarsen_kernel(lowered, [Coarsening(4, 0)])
+    except CoarsenError:
+        return
+
+
+def printed_by_llvm(assembly: str) -> str:
+    with assembly_module(assembly) as module:
+        return str(module)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_nothing_is_lost_between_text_and_graph(path: Path) -> None:
+    for kernel in kernels(path):
+        assert_same_content(kernel)
+        assert_same_for_llvm(kernel)
+        assert_origins_survive(kernel)
+
+
+def assert_same_content(kernel: Kernel) -> None:
+    """Each instruction of the graph says what today's says."""
+    module = thaw(kernel)
+    function = module.function(kernel.name)
+    check_function(function)
+    for new, old in zip(function.instructions(), kernel.instructions(), strict=True):
+        assert instruction_text(new) == old.text
+        assert (new.name, new.opcode, new.type, new.callee) == (old.name, old.opcode, old.type, old.callee)
+        assert new.incoming == old.incoming
+        assert new.targets == old.targets
+        assert new.position == old.position
+        read = [(o.kind, o.text, o.type) for o in old.operands if o.kind is not ValueKind.BLOCK]
+        known = [(o.kind, o.text, o.type) for o in new.operands]
+        assert known[: len(new.arguments)] == read[: len(new.arguments)]
+        if isinstance(new.detail, Access):
+            assert new.detail.is_volatile == is_volatile(old)
+            assert bool(new.detail.ordering) == is_atomic(old)
+            assert (new.detail.alignment or 1) == alignment(old)
+        else:
+            assert frozenset(new.flags) == flags(old)
+    assert [a.name for a in function.arguments] == [a.name for a in kernel.arguments]
+
+
+def assert_same_for_llvm(kernel: Kernel) -> None:
+    """LLVM reads the same module from the graph, from a copy of it and from what is stored of it."""
+    module = thaw(kernel)
+    expected = printed_by_llvm(kernel_text(kernel))
+    copied, _ = copy_module(module)
+    check_function(copied.function(kernel.name))
+    assert printed_by_llvm(module_text(module)) == expected
+    assert printed_by_llvm(module_text(copied)) == expected
+    assert printed_by_llvm(module_text(stored(module).module())) == expected
+
+
+def assert_origins_survive(kernel: Kernel) -> None:
+    """Values have their origins after LLVM's passes, which do the same as without."""
+    module = thaw(kernel)
+    function = module.function(kernel.name)
+    expected: dict[str, Origin] = {}
+    for number, instruction in enumerate(function.instructions()):
+        instruction.origin = Origin(name=f"instruction {number}", role=Role.ID, replica=number)
+        expected[instruction.name] = instruction.origin
+    result = normalised(module)
+    with renormalised(kernel_text(kernel)) as in_normal_form:
+        plain = read_kernel(in_normal_form, kernel.name)
+    after = list(result.function(kernel.name).instructions())
+    assert [i.name for i in after if i.origin.role is not Role.ID and i.opcode != "phi"] == []
+    assert [i.name for i in after if i.name in expected and i.name and i.origin != expected[i.name]] == []
+    assert not any("!DI" in body for body in result.metadata.values())
+    assert printed_by_llvm(module_text(result)) == printed_by_llvm(kernel_text(plain))
