@@ -199,7 +199,7 @@ def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
     kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)
-        with renormalised(widened.assembly) as module:
+        with renormalised(graph_text(widened.module)) as module:
             wide = replace(read_kernel(module, kernel.name), added_arguments=kernel.added_arguments)
     observer.written("widen", lambda: module_text(wide))
     assumptions = (*coarsened.assumptions, *widened.merged.assumptions())

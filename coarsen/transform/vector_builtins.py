@@ -17,8 +17,8 @@ _SIGNED_CODES = {8: "c", 16: "s", 32: "i", 64: "l"}
 _UNSIGNED_CODES = {8: "h", 16: "t", 32: "j", 64: "m"}
 _FLOAT_CODES = {"float": "f", "double": "d"}
 # What clang says of the two functions in `opencl-c.h`.
-_LOADING = "nounwind willreturn memory(read)"
-_STORING = "nounwind willreturn"
+LOADING = "nounwind willreturn memory(read)"
+STORING = "nounwind willreturn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +37,26 @@ class VectorBuiltins:
     is_unsigned: bool
     size_type: IntegerType
 
-    def load(self, pointer: str) -> str:
-        """The call that loads a vector from the address that `pointer` spells."""
-        return (
-            f"call spir_func {self.type} @{self._load}({self.size_type} 0, {self._pointer} {pointer}) {_LOADING}"
-        )
-
-    def store(self, vector: str, pointer: str) -> str:
-        """The call that stores a vector there."""
-        arguments = f"{self.type} {vector}, {self.size_type} 0, {self._pointer} {pointer}"
-        return f"call spir_func void @{self._store}({arguments}) {_STORING}"
-
     @property
     def load_declaration(self) -> str:
         """The `declare` line of `vloadn`."""
-        return f"declare spir_func {self.type} @{self._load}({self.size_type}, {self._pointer}) {_LOADING}"
+        return f"declare spir_func {self.type} @{self.load_name}({self.size_type}, {self._pointer}) {LOADING}"
 
     @property
     def store_declaration(self) -> str:
         """The `declare` line of `vstoren`."""
         parameters = f"{self.type}, {self.size_type}, {self._pointer}"
-        return f"declare spir_func void @{self._store}({parameters}) {_STORING}"
+        return f"declare spir_func void @{self.store_name}({parameters}) {STORING}"
 
     @property
-    def _load(self) -> str:
+    def load_name(self) -> str:
+        """The mangled name of `vloadn`."""
         name = f"vload{self.type.count}"
         return f"_Z{len(name)}{name}{self._size_code}PU3AS{self.space}K{self._code}"
 
     @property
-    def _store(self) -> str:
+    def store_name(self) -> str:
+        """The mangled name of `vstoren`."""
         name = f"vstore{self.type.count}"
         vector = f"Dv{self.type.count}_{self._code}"
         return f"_Z{len(name)}{name}{vector}{self._size_code}PU3AS{self.space}{self._code}"

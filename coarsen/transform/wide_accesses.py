@@ -25,20 +25,25 @@ executed once, and PoCL (3.1) no longer vectorises such a kernel across work-ite
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.ir.kernel import Block, Kernel, Value, ValueKind
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.builder import Builder, number, poison
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.operands import Callee, Operand
+from coarsen.ir.graph.origin import Role
+from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes
-from coarsen.ir.printer import assemble
-from coarsen.ir.types import IntegerType, VectorType, quoted
+from coarsen.ir.types import IntegerType, VectorType, VoidType
 from coarsen.transform.adjacent_accesses import AdjacentAccesses, Member, Run
 from coarsen.transform.names import NameSupply
-from coarsen.transform.vector_builtins import VectorBuiltins
+from coarsen.transform.vector_builtins import LOADING, STORING, VectorBuiltins
 
-# The lines of a vector's making, and in the end its name.
-Lines = Generator[str, None, str]
+_INDEX = IntegerType(64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,9 @@ class WideAccesses:
 
 @dataclass(frozen=True)
 class Widened:
-    """The LLVM IR text of a module, not yet verified, and what was merged in it."""
+    """A module with the kernel, not yet verified, and what was merged in it."""
 
-    assembly: str
+    module: Module
     merged: WideAccesses
 
 
@@ -93,9 +98,15 @@ def widen(kernel: Kernel) -> Widened:
     runs = {block.name: tuple(adjacent.runs(block)) for block in kernel.blocks}
     if _are_rare_stores(kernel, runs):
         runs = {}
-    writer = _Writer(kernel)
-    blocks = [(block.name, writer.block(block, runs.get(block.name, ()))) for block in kernel.blocks]
-    return Widened(assemble(kernel, blocks, writer.declarations()), writer.merged)
+    module = thaw(kernel)
+    function = module.function(kernel.name)
+    merger = _Merger(kernel, module)
+    for block in function.blocks:
+        if runs.get(block.name):
+            merger.merge(block, runs[block.name])
+    merger.declare()
+    make_names_unique(function, module.structures)
+    return Widened(module, merger.merged)
 
 
 def _are_rare_stores(kernel: Kernel, runs: Mapping[str, Sequence[Run]]) -> bool:
@@ -106,127 +117,130 @@ def _are_rare_stores(kernel: Kernel, runs: Mapping[str, Sequence[Run]]) -> bool:
     return bool(loops) and all(block not in looping and not is_load for block, is_load in places)
 
 
-@dataclass
-class _Writer:
-    """Writes a kernel's blocks.
+class _Merger:
+    """Merges runs in the blocks of one function.
 
-    `_loaded` has what is taken out of a wide load, where there is one value for each lane.
+    `_loaded` has, for each wide load, what is taken out of it, where there is one value for each lane.
     """
 
-    kernel: Kernel
-    merged: WideAccesses = WideAccesses()
-    _declared: set[str] = field(default_factory=set)
-    _loaded: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, kernel: Kernel, module: Module) -> None:
+        self.merged = WideAccesses()
+        self._kernel = kernel
+        self._module = module
+        self._names = NameSupply(kernel)
+        self._called: dict[str, Callee] = {}
+        self._loaded: list[tuple[Instruction, list[Operand]]] = []
 
-    def __post_init__(self) -> None:
-        self._names = NameSupply(self.kernel)
+    def declare(self) -> None:
+        """Declare what was called and the module had not declared; to be done at the end."""
+        self._module.declare(self._called[declaration] for declaration in sorted(self._called))
 
-    def declarations(self) -> Iterator[str]:
-        """The `declare` lines of builtins that the kernel did not call before."""
-        known = self.kernel.before + self.kernel.after
-        for line in sorted(self._declared):
-            if f"{line.partition('(')[0].partition('@')[2]}(" not in known:
-                yield line
-
-    def block(self, block: Block, runs: Sequence[Run]) -> list[str]:
-        """The lines of a block, the runs in it merged."""
-        lines = [[instruction.text] for instruction in block.instructions]
-        positions = {i.name: position for position, i in enumerate(block.instructions) if i.name}
+    def merge(self, block: Block, runs: Sequence[Run]) -> None:
+        """Merge the runs of a block."""
+        instructions = list(block.instructions)
+        pieces = [[instruction] for instruction in instructions]
+        positions = {instruction: position for position, instruction in enumerate(instructions)}
         for run in runs:
             self.merged = self.merged.with_run(run)
             for member in run.members:
-                lines[member.position] = []
+                pieces[member.position] = []
             chosen = (min if run.is_load else max)(member.position for member in run.members)
-            lines[chosen] = list(self._load(run, positions) if run.is_load else self._store(run))
-        return [line for each in lines for line in each]
+            made = Block(block.name)
+            build = Builder(made, instructions[chosen].origin)
+            with build.making(Role.WIDE, build.origin.replica):
+                if run.is_load:
+                    self._load(build, run, instructions, positions)
+                else:
+                    self._store(build, run, instructions)
+            pieces[chosen] = made.take_from(0)
+        block.replace_instructions([instruction for piece in pieces for instruction in piece])
 
-    def _load(self, run: Run, positions: Mapping[str, int]) -> Iterator[str]:
-        """The lines in place of the first load of a run."""
+    def _load(
+        self,
+        build: Builder,
+        run: Run,
+        instructions: Sequence[Instruction],
+        positions: Mapping[Instruction, int],
+    ) -> None:
+        """Build what stands in place of the first load of a run."""
+        loads = [instructions[member.position] for member in run.members]
         first = min(run.members, key=lambda member: member.position)
-        pointer = _spelling(run.members[0].pointer)
-        if _position(run.members[0].pointer, positions) > first.position:
-            pointer = f"%{self._names.fresh(f'{first.instruction.name}.start')}"
-            yield f"{pointer} = {_before(first, run)}"
+        pointer = loads[0].operands[-1]
+        if isinstance(pointer, Instruction) and positions.get(pointer, -1) > first.position:
+            wanted = self._names.fresh(f"{first.instruction.name}.start")
+            pointer = _before(build, instructions[first.position].operands[-1], first, run, wanted)
         builtins = self._builtins(run)
-        self._declared.add(builtins.load_declaration)
-        wide = f"%{self._names.fresh(f'{run.members[0].instruction.name}.wide')}"
-        yield f"{wide} = {builtins.load(pointer)}"
+        arguments = [number(builtins.size_type, 0), pointer]
+        name = self._names.fresh(f"{run.members[0].instruction.name}.wide")
+        callee = self._callee(builtins.load_name, builtins.load_declaration)
+        wide = build.call(callee, builtins.type, arguments, name, LOADING)
+        taken: list[Operand] = []
+        for member, load in zip(run.members, loads, strict=True):
+            value = _taken_out(build, wide, run, member)
+            value.name, value.has_unique_name = load.name, True
+            load.replace_all_uses(value)
+            taken.append(value)
         if len(run.members) == run.count:
-            self._loaded[wide] = [f"%{member.instruction.name}" for member in run.members]
-        for member in run.members:
-            yield f"%{member.instruction.name} = {_taken_out(wide, builtins.type, run, member)}"
+            self._loaded.append((wide, taken))
 
-    def _store(self, run: Run) -> Iterator[str]:
-        """The lines in place of the last store of a run."""
+    def _store(self, build: Builder, run: Run, instructions: Sequence[Instruction]) -> None:
+        """Build what stands in place of the last store of a run."""
         builtins = self._builtins(run)
-        self._declared.add(builtins.store_declaration)
-        parts = [_spelling(member.instruction.operands[0]) for member in run.members]
-        wide = yield from self._joined_vectors(parts, run) if run.parts > 1 else self._joined_scalars(parts, run)
-        yield builtins.store(wide, _spelling(run.members[0].pointer))
+        stores = [instructions[member.position] for member in run.members]
+        parts = [store.operands[0] for store in stores]
+        join = self._joined_vectors if run.parts > 1 else self._joined_scalars
+        wide = join(build, parts, run)
+        arguments = [wide, number(builtins.size_type, 0), stores[0].operands[-1]]
+        callee = self._callee(builtins.store_name, builtins.store_declaration)
+        build.call(callee, VoidType(), arguments, attributes=STORING)
 
-    def _joined_scalars(self, parts: list[str], run: Run) -> Lines:
-        vector, type_ = "poison", VectorType(len(parts), run.element)
-        if parts in self._loaded.values():
-            return next(wide for wide, loaded in self._loaded.items() if loaded == parts)
+    def _joined_scalars(self, build: Builder, parts: list[Operand], run: Run) -> Operand:
+        for wide, taken in self._loaded:
+            if taken == parts:
+                return wide
+        vector: Operand = poison(VectorType(len(parts), run.element))
         for index, part in enumerate(parts):
-            name = f"%{self._names.fresh('wide')}"
-            yield f"{name} = insertelement {type_} {vector}, {run.element} {part}, i64 {index}"
-            vector = name
+            vector = build.insert_element(vector, part, number(_INDEX, index), self._names.fresh("wide"))
         return vector
 
-    def _joined_vectors(self, parts: list[str], run: Run) -> Lines:
+    def _joined_vectors(self, build: Builder, parts: list[Operand], run: Run) -> Operand:
         """Vectors side by side, two and two until there is one."""
         count = run.parts
         while len(parts) > 1:
-            type_ = VectorType(count, run.element)
-            joined = []
-            for left, right in zip(parts[::2], parts[1::2], strict=True):
-                name = f"%{self._names.fresh('wide')}"
-                yield f"{name} = shufflevector {type_} {left}, {type_} {right}, {_mask(0, 2 * count)}"
-                joined.append(name)
-            parts, count = joined, 2 * count
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            count = 2 * count
+            parts = [build.shuffle(*pair, range(count), self._names.fresh("wide")) for pair in pairs]
         return parts[0]
+
+    def _callee(self, name: str, declaration: str) -> Callee:
+        known = self._module.callees.get(name)
+        return known or self._called.setdefault(declaration, Callee(name, declaration))
 
     def _builtins(self, run: Run) -> VectorBuiltins:
         type_ = VectorType(run.count * run.parts, run.element)
-        size_type = IntegerType(32 if 'target triple = "spir-' in self.kernel.before else 64)
-        return VectorBuiltins(type_, run.place.space, self._is_unsigned(run.place.root), size_type)
+        return VectorBuiltins(type_, run.place.space, self._is_unsigned(run.place.root), self._module.size_type)
 
     def _is_unsigned(self, root: Value | None) -> bool:
         """Whether the source declares an argument as a pointer to unsigned integers."""
         if root is None or root.kind is not ValueKind.ARGUMENT:
             return False
-        return any(a.name == root.text and a.base_type_name.startswith("u") for a in self.kernel.arguments)
+        return any(a.name == root.text and a.base_type_name.startswith("u") for a in self._kernel.arguments)
 
 
-def _position(pointer: Value, positions: Mapping[str, int]) -> int:
-    """Where in its block a pointer is computed; -1 where it is known before."""
-    return positions.get(pointer.text, -1) if pointer.kind is ValueKind.INSTRUCTION else -1
-
-
-def _taken_out(wide: str, type_: VectorType, run: Run, member: Member) -> str:
+def _taken_out(build: Builder, wide: Instruction, run: Run, member: Member) -> Instruction:
     """What a member loads, out of the whole."""
-    distance = member.address.offset - run.members[0].address.offset
-    index = distance // content_bytes(run.element)
+    index = _distance(member, run)
     if run.parts == 1:
-        return f"extractelement {type_} {wide}, i64 {index}"
-    return f"shufflevector {type_} {wide}, {type_} poison, {_mask(index, run.parts)}"
+        return build.extract_element(wide, number(_INDEX, index), "")
+    return build.shuffle(wide, poison(wide.type), range(index, index + run.parts), "")
 
 
-def _mask(first: int, count: int) -> str:
-    return f"<{count} x i32> <{', '.join(f'i32 {index}' for index in range(first, first + count))}>"
+def _before(build: Builder, pointer: Operand, member: Member, run: Run, name: str) -> Instruction:
+    """The start of a run, from the address of a member after it."""
+    return build.element(run.element, pointer, [number(_INDEX, -_distance(member, run))], name)
 
 
-def _before(member: Member, run: Run) -> str:
-    """The start of a run, from the address of a member behind it."""
+def _distance(member: Member, run: Run) -> int:
+    """How many elements after the start of its run a member is."""
     distance = member.address.offset - run.members[0].address.offset
-    index = -(distance // content_bytes(run.element))
-    pointer = f"{member.pointer.type} {_spelling(member.pointer)}"
-    return f"getelementptr inbounds {run.element}, {pointer}, i64 {index}"
-
-
-def _spelling(value: Value) -> str:
-    """An operand's text behind its type."""
-    if value.is_local:
-        return f"%{value.text}"
-    return f"@{quoted(value.text)}" if value.kind is ValueKind.GLOBAL else value.text
+    return distance // content_bytes(run.element)

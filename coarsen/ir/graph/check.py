@@ -9,7 +9,7 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.opcode import BINARY, Opcode
-from coarsen.ir.graph.operands import Use
+from coarsen.ir.graph.operands import Named, Use
 
 
 def check_function(function: Function) -> None:
@@ -20,7 +20,7 @@ def check_function(function: Function) -> None:
 
 
 def _mistakes(function: Function) -> Iterator[str]:
-    known = {*function.arguments, *function.blocks, *function.instructions()}
+    known: set[Named] = {*function.arguments, *function.blocks, *function.instructions()}
     for block in function.blocks:
         if block.function is not function:
             yield f"the block '{block.name}' does not know its function"
@@ -32,13 +32,18 @@ def _mistakes(function: Function) -> Iterator[str]:
                     yield f"'{_called(instruction)}' uses '{operand.text}', which stands elsewhere"
     for named in named_in(function):
         for use in named.uses:
-            user = use.user
-            slots = user.blocks if use.is_edge and isinstance(user, Instruction) else user.operands
-            if user not in known or use.slot >= len(slots):
+            if not _is_there(use, known):
                 yield f"'{named.name}' keeps a use that is gone"
     names = [named.name for named in named_in(function) if named.has_unique_name]
     if len(names) > len(set(names)):
         yield "two values have one name"
+
+
+def _is_there(use: Use, known: set[Named]) -> bool:
+    user = use.user
+    if not isinstance(user, Instruction) or user not in known:
+        return False
+    return use.slot < len(user.blocks if use.is_edge else user.operands)
 
 
 def _in_block(block: Block) -> Iterator[str]:

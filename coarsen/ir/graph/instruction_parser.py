@@ -259,6 +259,8 @@ def _call(line: Scanner, values: ValueParser, parts: Parts) -> None:
     callee = values.operand(line, PointerType(0))
     attributes = tuple(_call_arguments(line, values, parts.operands))
     parts.operands.append(callee)
+    if "%" in line.rest:
+        raise line.unexpected()  # a bundle of operands, which would not know when a value is replaced
     given = attributes if any(attributes) else ()
     tail = parts.detail.tail if isinstance(parts.detail, CallSite) else ""
     parts.detail = CallSite(tail, convention, result, signature, given, line.all_left())
