@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl
@@ -71,7 +71,8 @@ def setting(arguments: Sequence[KernelArgument]) -> Setting:
     return Setting(_function(references, {}), _function(numbers, {}))
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """An argument that each launch has its own of: `of` is OF_CALLER or OF_SCRATCH."""
 
     of: str

@@ -238,7 +238,7 @@ def _are_plain(global_size: Any, local_size: Any) -> bool:  # noqa: ANN401 (what
     """Return True for sizes in tuples of whole numbers of Python's, which most callers pass."""
     if type(global_size) is not tuple or (type(local_size) is not tuple and local_size is not None):
         return False
-    if len(global_size) == 1 == len(local_size or ()):
+    if local_size is not None and len(global_size) == len(local_size) == 1:
         # The most common launch.
         return type(global_size[0]) is int is type(local_size[0])
     # Faster than a loop.

@@ -164,12 +164,14 @@ class _Guard:
         def total(left: Operand, right: Operand) -> Operand:
             return build.binary(Opcode.ADD, left, right, "row")
 
-        return linear_id(
+        found = linear_id(
             lambda dimension: self.queries.position(build, dimension),
             lambda dimension: self._size(build, dimension),
             product,
             total,
         )
+        assert isinstance(found, Instruction)
+        return found
 
     def _size(self, build: Builder, dimension: int) -> Operand:
         if dimension == self._dimension:

@@ -116,8 +116,8 @@ class _Along:
     """
 
     def __init__(self, sizes: Sequence[int], seconds: Array) -> None:
-        known = np.isfinite(seconds).any(axis=1)
-        order = [place for place in np.argsort(np.asarray(sizes), kind="stable").tolist() if known[place]]
+        known = set(np.flatnonzero(np.isfinite(seconds).any(axis=1)).tolist())
+        order = [place for place in np.argsort(np.asarray(sizes), kind="stable").tolist() if place in known]
         self.sizes = [sizes[place] for place in order]
         self._logarithms = np.log2(np.array(self.sizes, dtype=np.float64))
         self._seconds = np.log(seconds[order])

@@ -46,8 +46,9 @@ def whole_program(context: cl.Context) -> coarsen.Program:
 @pytest.fixture(params=["in order", "out of order"])
 def any_queue(request: pytest.FixtureRequest, context: cl.Context) -> cl.CommandQueue:
     """A queue of each kind."""
-    properties = OUT_OF_ORDER if request.param == "out of order" else 0
-    return cl.CommandQueue(context, properties=properties)
+    if request.param == "out of order":
+        return cl.CommandQueue(context, properties=OUT_OF_ORDER)
+    return cl.CommandQueue(context)
 
 
 def test_random_launches(context: cl.Context, any_queue: cl.CommandQueue, no_builds: Callable[[], None]) -> None:
@@ -94,13 +95,15 @@ def test_the_events_that_it_waits_for(context: cl.Context, any_queue: cl.Command
         each.check(event)
 
 
-@pytest.mark.parametrize("properties", [0, OUT_OF_ORDER], ids=["two queues", "one out of order"])
-def test_a_launch_waits_for_no_other(properties: int, context: cl.Context) -> None:
+@pytest.mark.parametrize("queues", ["two", "one out of order"])
+def test_a_launch_waits_for_no_other(queues: str, context: cl.Context) -> None:
     """Neither has the other's scratch, though the first is still to run."""
     program = whole_program(context)
     first, second = Sum(context, 900, 1), Sum(context, 900, 2)
-    queue = cl.CommandQueue(context, properties=properties)
-    other = queue if properties else cl.CommandQueue(context)
+    if queues == "two":
+        queue, other = cl.CommandQueue(context), cl.CommandQueue(context)
+    else:
+        queue = other = cl.CommandQueue(context, properties=OUT_OF_ORDER)
     gate = cl.UserEvent(context)
     held = program.total(queue, *SIZES, *first.arguments, wait_for=[gate])
     free = program.total(other, *SIZES, *second.arguments)
