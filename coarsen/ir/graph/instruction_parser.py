@@ -4,46 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+from coarsen.ir.graph import memory_parser
 from coarsen.ir.graph.details import (
-    Access,
-    Allocation,
-    AtomicUpdate,
     CallSite,
     Comparison,
-    Detail,
-    ElementAddress,
     Indices,
 )
-from coarsen.ir.graph.instruction import Attachment, Block, Instruction
+from coarsen.ir.graph.instruction import Attachment, Instruction
 from coarsen.ir.graph.opcode import BINARY, CASTS, COMPARISONS, Opcode
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.graph.result_types import compared, element_of, pointer_like, shuffled, within
+from coarsen.ir.graph.parsed_parts import FAST_MATH, FLAGS, Parts, typed_operands
+from coarsen.ir.graph.result_types import compared, element_of, shuffled, within
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
-from coarsen.ir.types import IntegerType, PointerType, StructType, Type, VoidType
+from coarsen.ir.types import PointerType, StructType, VoidType
 
-_FAST = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
-_FLAGS = _FAST | {"nsw", "nuw", "exact", "inbounds", "disjoint", "nneg", "samesign", "nusw"}
 _TAILS = frozenset({"tail", "musttail", "notail"})
 _CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
-_ORDERINGS = frozenset({"unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"})
 _ATTACHMENTS = re.compile(r"(?:, ![\w.]+ !\d+)+$")
 _ATTACHMENT = re.compile(r"!([\w.]+) (!\d+)")
-_SCOPE = re.compile(r'syncscope\("[^"]*"\)')
 _VOID = VoidType()
-
-
-@dataclass
-class Parts:
-    """What a line says, collected from left to right."""
-
-    type: Type = _VOID
-    operands: list[Operand] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    flags: tuple[str, ...] = ()
-    detail: Detail = None
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:
@@ -88,7 +69,7 @@ def parse_instruction(text: str, values: ValueParser, structures: dict[str, Stru
 
 
 def _same_type(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FLAGS)
+    parts.flags = line.words_of(FLAGS)
     parts.type = line.type()
     parts.operands = [values.operand(line, parts.type)]
     while line.take(","):
@@ -96,7 +77,7 @@ def _same_type(line: Scanner, values: ValueParser, parts: Parts) -> None:
 
 
 def _comparison(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FLAGS)
+    parts.flags = line.words_of(FLAGS)
     parts.detail = Comparison(line.word())
     type_ = line.type()
     first = values.operand(line, type_)
@@ -106,37 +87,30 @@ def _comparison(line: Scanner, values: ValueParser, parts: Parts) -> None:
 
 
 def _cast(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FLAGS)
+    parts.flags = line.words_of(FLAGS)
     parts.operands = [values.typed(line)]
     line.expect("to")
     parts.type = line.type()
 
 
-def _typed_operands(line: Scanner, values: ValueParser) -> list[Operand]:
-    operands = [values.typed(line)]
-    while line.take(","):
-        operands.append(values.typed(line))
-    return operands
-
-
 def _select(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FLAGS)
-    parts.operands = _typed_operands(line, values)
+    parts.flags = line.words_of(FLAGS)
+    parts.operands = typed_operands(line, values)
     parts.type = parts.operands[-1].type
 
 
 def _like_first(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = _typed_operands(line, values)
+    parts.operands = typed_operands(line, values)
     parts.type = parts.operands[0].type
 
 
 def _element(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = _typed_operands(line, values)
+    parts.operands = typed_operands(line, values)
     parts.type = element_of(parts.operands[0].type)
 
 
 def _phi(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FAST)
+    parts.flags = line.words_of(FAST_MATH)
     parts.type = line.type()
     while True:
         line.expect("[")
@@ -148,83 +122,8 @@ def _phi(line: Scanner, values: ValueParser, parts: Parts) -> None:
             return
 
 
-def _element_address(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FLAGS)
-    parts.detail = ElementAddress(line.type())
-    line.expect(",")
-    parts.operands = _typed_operands(line, values)
-    parts.type = pointer_like(operand.type for operand in parts.operands)
-
-
-def _allocation(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    type_, alignment, space = line.type(), 0, 0
-    while line.take(","):
-        if line.take("align "):
-            alignment = line.number()
-        elif line.take("addrspace("):
-            space = line.number()
-            line.expect(")")
-        else:
-            parts.operands.append(values.typed(line))
-    parts.detail = Allocation(type_, alignment)
-    parts.type = PointerType(space)
-
-
-def _load(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    is_volatile = _is_volatile(line)
-    parts.type = line.type()
-    line.expect(",")
-    parts.operands = [values.typed(line)]
-    parts.detail = _access(line, is_volatile)
-
-
-def _store(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    is_volatile = _is_volatile(line)
-    stored = values.typed(line)
-    line.expect(",")
-    parts.operands = [stored, values.typed(line)]
-    parts.detail = _access(line, is_volatile)
-
-
-def _is_volatile(line: Scanner) -> bool:
-    line.take("atomic ")
-    return line.take("volatile ")
-
-
-def _access(line: Scanner, is_volatile: bool) -> Access:
-    scope = line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
-    ordering = line.word() if line.peek_word() in _ORDERINGS else ""
-    return Access(_alignment(line), is_volatile, ordering, scope)
-
-
-def _alignment(line: Scanner) -> int:
-    return line.number() if line.take(", align ") else 0
-
-
-def _update(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    is_volatile = line.take("volatile ")
-    operation = line.word()
-    parts.operands = _typed_operands(line, values)
-    parts.type = parts.operands[1].type
-    parts.detail = AtomicUpdate(_access(line, is_volatile), operation)
-
-
-def _exchange(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    is_weak, is_volatile = line.take("weak "), line.take("volatile ")
-    parts.operands = _typed_operands(line, values)
-    parts.type = StructType("", (parts.operands[1].type, IntegerType(1)))
-    scope = line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
-    success, failure = line.word(), line.word()
-    access = Access(_alignment(line), is_volatile, success, scope)
-    parts.detail = AtomicUpdate(access, failure=failure, is_weak=is_weak)
-
-
-def _fence(line: Scanner, _values: ValueParser, parts: Parts) -> None:
-    parts.detail = _access(line, is_volatile=False)
-
-
 def _shuffle(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = _typed_operands(line, values)
+    parts.operands = typed_operands(line, values)
     mask = parts.operands.pop()
     parts.type, parts.detail = shuffled(parts.operands[0].type, mask)
 
@@ -251,7 +150,7 @@ def _indices(line: Scanner) -> Indices:
 
 
 def _call(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(_FAST)
+    parts.flags = line.words_of(FAST_MATH)
     convention = line.word() if line.peek_word() in _CONVENTIONS else ""
     result = line.attributes()
     parts.type = line.type()
@@ -305,13 +204,13 @@ _READERS: dict[Opcode, Callable[[Scanner, ValueParser, Parts], None]] = {
     **dict.fromkeys((Opcode.FREEZE, Opcode.INSERTELEMENT), _like_first),
     Opcode.EXTRACTELEMENT: _element,
     Opcode.PHI: _phi,
-    Opcode.GETELEMENTPTR: _element_address,
-    Opcode.ALLOCA: _allocation,
-    Opcode.LOAD: _load,
-    Opcode.STORE: _store,
-    Opcode.ATOMICRMW: _update,
-    Opcode.CMPXCHG: _exchange,
-    Opcode.FENCE: _fence,
+    Opcode.GETELEMENTPTR: memory_parser.element_address,
+    Opcode.ALLOCA: memory_parser.allocation,
+    Opcode.LOAD: memory_parser.load,
+    Opcode.STORE: memory_parser.store,
+    Opcode.ATOMICRMW: memory_parser.update,
+    Opcode.CMPXCHG: memory_parser.exchange,
+    Opcode.FENCE: memory_parser.fence,
     Opcode.SHUFFLEVECTOR: _shuffle,
     Opcode.EXTRACTVALUE: _extract,
     Opcode.INSERTVALUE: _insert,
