@@ -137,6 +137,12 @@ class EffectsOfKernel:
             is_counted=shows,
         )
 
+    def may_change_memory(self, instruction: Instruction) -> bool:
+        """Return True if a load may give something else after an instruction, whatever its operands are."""
+        if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
+            return True
+        return self.of(instruction).changes_memory
+
     def has_effect(self, instruction: Instruction) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
         if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:

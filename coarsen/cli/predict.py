@@ -114,4 +114,4 @@ def _is_by_launch_model(
 def _refuse_options_of_launches(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise InvalidInputError(f"{name} is for the launch model: leave out --dim and ask for --model launch")
+            raise InvalidInputError(f"{name} is for the launch model: ask for --model launch, without --dim")

@@ -60,6 +60,11 @@ def _check(file: TunedFile) -> None:
             raise InvalidInputError(
                 f"version {number} is guarded or has wide accesses, which the C header can't check"
             )
+        others = [launch.kernel for launch in version.launches if launch.kernel != file.kernel]
+        if others and not version.is_sequence:
+            raise InvalidInputError(
+                f"version {number} launches {others[0]} in place of {file.kernel}, which the C header can't say"
+            )
         if version.variant.is_coarsened and not version.variant.local_size:
             raise InvalidInputError(f"version {number} is coarsened and has no local size, which C needs")
     taken = sorted({*_KEYWORDS.split()} & {*_inputs(file), file.kernel})

@@ -63,8 +63,10 @@ def remembered_tree(sizes: Iterable[RememberedSize], default: int) -> Tree:
         default: the number of the default version.
     """
     by_local: dict[int, list[RememberedSize]] = {}
-    for size in sorted(sizes, key=lambda each: (each.local, each.extents)):
-        by_local.setdefault(size.local, []).append(size)
+    # A launch of one dimension and one of two may have the same extents: the first of them counts.
+    known = {(size.local, size.extents): size for size in reversed([*sizes])}
+    for (local, _), size in sorted(known.items(), key=lambda entry: entry[0]):
+        by_local.setdefault(local, []).append(size)
     return _by_local(sorted(by_local.items()), Leaf(default))
 
 
@@ -91,6 +93,7 @@ def _within(sizes: Sequence[RememberedSize], default: Leaf) -> Tree:
     for dimension, name in enumerate(_GLOBAL):
         extents = [size.extents[dimension] for size in sizes]
         if max(extents) == 1:
+            tree = Split(name, 1.0, tree, default)
             continue
         tree = Split(name, float(FURTHEST * max(extents)), tree, default)
         if min(extents) > FURTHEST:

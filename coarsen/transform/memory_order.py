@@ -6,12 +6,13 @@ import re
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.kernel import Instruction, Value, ValueKind
-from coarsen.ir.types import OtherType, VoidType
+from coarsen.ir.types import OtherType, PointerType, VoidType
 from coarsen.transform.body_text import Line
 
 _CALLEE = re.compile(r"\bcall [^@]*?@([-a-zA-Z$._0-9]+)\(")
 _FUNCTION = OtherType("function")
-_POINTER = Value(ValueKind.CONSTANT, OtherType("unread"), "")
+# A pointer, so that a call that writes through its arguments is taken to write.
+_POINTER = Value(ValueKind.CONSTANT, PointerType(0), "")
 _VOID = VoidType()
 
 
@@ -34,7 +35,7 @@ class MemoryOrder:
 
     def may_change_memory(self, line: Line) -> bool:
         """Return True if a load after it may see something else than a load before."""
-        return self._effects.of(_instruction(line)).changes_memory
+        return self._effects.may_change_memory(_instruction(line))
 
 
 def _instruction(line: Line) -> Instruction:

@@ -28,7 +28,7 @@ def described_versions(description: Description, variants: Iterable[Variant]) ->
     """Return versions as a tuned file has them; none has launches where these can't be told by arguments.
 
     Raises:
-        InvalidInputError: a version takes several launches, and a size of one is no argument.
+        InvalidInputError: versions take several launches or differ in macros, and a size is no argument.
     """
     variants = tuple(variants)
     try:
@@ -39,7 +39,12 @@ def described_versions(description: Description, variants: Iterable[Variant]) ->
                 f"{description.path}: a version of several launches needs their sizes at each launch, and no "
                 f"argument of {description.kernel} has the value of '{error}'"
             ) from None
-        # The caller's sizes then.
+        if len({variant.definitions for variant in variants}) > 1:
+            raise InvalidInputError(
+                f"{description.path}: versions with other macros need their sizes at each launch, and no argument "
+                f"of {description.kernel} has the value of '{error}': pass it as an argument, or have no tunables"
+            ) from None
+        # The caller's sizes then, which are for the one choice of macros.
         return tuple(TunedVersion(variant) for variant in variants)
 
 

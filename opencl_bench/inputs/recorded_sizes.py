@@ -109,7 +109,7 @@ def _check_kinds(description: Description, launch: ListedLaunch) -> None:
 def _check_shared(
     arguments: tuple[ArgumentDescription, ...], argument: SharedDescription, passed: PassedShared
 ) -> None:
-    first = arguments[passed.index].name
+    first = arguments[passed.index].name if passed.index < len(arguments) else f"argument {passed.index}"
     if first != argument.same_as:
         raise InvalidInputError(f"'{argument.name}' is the buffer of '{first}', not of '{argument.same_as}'")
 

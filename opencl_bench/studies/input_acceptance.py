@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from coarsen.files import replace_file
 from coarsen.models.inputs.acceptance import Criterion, criteria
 from coarsen.models.inputs.results_data import results_data
 from coarsen.opencl_bench.studies.input_judging import JudgedKernel, judged_kernels
@@ -132,7 +133,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for line in report(kernels, runs):
         print(line)
     if asked.json:
-        asked.json.write_text(json.dumps(as_data(kernels), indent=1), encoding="utf-8")
+        replace_file(json.dumps(as_data(kernels), indent=1).encode(), asked.json)
     return 0 if kernels and all(each.result for each in kernels) else 1
 
 

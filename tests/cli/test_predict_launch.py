@@ -15,7 +15,7 @@ from coarsen.user_models import user_models
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
-NOT_FOR_A_FACTOR = "is for the launch model: leave out --dim and ask for --model launch"
+NOT_FOR_A_FACTOR = "is for the launch model: ask for --model launch, without --dim"
 
 
 @pytest.fixture(scope="module")

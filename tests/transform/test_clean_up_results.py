@@ -41,6 +41,23 @@ kernel void blurred(global const int *in, global int *out, volatile global int *
 }
 """
 
+# Builtins that store through a pointer, between loads of the same places.
+WRITING = """
+kernel void blurred(global const int *in, global int *out, volatile global int *seen, int width, int height)
+{
+    int x = get_global_id(0), y = get_global_id(1), centre = y * width + x;
+    int pair[2];
+    vstore2((int2)(in[centre], x), 0, pair);
+    int first = pair[0] + pair[1];
+    vstore2((int2)(y, in[centre]), 0, pair);
+    float whole;
+    float part = modf(in[centre] * 0.25f, &whole);
+    int sum = first + 3 * pair[0] + 5 * (int)whole;
+    part += modf(x * 0.5f, &whole);
+    out[centre] = sum + 7 * (int)whole + (int)(part * 4);
+}
+"""
+
 
 def run(queue: cl.CommandQueue, program: cl.Program, sizes: tuple[tuple[int, ...], tuple[int, ...]]) -> bytes:
     """What the kernel leaves behind."""
@@ -57,11 +74,14 @@ def run(queue: cl.CommandQueue, program: cl.Program, sizes: tuple[tuple[int, ...
 
 @pytest.mark.parametrize("transforms", [DEFAULT, REPLICATION_ALONE], ids=["cleaned", "alone"])
 @pytest.mark.parametrize(("dimension", "stride"), [(0, 1), (1, 2)])
-def test_the_same_is_computed(queue: cl.CommandQueue, dimension: int, stride: int, transforms: Transforms) -> None:
+@pytest.mark.parametrize("source", [SOURCE, WRITING], ids=["loads", "builtins that write"])
+def test_the_same_is_computed(
+    queue: cl.CommandQueue, source: str, dimension: int, stride: int, transforms: Transforms
+) -> None:
     chosen = Coarsening(4, dimension, stride)
-    coarsened = CoarsenedKernel(coarsen_kernel(lower(SOURCE), [chosen], transforms=transforms), (chosen,), ())
+    coarsened = CoarsenedKernel(coarsen_kernel(lower(source), [chosen], transforms=transforms), (chosen,), ())
     options = workaround(queue.context)
-    original = build_uncached(queue.context, SOURCE, options)
+    original = build_uncached(queue.context, source, options)
     program = build_uncached(queue.context, coarsened.opencl_c, [coarsened.opencl_c_standard, *options])
     smaller = [tuple(s // 4 if d == dimension else s for d, s in enumerate(size)) for size in (GLOBAL, LOCAL)]
     assert run(queue, program, (smaller[0], smaller[1])) == run(queue, original, (GLOBAL, LOCAL))

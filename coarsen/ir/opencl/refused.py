@@ -38,6 +38,8 @@ _REFUSED: tuple[tuple[Refused, tuple[str, ...]], ...] = (
         (
             *("create_user_event", "retain_event", "release_event", "set_user_event_status"),
             *("is_valid_event", "capture_event_profiling_info"),
+            # SPIR-V's own, among them ids and barriers.
+            "__spirv_",
         ),
     ),
 )

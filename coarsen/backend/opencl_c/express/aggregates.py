@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from coarsen.backend.opencl_c.c.build import literal_int
+from coarsen.backend.opencl_c.c.build import comparison, literal_int
 from coarsen.backend.opencl_c.c.coerce import coerce
-from coarsen.backend.opencl_c.c.tree import Binary, Expression, Index, Initializer, RecordLiteral
+from coarsen.backend.opencl_c.c.tree import Expression, Index, Initializer, RecordLiteral
 from coarsen.backend.opencl_c.c.types import Array, Record, from_llvm
 from coarsen.backend.opencl_c.express.addresses import field
 from coarsen.backend.opencl_c.express.overflow import overflow_member
@@ -25,7 +25,7 @@ def _extract(translator: Translator, instruction: Instruction) -> Expression:
     if source is not None and source.opcode == "cmpxchg":
         if indices == (0,):
             return value
-        return Binary(value, "==", coerce(translator.value(source.operands[1]), value.type), value.type)
+        return comparison(value, "==", coerce(translator.value(source.operands[1]), value.type))
     return _member(translator, value, indices)
 
 
