@@ -45,12 +45,18 @@ def check_versions(
         raise InvalidInputError("a tuned file has a version twice")
     if len({bool(version.launches) for version in versions}) > 1:
         raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
-    if not versions[0].launches and len({version.variant.definitions for version in versions}) > 1:
-        # A caller's sizes are for one choice of macros.
-        raise InvalidInputError("versions without launches have other macros: give all versions their sizes")
     default_version(kernel, versions, default)
     for version in versions:
         check_version(version, tuple(arguments))
+
+
+def check_launchable(versions: Sequence[TunedVersion]) -> None:
+    """Raise InvalidInputError unless versions can stand for each other.
+
+    A caller's sizes are for one choice of macros, so versions without launches must not differ in these.
+    """
+    if not versions[0].launches and len({version.variant.definitions for version in versions}) > 1:
+        raise InvalidInputError("versions without launches have other macros: give all versions their sizes")
 
 
 def check_evidence(evidence: object) -> None:

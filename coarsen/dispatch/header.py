@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, statements, tree_lines
 from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds
+from coarsen.dispatch.file_checks import check_launchable
 from coarsen.dispatch.header_sizes import has_local_memory, indented, sizes_function
 from coarsen.dispatch.header_steps import step_functions
 from coarsen.dispatch.steps import Kind, Named, Steps
@@ -55,6 +56,7 @@ def c_header(file: TunedFile) -> str:
 
 
 def _check(file: TunedFile) -> None:
+    check_launchable(file.versions)
     for number, version in enumerate(file.versions):
         if version.variant.any_size or version.variant.transforms.wide_accesses:
             raise InvalidInputError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pyopencl
 
+from coarsen.dispatch.file_checks import check_launchable
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
@@ -58,7 +59,8 @@ def tuned_program(
         say_once: logs a warning the first time.
 
     Raises:
-        InvalidInputError: a file is of a kernel that the program doesn't have.
+        InvalidInputError: a file is of a kernel that the program doesn't have, or its versions can't stand for each
+            other.
     """
     devices = settings.devices or settings.context.devices
     made: dict[str, TunedLaunches] = {}
@@ -69,6 +71,7 @@ def tuned_program(
                 f"the tuned file is of the kernel '{name}', which the program doesn't have{hint}"
             )
         file = _for_devices([file for file in files if file.kernel == name], devices)
+        check_launchable(file.versions)
         made[name] = _launches(file, settings, options, launches_of(name).argument_count, devices, say_once)
     return TunedProgram(made)
 

@@ -17,7 +17,7 @@ from coarsen.dispatch.header import c_header
 from coarsen.dispatch.launch_sizes import size_inputs, sizes_function
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.dispatch.tuned_version import TunedVersion
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -219,3 +219,15 @@ def test_wide_accesses_are_refused_since_no_header_knows_how_large_buffers_are()
     file = replace(PLAIN, versions=(FILE.versions[0], replace(FILE.versions[1], variant=wide)))
     with pytest.raises(InvalidInputError, match="version 1 is guarded or has wide accesses"):
         c_header(file)
+
+
+def test_a_launch_of_another_kernel_alone_is_refused() -> None:
+    other = TunedVersion(Variant((64,)), (TunedLaunch("mv_rows", ("height",)),))
+    with pytest.raises(InvalidInputError, match="version 1 launches mv_rows in place of mv"):
+        c_header(replace(FILE, versions=(FILE.versions[0], other), tree=Leaf(1), tree_without_supplied=None))
+
+
+def test_versions_of_the_callers_sizes_with_other_macros_are_refused() -> None:
+    versions = tuple(TunedVersion(Variant((64,), (), (("ROWS", rows),))) for rows in ("1", "4"))
+    with pytest.raises(InvalidInputError, match="versions without launches have other macros"):
+        c_header(replace(FILE, versions=versions, tree=Leaf(1), tree_without_supplied=None))

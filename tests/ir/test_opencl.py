@@ -70,6 +70,7 @@ def test_a_dimension_that_is_no_number_is_none_of_the_range() -> None:
         ("read_pipe", "pipe"),
         ("enqueue_kernel", "device-enqueue"),
         ("llvm.trap", "unsupported-call"),
+        ("__spirv_BuiltInGlobalInvocationId", "unsupported-call"),
         ("", "unsupported-call"),
     ],
 )
