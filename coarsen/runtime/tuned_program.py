@@ -59,8 +59,8 @@ def tuned_program(
         say_once: logs a warning the first time.
 
     Raises:
-        InvalidInputError: a file is of a kernel that the program doesn't have, or its versions can't stand for each
-            other.
+        InvalidInputError: a file is of a kernel that the program doesn't have, or its versions can't stand for
+            each other.
     """
     devices = settings.devices or settings.context.devices
     made: dict[str, TunedLaunches] = {}
