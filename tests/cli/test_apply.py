@@ -141,7 +141,7 @@ def test_the_factor_is_predicted_for_a_device(
 ) -> None:
     model = default_model(store_small_model(tmp_path, limit=1e9))
     monkeypatch.setattr("coarsen.prediction._shipped_default", lambda: model)
-    predicted = run("predict", scale, "--device", "pocl", "-f", "json")
+    predicted = run("predict", scale, "--device", "pocl", "--model", "default", "-f", "json")
     factor = json.loads(predicted.out)["factor"]
     assert factor > 1
     outcome = run("apply", scale, "--device", "PoCL")

@@ -1,6 +1,6 @@
 """The fast path and lock-step, on and off: the uncoarsened kernel's results, on every device.
 
-The emitted forms come by turns, or both with COARSEN_DIFFERENTIAL=full.
+The emitted forms come by turns, or both with COARSEN_DIFFERENTIAL=full, but on PoCL.
 """
 
 from __future__ import annotations

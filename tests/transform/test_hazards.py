@@ -1,6 +1,6 @@
 """Each hazard of merging work-items: the coarsened kernel gives what the original gives, on every device.
 
-The emitted forms come by turns, or both with COARSEN_DIFFERENTIAL=full.
+The emitted forms come by turns, or both with COARSEN_DIFFERENTIAL=full, but on PoCL.
 """
 
 from __future__ import annotations

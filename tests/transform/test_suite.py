@@ -1,7 +1,7 @@
 """Every benchmark, coarsened: the reference's results on every device, through both emitted forms.
 
 `make test` runs a pairwise cover, the forms by turns, and half of it on PoCL; with COARSEN_DIFFERENTIAL=full the
-full product is run.
+full product is run, on PoCL with the forms by turns.
 """
 
 from __future__ import annotations
