@@ -1,4 +1,4 @@
-"""Arguments that a transform adds behind a kernel's own, in its signature and in what clang recorded of it.
+"""Arguments that a transform adds after a kernel's own, in its signature and in what clang recorded of it.
 
     before: define spir_kernel void @f(ptr addrspace(3) %tile) !kernel_arg_type !7      !7 = !{!"float*"}
     after:  define spir_kernel void @f(ptr addrspace(3) %tile, i64 noundef %global_size_x) !kernel_arg_type !9
@@ -48,7 +48,7 @@ def copy_of_argument(argument: Argument, replica: int, names: NameSupply) -> Arg
 
 
 def with_arguments(kernel: Kernel, added: Sequence[Argument]) -> Kernel:
-    """The kernel with further arguments behind its own.
+    """The kernel with further arguments after its own.
 
     Its `arguments`, `signature` and `after` have them; `added_arguments`, which says what the launcher passes, is
     left to the transform.
@@ -101,7 +101,7 @@ def next_node(kernel: Kernel) -> int:
 
 
 def _fresh(wanted: str, names: NameSupply) -> str:
-    """A free name that is an identifier in C too, where a supply's numbers stand behind dots."""
+    """A free name that is an identifier in C too, where a supply's numbers stand after dots."""
     while (name := names.fresh(wanted)) != wanted:
         wanted += "_"
     return name

@@ -1,7 +1,7 @@
 """A guard around a kernel's body, so that a coarsened launch may hold more work than the original one did.
 
 It is put into the uncoarsened kernel; coarsening it afterwards gives a kernel for sizes that the factor does not
-divide. The original launch's global size becomes an argument behind the kernel's own (`ulong`, in work-items):
+divide. The original launch's global size becomes an argument after the kernel's own (`ulong`, in work-items):
 
     before                       work-items                           work-groups
     n = get_global_size(0);      n = global_size_x;                   n = global_size_x;

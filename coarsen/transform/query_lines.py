@@ -8,7 +8,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.names import mangled_name
 from coarsen.ir.opencl.queries import Query
 
-_ATTRIBUTES = "nounwind willreturn memory(none)"
+ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
 def size_type(kernel: Kernel) -> str:
@@ -18,7 +18,7 @@ def size_type(kernel: Kernel) -> str:
 
 def call_of(query: Query, dimension: str, integer: str) -> str:
     """The call of a query for a dimension, as spelled; `integer` is the type of `size_t`."""
-    return f"call spir_func {integer} @{_callee(query)}(i32 {dimension}) {_ATTRIBUTES}"
+    return f"call spir_func {integer} @{_callee(query)}(i32 {dimension}) {ATTRIBUTES}"
 
 
 def declarations(kernel: Kernel, called: Iterable[Query], integer: str) -> Iterator[str]:
@@ -26,7 +26,12 @@ def declarations(kernel: Kernel, called: Iterable[Query], integer: str) -> Itera
     known = kernel.before + kernel.after
     for query in sorted(called, key=lambda query: query.value):
         if f"@{_callee(query)}(" not in known:
-            yield f"declare spir_func {integer} @{_callee(query)}(i32) {_ATTRIBUTES}"
+            yield declaration(query, integer)
+
+
+def declaration(query: Query, integer: str) -> str:
+    """Return the `declare` line of a query of one dimension; `integer` is the type of `size_t`."""
+    return f"declare spir_func {integer} @{_callee(query)}(i32) {ATTRIBUTES}"
 
 
 def _callee(query: Query) -> str:

@@ -19,7 +19,7 @@ Which accesses those are, and what is refused, `adjacent_accesses.py` says. Why 
   whenever one is, and what was not accessed before is not accessed now;
 - **alignment**: `vloadn` and `vstoren` need only that of an element, which each access has.
 
-Refuses when there is nothing to merge but stores behind a kernel's loops, because it does not pay: they are
+Refuses when there is nothing to merge but stores after a kernel's loops, because it does not pay: they are
 executed once, and PoCL (3.1) no longer vectorises such a kernel across work-items (mvUncoal is 2.5 times slower).
 """
 

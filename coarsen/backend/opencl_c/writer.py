@@ -183,7 +183,7 @@ class _Writer:
         return Test(value.text, predicate(compared), number, value.type.width, self._largest(value))
 
     def _is_simple(self, value: Value) -> bool:
-        """Whether a value may be named several times: a variable, widened or not."""
+        """Return True if a value may be named several times: a variable, widened or not."""
         folded = self.translator.folding.inlined
         if value.text not in folded:
             return True

@@ -66,7 +66,7 @@ def decayed(array: Expression, like: Pointer) -> Decayed:
 
 
 def is_packed(place: Expression) -> bool:
-    """Whether an lvalue lies inside of a packed structure."""
+    """Return True if an lvalue lies inside of a packed structure."""
     while True:
         match place:
             case Member(record):
@@ -94,12 +94,12 @@ def literal_of_bits(number: int, type_: Scalar) -> Integer:
 
 
 def is_zero(expression: Expression | None) -> bool:
-    """Whether an expression is the integer literal 0."""
+    """Return True if an expression is the integer literal 0."""
     return isinstance(expression, Integer) and expression.value == 0
 
 
 def is_null(expression: Expression) -> bool:
-    """Whether a pointer is `0`, however it was come by."""
+    """Return True if a pointer is `0`, however it is written."""
     return isinstance(without_detour(expression), Null)
 
 

@@ -86,7 +86,7 @@ Jump = (Break, Continue, Return, Goto)
 
 
 def ends_in_jump(body: list[Statement]) -> bool:
-    """Whether control never falls off the end of a list of statements."""
+    """Return True if control never falls off the end of a list of statements."""
     if not body:
         return False
     last = body[-1]

@@ -47,7 +47,7 @@ class Integer:
 
     @property
     def is_lowest(self) -> bool:
-        """Whether C has no literal for the number, since its positive one is out of range."""
+        """Return True if C has no literal for the number, since its positive one is out of range."""
         return (
             self.type.kind == "signed" and self.type.size >= 4 and self.value == -(1 << (self.type.size * 8 - 1))
         )

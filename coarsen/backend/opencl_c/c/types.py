@@ -38,7 +38,7 @@ class Scalar:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is an integer (a bool is one, of value 0 or 1)."""
+        """Return True if it is an integer (a bool is one, of value 0 or 1)."""
         return self.kind != "float"
 
     def __str__(self) -> str:
@@ -258,7 +258,7 @@ def with_sign(type_: CType, *, signed: bool) -> CType:
 
 
 def is_signed(type_: CType) -> bool:
-    """Whether an integer's or an integer vector's type is signed."""
+    """Return True if an integer's or an integer vector's type is signed."""
     return element_of(type_).kind == "signed"
 
 
@@ -272,7 +272,7 @@ def element_of(type_: CType) -> Scalar:
 
 
 def same_bits(first: CType, second: CType) -> bool:
-    """Whether both types read memory alike, an integer's sign apart."""
+    """Return True if both types read memory alike, an integer's sign apart."""
     if isinstance(first, Pointer) and isinstance(second, Pointer):
         return first.space == second.space
     if first is second:

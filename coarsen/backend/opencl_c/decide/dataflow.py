@@ -158,7 +158,7 @@ class Dataflow:
         return Lane(scalar, None)
 
     def builds_vector(self, instruction: Instruction) -> bool:
-        """Whether an instruction only rearranges elements, at places known now."""
+        """Return True if an instruction only rearranges elements, at places known now."""
         if instruction.opcode == "shufflevector":
             return True
         if instruction.opcode == "insertelement":

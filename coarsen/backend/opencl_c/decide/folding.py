@@ -188,7 +188,7 @@ class _Planner:
         return counts[min(target.index, len(counts) - 1)] == counts[site.index]
 
     def _would_contract(self, instruction: Instruction) -> bool:
-        """Whether a product folded into a sum would let C fuse what the source kept apart."""
+        """Return True if a product folded into a sum would let C fuse what the source kept apart."""
         users = self.uses[instruction.name].users
         return any(user in ("fadd", "fsub") for user in users) and not ({"contract", "fast"} & flags(instruction))
 

@@ -80,7 +80,7 @@ class Liveness:
         return found
 
     def _is_root(self, instruction: Instruction) -> bool:
-        """Whether it has a statement of its own."""
+        """Return True if it has a statement of its own."""
         if instruction.opcode == "phi":
             return False
         return not instruction.name or instruction.name not in self.folding.inlined
@@ -102,7 +102,7 @@ class Liveness:
 
     @cached_property
     def live(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """The candidates live behind each block's phis, and at its end (reads of its edges included)."""
+        """The candidates live after each block's phis, and at its end (reads of its edges included)."""
         edge_reads = {block: self._edge_reads(block) for block in self.flow.reverse_postorder}
         phis = {block: self._bits(phi.name for phi in self.phis(block)) for block in edge_reads}
         live_in, live_out = dict.fromkeys(edge_reads, 0), dict(edge_reads)
@@ -134,7 +134,7 @@ class Liveness:
 
     @cached_property
     def live_behind(self) -> Mapping[str, int]:
-        """The candidates that are live right behind the definition of each: it interferes with those."""
+        """The candidates that are live right after the definition of each: it interferes with those."""
         defined: dict[str, list[tuple[str, int]]] = {}
         for name, (block, index) in self.place.items():
             defined.setdefault(block, []).append((name, index))

@@ -137,7 +137,7 @@ class Signs:
                     self._votes[root] = self._votes.get(root, 0) + weight
 
     def is_signed(self, name: str) -> bool:
-        """Whether a value should have a signed type; the usual choice where nothing says otherwise."""
+        """Return True if a value should have a signed type; the usual choice where nothing says otherwise."""
         return self._votes.get(self._root(name), 0) >= 0
 
     def _votes_of(self, instruction: Instruction) -> Iterator[Vote]:

@@ -42,5 +42,5 @@ def label_name(block: str) -> str:
 
 
 def is_counter(phi: Instruction) -> bool:
-    """Whether a phi is called `i`: the most frequent of counters, which looks like a name that LLVM makes up."""
+    """Return True if a phi is called `i`: the most frequent of counters, a name that LLVM could have made up."""
     return readable(phi.name).rstrip(_DIGITS) == "i"

@@ -140,7 +140,7 @@ def field(translator: Translator, place: Expression, record: Record, index: int)
 
 
 def _byte_address(translator: Translator, base: Expression, index: Expression) -> Expression:
-    """An address some bytes behind a pointer: an element or a field where the layout says which."""
+    """An address some bytes after a pointer: an element or a field where the layout says which."""
     if not isinstance(base.type, Pointer):
         raise unsupported("an address computed from something else than a pointer")
     pointee = base.type.pointee
@@ -153,7 +153,7 @@ def _byte_address(translator: Translator, base: Expression, index: Expression) -
 
 
 def _at_offset(translator: Translator, base: Expression, offset: int) -> Expression | None:
-    """The lvalue that starts `offset` bytes behind what a pointer points to, or None."""
+    """The lvalue that starts `offset` bytes after what a pointer points to, or None."""
     place = dereference(base)
     while isinstance(place.type, Array) and (offset < 0 or offset >= size_of(place.type)):
         place = Index(place, literal_int(0), place.type.element)

@@ -82,7 +82,7 @@ def _wrapping(left: Expression, operator: str, right: Expression, instruction: I
 
 
 def _may_wrap(instruction: Instruction, result: CType) -> bool:
-    """Whether C's signed arithmetic might overflow; sums of narrow integers never do, being computed as int."""
+    """Return True if C's signed arithmetic might overflow; sums of narrow integers, computed as int, never do."""
     is_narrow = isinstance(result, Scalar) and result.size < INT.size
     return not is_narrow and "nsw" not in flags(instruction)
 

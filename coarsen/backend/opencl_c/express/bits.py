@@ -89,7 +89,7 @@ def _bitwise_choice(translator: Translator, instruction: Instruction) -> Express
 
 
 def _is_mask(translator: Translator, value: Value) -> bool:
-    """Whether a vector's elements are known to be -1 or 0."""
+    """Return True if a vector's elements are known to be -1 or 0."""
     source = translator.dataflow.definition(value)
     if source is None or source.opcode != "sext" or not isinstance(source.operands[0].type, VectorType):
         return False
@@ -120,7 +120,7 @@ def _inverted(translator: Translator, instruction: Instruction | None) -> Value 
 
 
 def _is_all_ones(vector: Expression) -> bool:
-    """Whether a vector is the constant of all bits set."""
+    """Return True if a vector is the constant of all bits set."""
     scalar = repeated_scalar(vector)
     if not isinstance(scalar, Integer):
         return False
@@ -128,7 +128,7 @@ def _is_all_ones(vector: Expression) -> bool:
 
 
 def _is_minus_one(literal: Expression, type_: CType) -> bool:
-    """Whether an integer literal has all bits of a type set."""
+    """Return True if an integer literal has all bits of a type set."""
     if not isinstance(literal, Integer):
         return False
     signed = coerce(literal, with_sign(type_, signed=True))
@@ -143,7 +143,7 @@ def _in_hexadecimal(operand: Expression) -> Expression:
 
 
 def exclusive(left: Expression, right: Expression) -> Expression:
-    """Whether two conditions differ."""
+    """Return True if two conditions differ."""
     if isinstance(right, Boolean):
         return negation(left) if right.value else left
     if isinstance(left, Boolean):

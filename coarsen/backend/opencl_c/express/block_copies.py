@@ -67,7 +67,7 @@ def _move(target: Expression, source: Expression, piece: CType, index: Expressio
 
 
 def _move_overlapping(translator: Translator, instruction: Instruction) -> list[Statement]:
-    """A copy that may overlap goes backwards where the target lies behind the source."""
+    """A copy that may overlap goes backwards where the target lies after the source."""
     target, source, length = _operands(translator, instruction)
     if is_zero(length):
         return []

@@ -43,7 +43,7 @@ def _untyped_tags(metadata: str) -> frozenset[str]:
 
 
 def is_aliasing(translator: Translator, instruction: Instruction) -> bool:
-    """Whether the source did not access this memory by a type of its own."""
+    """Return True if the source did not access this memory by a type of its own."""
     match = _TAG.search(instruction.text)
     return match is None or match[1] in _untyped_tags(translator.kernel.after)
 
@@ -62,7 +62,7 @@ def place_of(translator: Translator, instruction: Instruction, address: Value, t
 
 
 def is_under_aligned(instruction: Instruction, place: Expression) -> bool:
-    """Whether C would expect a better alignment than there is."""
+    """Return True if C would expect a better alignment than there is."""
     return not is_packed(place) and alignment(instruction) < alignment_of(place.type)
 
 

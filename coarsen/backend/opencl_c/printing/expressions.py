@@ -70,7 +70,7 @@ def written(expression: Expression) -> str:
 
 
 def same_text(first: Expression | None, second: Expression | None) -> bool:
-    """Whether two expressions are written alike."""
+    """Return True if two expressions are written alike."""
     if first is None or second is None:
         return first is second
     return first == second or written(first) == written(second)

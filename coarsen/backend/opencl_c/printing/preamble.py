@@ -105,7 +105,7 @@ def _extensions(translator: Translator, mentioned: Mentions, scalars: Iterable[t
 
 
 def _writes_volumes(translator: Translator) -> bool:
-    """Whether an argument is a three-dimensional image that may be written."""
+    """Return True if an argument is a three-dimensional image that may be written."""
     return any(
         translator.pointees.arguments[argument.name] == Opaque("image3d_t")
         and image_access(argument.type) in ("write_only", "read_write")

@@ -99,7 +99,7 @@ class _Structurer:
         return sorted(exits, key=self.order.__getitem__)
 
     def _belongs_inside(self, name: str, blocks: frozenset[str], exits: list[str]) -> bool:
-        """Whether an exit reads best before its `break`: `found = i; break;`."""
+        """Return True if an exit reads best before its `break`: `found = i; break;`."""
         node = self.nodes[name]
         if self.incoming[name] != 1 or node.condition is not None or name in self._headers:
             return False
@@ -109,7 +109,7 @@ class _Structurer:
 
     @cached_property
     def _placed(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
-        """The dominator tree's children that stand within a node's text, and those behind each loop."""
+        """The dominator tree's children that stand within a node's text, and those after each loop."""
         inside: dict[str, list[str]] = {name: [] for name in self.order}
         behind: dict[str, list[str]] = {name: [] for name in self.order}
         for name in self.flow.reverse_postorder:
@@ -160,7 +160,7 @@ class _Structurer:
         return merges[-1] if merges else None
 
     def _meets(self, parent: str, child: str, context: _Context) -> bool:
-        """Whether a dominated node is reached in several ways, and so stands behind its dominator."""
+        """Return True if a dominated node is reached in several ways, and so stands after its dominator."""
         return child != context.again and not self._is_inline(parent, child)
 
     def _is_inline(self, parent: str, child: str) -> bool:
@@ -219,7 +219,7 @@ class _Structurer:
         return [Goto(again(target) if target in context.around else target)]
 
     def _loop(self, header: str, body: list[Statement], follow: str, outer: _Context) -> list[str]:
-        """Write a loop; gives the nodes that stand behind it."""
+        """Write a loop; gives the nodes that stand after it."""
         behind = [name for name in self._placed[1][header] if name != outer.again or name in outer.around]
         step = self._step(header)
         around = outer.around | {header}
@@ -248,7 +248,7 @@ def again(header: str) -> str:
 
 
 def _if(node: Node, then: list[Statement], otherwise: list[Statement]) -> list[Statement]:
-    """An `if` without an empty arm, and without an `else` behind an arm that leaves."""
+    """An `if` without an empty arm, and without an `else` after an arm that leaves."""
     if node.condition is None:
         return []
     condition = node.condition

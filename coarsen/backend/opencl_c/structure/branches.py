@@ -27,5 +27,5 @@ class Node:
 
     @property
     def is_empty_return(self) -> bool:
-        """Whether it does nothing but end the kernel."""
+        """Return True if it does nothing but end the kernel."""
         return not self.arms and not self.statements

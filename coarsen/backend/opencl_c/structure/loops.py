@@ -144,7 +144,7 @@ def _last_step(loop: Loop) -> Assign | None:
 
 
 def _written_later(loop: Loop, step: Assign) -> bool:
-    """Whether what the step reads is assigned behind it, so that it can't move to the end."""
+    """Return True if what the step reads is assigned behind it, so that it can't move to the end."""
     place = next(index for index, statement in enumerate(loop.body) if statement is step)
     later = {statement.variable for statement in loop.body[place + 1 :] if isinstance(statement, Assign)}
     return bool(later & names_in(step.value))

@@ -149,7 +149,7 @@ def _joined(outer: Node, place: int, inner: Node) -> tuple[Expression, tuple[Arm
 
 
 def _same(first: tuple[Assign, ...], second: tuple[Assign, ...]) -> bool:
-    """Whether two edges assign the same."""
+    """Return True if two edges assign the same."""
     return len(first) == len(second) and all(
         one.variable == other.variable and same_text(one.value, other.value)
         for one, other in zip(first, second, strict=True)
