@@ -20,6 +20,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
+from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
 
 REQUIRED_VARIABLE = "COARSEN_REQUIRED_DEVICES"
@@ -51,15 +52,15 @@ def pytest_unconfigure() -> None:
 
 @functools.cache
 def devices_that_work() -> tuple[DeviceDescription, ...]:
-    """The healthy devices; checked once per process."""
-    return tuple(device for device in discover_devices() if check_health(device).works)
+    """The healthy devices, without older versions of a runtime; checked once per process."""
+    return tuple(newest_of_each_runtime([each for each in discover_devices() if check_health(each).works]))
 
 
 def missing_devices() -> tuple[str, ...]:
     """The required devices that are not there or don't work."""
     required = [name.strip() for name in os.environ.get(REQUIRED_VARIABLE, "intel").split(",")]
     return tuple(
-        name for name in required if name and not any(device.is_called(name) for device in devices_that_work())
+        name for name in required if name and not any(device.runs_on(name) for device in devices_that_work())
     )
 
 
@@ -105,7 +106,7 @@ def short_name(device: DeviceDescription | str) -> str:
     """What a device is called in a test's id."""
     if isinstance(device, str):
         return f"missing-{device}"
-    return next((name for name in SHORT_NAMES if device.is_called(name)), device.name)
+    return next((name for name in SHORT_NAMES if device.runs_on(name)), device.name)
 
 
 @pytest.fixture(scope="session")

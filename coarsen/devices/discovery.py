@@ -75,6 +75,14 @@ class DeviceDescription:
         names = (self.name, self.platform_name, self.vendor, self.platform_version)
         return any(part.casefold() in name.casefold() for name in names)
 
+    def runs_on(self, runtime: str) -> bool:
+        """Return True if a text is part of its platform's name or version: PoCL on Intel's CPU isn't "intel".
+
+        Args:
+            runtime: the text, in any case.
+        """
+        return any(runtime.casefold() in name.casefold() for name in (self.platform_name, self.platform_version))
+
     def is_same_device(self, other: DeviceDescription) -> bool:
         """Return True if both describe one device, though the index may differ (in another process)."""
         return (self.name, self.platform_name, self.platform_version, self.driver_version) == (

@@ -17,8 +17,9 @@ SIMULATOR = "oclgrind"
 def find_device(spec: str) -> DeviceDescription:
     """The device that is called so.
 
-    Upper and lower case are alike. A full name wins over a part of another's. Where several devices match and
-    only one of them works, it is that one.
+    Upper and lower case are alike. A full name wins over a part of another's, a runtime's name over a processor's
+    ("intel" is Intel's runtime, not PoCL on an Intel processor), of several versions of one runtime the newest.
+    Where several devices match and only one of them works, it is that one.
 
     Args:
         spec: an index (`0:1`), or any part of the device's OpenCL name or its platform's, vendor or version.
@@ -60,12 +61,24 @@ def select_device(
         raise DeviceError(f"no OpenCL device is called '{spec}'{hint}; there are: {_listed(devices)}")
     if len(matches) == 1:
         return matches[0]
-    working = [device for device in matches if works(device)]
+    working = newest_of_each_runtime([device for device in matches if works(device)])
     if len(working) == 1:
         return working[0]
     raise DeviceError(
         f"'{spec}' names several OpenCL devices: {_listed(matches)}; give an index or more of the name"
     )
+
+
+def newest_of_each_runtime(devices: Sequence[DeviceDescription]) -> list[DeviceDescription]:
+    """Return the devices without those of a runtime that is there in a newer version, too.
+
+    PoCL of the system and PoCL of a wheel are such: both run on the one processor.
+    """
+    newest: dict[str, tuple[int, ...]] = {}
+    for device in devices:
+        name = device.platform_name
+        newest[name] = max(newest.get(name, ()), _version(device))
+    return [device for device in devices if _version(device) == newest[device.platform_name]]
 
 
 def names_of(devices: Sequence[DeviceDescription]) -> list[str]:
@@ -86,7 +99,12 @@ def _matches(spec: str, devices: Sequence[DeviceDescription]) -> list[DeviceDesc
     if not wanted:
         return []
     exact = [device for device in devices if device.name.casefold() == wanted]
-    return exact or [device for device in devices if device.is_called(wanted)]
+    of_the_runtime = [device for device in devices if device.runs_on(wanted)]
+    return exact or of_the_runtime or [device for device in devices if device.is_called(wanted)]
+
+
+def _version(device: DeviceDescription) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", device.driver_version))
 
 
 def _listed(devices: Sequence[DeviceDescription]) -> str:

@@ -12,6 +12,7 @@ import pyopencl as cl
 from coarsen.devices.building import PlainProgram, build_uncached
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
+from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
@@ -28,8 +29,12 @@ POCL = "pocl"
 
 
 def devices_to_measure() -> list[DeviceDescription]:
-    """Return the devices that run a kernel, without Oclgrind: an interpreter is for checking, not for timing."""
-    return [each for each in discover_devices() if check_health(each).works and not each.is_called("oclgrind")]
+    """Return the devices that run a kernel, without Oclgrind: an interpreter is for checking, not for timing.
+
+    Of several versions of one runtime it is the newest.
+    """
+    working = [each for each in discover_devices() if check_health(each).works and not each.is_called("oclgrind")]
+    return newest_of_each_runtime(working)
 
 
 class OpenClMachine:

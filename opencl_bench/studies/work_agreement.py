@@ -16,17 +16,17 @@ from dataclasses import dataclass, replace
 
 import pyopencl as cl
 
-from coarsen.analysis.affine import access_patterns
+from coarsen.analysis.algebra.affine import access_patterns
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.executions import Executions
 from coarsen.analysis.expressions import Quantity, evaluate
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.loop_counts import Basis, LoopCounts
 from coarsen.analysis.trip_counts import trip_counts
-from coarsen.devices.discovery import discover_devices, open_device
-from coarsen.errors import InvalidInputError
-from coarsen.features.work_counts import LaunchSizes, padded
-from coarsen.features.work_functions import launch_sizes_by_name
+from coarsen.cost.work_counts import LaunchSizes, padded
+from coarsen.cost.work_functions import launch_sizes_by_name
+from coarsen.devices.discovery import open_device
+from coarsen.devices.selection import find_device
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
@@ -165,11 +165,8 @@ def main(arguments: Sequence[str]) -> None:
 
     A third is the factor by which they are coarsened.
     """
-    device = next((each for each in discover_devices() if each.is_called(arguments[1])), None)
-    if device is None:
-        raise InvalidInputError(f"no device is called {arguments[1]!r}")
     properties = cl.command_queue_properties.PROFILING_ENABLE
-    queue = cl.CommandQueue(cl.Context([open_device(device)]), properties=properties)
+    queue = cl.CommandQueue(cl.Context([open_device(find_device(arguments[1]))]), properties=properties)
     rows = [work_row(further_benchmark(name), queue, *map(int, arguments[2:])) for name in names_of(arguments[0])]
     print("\n".join(table(rows)))
 

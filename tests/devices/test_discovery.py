@@ -61,6 +61,38 @@ def test_of_several_matches_the_only_one_that_works_is_meant() -> None:
         select_device("AMD", THREE, lambda device: False)
 
 
+INTEL = dataclasses.replace(
+    TAHITI, index="0:0", name="Intel(R) Xeon(R)", vendor="Intel(R) Corporation", platform_name="Intel(R) OpenCL"
+)
+POCL = dataclasses.replace(
+    INTEL,
+    index="1:0",
+    name="pthread-Intel(R) Xeon(R)",
+    vendor="GenuineIntel",
+    driver_version="3.0-rc2",
+    platform_name="Portable Computing Language",
+    platform_version="OpenCL 3.0 PoCL 3.0-rc2",
+)
+NEWER = dataclasses.replace(
+    POCL, index="2:0", driver_version="3.1+debian", platform_version="OpenCL 3.0 PoCL 3.1+debian"
+)
+
+
+def test_a_runtimes_name_wins_over_a_processors() -> None:
+    """PoCL on an Intel processor isn't what "intel" means."""
+    assert select_device("intel", (NEWER, INTEL, POCL), works) is INTEL
+    with pytest.raises(DeviceError, match="names several"):
+        select_device("xeon", (NEWER, INTEL, POCL), works)
+
+
+def test_the_newest_of_a_runtimes_versions_is_meant() -> None:
+    assert select_device("pocl", (POCL, NEWER), works) is NEWER
+    assert select_device("pocl", (POCL, NEWER), lambda device: device is POCL) is POCL
+    assert select_device("3.0-rc2", (POCL, NEWER), works) is POCL
+    with pytest.raises(DeviceError, match="names several"):
+        select_device("AMD", (TAHITI, dataclasses.replace(TAHITI_LE, driver_version="1.0")), works)
+
+
 @pytest.mark.parametrize("spec", ["voodoo", "7:0", "", "  ", "0:1:2"])
 def test_an_unknown_name_lists_what_there_is(spec: str) -> None:
     with pytest.raises(DeviceError, match=r"there are: 0:0 Tahiti .*1:0 GTX 480"):

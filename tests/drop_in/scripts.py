@@ -60,4 +60,4 @@ def written(folder: Path, text: str, name: str = "program.py") -> Path:
 
 def compiled(devices: tuple[DeviceDescription, ...]) -> DeviceDescription:
     """The device that the environment surely has, which compiles kernels."""
-    return next(device for device in devices if device.is_called("intel"))
+    return next(device for device in devices if device.runs_on("intel"))

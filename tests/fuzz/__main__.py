@@ -50,7 +50,7 @@ def targets(device: str | None) -> list[Target]:
     found: list[Target] = []
     for name in COMPILED_DEVICES if device is None else (device,):
         for described in discover_devices():
-            if described.is_called(name) and check_health(described).works:
+            if described.runs_on(name) and check_health(described).works:
                 found += [Target(name, form) for form in ("opencl_c", "spirv")[: 1 + described.takes_spirv]]
                 break
     return found

@@ -11,12 +11,12 @@ import pytest
 from coarsen.analysis.divergence import Divergence
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Instruction
-from coarsen.transform.coarsen import coarsened_assembly
 from tests.fuzz import attempt
 from tests.fuzz.attempt import Attempt, Verdict
 from tests.fuzz.shrink import shrink
 from tests.fuzz.trial import Trial, to_json, trial_of
 from tests.fuzz.variants import statements
+from tests.transform.planting import plant
 
 _BARRIER = re.compile(r"^ *call spir_func void @_Z7barrierj\(.*\n", re.MULTILINE)
 _ONE_MORE = re.compile(r"(= add (?:nuw )?(?:nsw )?i\d+ %[\w.]+, )1$", re.MULTILINE)
@@ -24,12 +24,12 @@ _ONE_MORE = re.compile(r"(= add (?:nuw )?(?:nsw )?i\d+ %[\w.]+, )1$", re.MULTILI
 
 def drop_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
     """No barrier is left in the coarsened kernel."""
-    _change_assembly(monkeypatch, lambda assembly: _BARRIER.sub("", assembly))
+    plant(monkeypatch, lambda assembly: _BARRIER.sub("", assembly))
 
 
 def shift_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is 1 more, an id of the second replica for example, is 2 more."""
-    _change_assembly(monkeypatch, lambda assembly: _ONE_MORE.sub(r"\g<1>2", assembly))
+    plant(monkeypatch, lambda assembly: _ONE_MORE.sub(r"\g<1>2", assembly))
 
 
 def share_remainders(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,11 +40,6 @@ def share_remainders(monkeypatch: pytest.MonkeyPatch) -> None:
         return instruction.opcode != "urem" and known(self, instruction)
 
     monkeypatch.setattr(Divergence, "is_divergent", is_divergent)
-
-
-def _change_assembly(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
-    name = "coarsen.pipeline.coarsened_assembly"
-    monkeypatch.setattr(name, lambda *arguments: change(coarsened_assembly(*arguments)))
 
 
 @pytest.fixture(autouse=True)
@@ -58,19 +53,19 @@ def _nothing_kept() -> Iterator[None]:
 def runs_on(parameters: dict[str, object]) -> bool:
     """One device is enough: what is found is not the device's."""
     device = parameters["device"]
-    return isinstance(device, DeviceDescription) and device.is_called("intel")
+    return isinstance(device, DeviceDescription) and device.runs_on("intel")
 
 
-@pytest.mark.parametrize("plant", [drop_barriers, shift_ids, share_remainders])
+@pytest.mark.parametrize("mistake", [drop_barriers, shift_ids, share_remainders])
 def test_is_found_and_shrunk(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue
+    mistake: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue
 ) -> None:
     def judge(trial: Trial) -> Verdict:
         return attempt.attempt(Attempt.of(to_json(trial)), queue, "opencl_c")
 
-    plant(monkeypatch)
+    mistake(monkeypatch)
     # A mistake around a barrier may make a race, which is not the same each time.
-    wants_barriers = plant is drop_barriers
+    wants_barriers = mistake is drop_barriers
     trials = (trial for trial in map(trial_of, range(60)) if ("barrier" in trial.source) == wants_barriers)
     failing = next(trial for trial in trials if judge(trial).is_failure)
     smallest = shrink(failing, judge, max_attempts=40)

@@ -18,15 +18,15 @@ from typing import Any, TextIO
 import pyopencl as cl
 
 from coarsen.backend.processes import end_with_parent
-from coarsen.devices.discovery import discover_devices, open_device
+from coarsen.devices.discovery import open_device
+from coarsen.devices.selection import find_device
 from tests.fuzz.attempt import Attempt, attempt
 
 
 @functools.cache
 def context_of(name: str) -> cl.Context:
     """A context on the device that is called so."""
-    device = next(device for device in discover_devices() if device.is_called(name))
-    return cl.Context([open_device(device)])
+    return cl.Context([open_device(find_device(name))])
 
 
 def _serve(answers: TextIO) -> None:

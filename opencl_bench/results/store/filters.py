@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, or_, true
+from sqlalchemy import ColumnElement, and_, true
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
+from coarsen.opencl_bench.results.store.device_names import is_called
 from coarsen.opencl_bench.results.store.schema import environment, measurement, subject
 
 
@@ -14,8 +15,8 @@ from coarsen.opencl_bench.results.store.schema import environment, measurement, 
 class Filter:
     """What measurements must have in common; None: anything.
 
-    `device` is any part of the name of the device, or of its platform's name, vendor or version, in any case, as
-    in `DeviceDescription.is_called`. `key_prefix` is how the key begins.
+    `device` is any part of the name of the device, or of its platform's name, vendor or version, in any case; a
+    platform's name wins over a device's, as in `coarsen.devices.selection`. `key_prefix` is how the key begins.
     """
 
     benchmark: str | None = None
@@ -35,7 +36,7 @@ def condition(chosen: Filter) -> ColumnElement[bool]:
     if chosen.benchmark is not None:
         conditions.append(subject.c.benchmark == chosen.benchmark)
     if chosen.device is not None:
-        conditions.append(_is_called(chosen.device))
+        conditions.append(is_called(chosen.device, environment))
     if chosen.preset is not None:
         conditions.append(subject.c.preset == chosen.preset)
     if chosen.role is not None:
@@ -45,9 +46,3 @@ def condition(chosen: Filter) -> ColumnElement[bool]:
     if chosen.key_prefix is not None:
         conditions.append(measurement.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
     return and_(true(), *conditions)
-
-
-def _is_called(part: str) -> ColumnElement[bool]:
-    columns = environment.c
-    names = (columns.device, columns.platform, columns.vendor, columns.platform_version)
-    return or_(*(name.icontains(part, autoescape=True) for name in names))

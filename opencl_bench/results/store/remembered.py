@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, or_, select, true
+from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, select, true
 
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row, choice_to_json
+from coarsen.opencl_bench.results.store.device_names import is_called
 from coarsen.opencl_bench.results.store.engine import Guard, writing
 from coarsen.opencl_bench.results.store.insertion import put_row
 from coarsen.opencl_bench.results.store.schema import remembered as table
@@ -30,7 +31,8 @@ class RememberedFilter:
 
     Attributes:
         kernel: the kernel's whole name.
-        device: any part of the name of the device, or of its platform's name, vendor or version, in any case.
+        device: any part of the name of the device, or of its platform's name, vendor or version, in any case; a
+            platform's name wins over a device's.
         key_prefix: the beginning of the key.
     """
 
@@ -122,8 +124,7 @@ def _condition(chosen: RememberedFilter) -> ColumnElement[bool]:
     if chosen.kernel is not None:
         conditions.append(table.c.kernel == chosen.kernel)
     if chosen.device is not None:
-        names = (table.c.device, table.c.platform, table.c.vendor, table.c.platform_version)
-        conditions.append(or_(*(name.icontains(chosen.device, autoescape=True) for name in names)))
+        conditions.append(is_called(chosen.device, table))
     if chosen.key_prefix is not None:
         conditions.append(table.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
     return and_(true(), *conditions)

@@ -9,7 +9,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies.executed_blocks import counting_kernel
 from coarsen.opencl_bench.studies.work_agreement import Ratio, WorkRow, main, table, work_row
@@ -67,5 +67,5 @@ def test_the_table_has_a_row_per_kernel_and_sums() -> None:
 
 
 def test_an_unknown_device_is_named() -> None:
-    with pytest.raises(InvalidInputError, match="no device is called 'abacus'"):
+    with pytest.raises(DeviceError, match="no OpenCL device is called 'abacus'"):
         main(["mt", "abacus"])

@@ -76,10 +76,16 @@ VARIANTS = {
     "failed": some_measurement(invalidity=Invalidity.COMPILE),
     "selection": some_measurement(role=Role.SELECTION, baseline=None),
     "test": some_measurement(preset="test"),
+    "pocl": some_measurement(
+        device="cpu-skylake-Intel(R) Xeon(R)",
+        vendor="GenuineIntel",
+        platform="Portable Computing Language",
+        platform_version="OpenCL 3.0 PoCL 3.1",
+    ),
     "tahiti": some_measurement(device="Tahiti 100%_", vendor="AMD", platform="AMD APP", platform_version="2.0 X"),
 }
 FILTERS = [
-    (Filter(), {"nbody", "failed", "selection", "test", "tahiti"}),
+    (Filter(), {"nbody", "failed", "selection", "test", "pocl", "tahiti"}),
     (Filter(benchmark="nbody"), {"nbody"}),
     (Filter(benchmark="n"), set()),
     (Filter(preset="test"), {"test"}),
@@ -88,13 +94,16 @@ FILTERS = [
     (Filter(device="tAHI"), {"tahiti"}),
     (Filter(device="amd app"), {"tahiti"}),
     (Filter(device="2.0 x"), {"tahiti"}),
-    (Filter(device="genuine"), {"nbody", "failed", "selection", "test"}),
+    (Filter(device="genuine"), {"nbody", "failed", "selection", "test", "pocl"}),
+    # The runtime, not another one on a processor of that name.
+    (Filter(device="intel"), {"nbody", "failed", "selection", "test"}),
+    (Filter(device="pocl"), {"pocl"}),
     (Filter(device="100%_"), {"tahiti"}),
     (Filter(device="T%i"), set()),
     (Filter(key_prefix=VARIANTS["test"].key[:9]), {"test"}),
     (Filter(key_prefix=VARIANTS["test"].key.upper()), {"test"}),
     (Filter(key_prefix="%"), set()),
-    (Filter(benchmark="sgemm", device="xeon", preset="cpu", role=Role.COMPARISON), {"failed"}),
+    (Filter(benchmark="sgemm", device="xeon", preset="cpu", role=Role.COMPARISON), {"failed", "pocl"}),
 ]
 
 

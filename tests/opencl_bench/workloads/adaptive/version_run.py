@@ -19,7 +19,8 @@ import pyopencl as cl
 
 from coarsen.api import CoarsenedKernel
 from coarsen.devices.building import build_uncached
-from coarsen.devices.discovery import discover_devices, open_device
+from coarsen.devices.discovery import open_device
+from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument
@@ -135,7 +136,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take only every so many versions")
     parser.add_argument("--seconds", type=float, default=240.0, help="begin with no further input after so many")
     chosen = parser.parse_args()
-    device = next(each for each in discover_devices() if each.is_called(chosen.device))
+    device = find_device(chosen.device)
     context = cl.Context([open_device(device)])
     queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
     end = time.monotonic() + chosen.seconds
