@@ -76,15 +76,22 @@ def plan(study: Study) -> Plan:
     """
     times, settings = study.times, study.settings
     stage_one = study.stage_one or every_version
-    left = times.of_versions(left_by(times, stage_one))
-    tree = regret_tree(left, settings.margin, settings.supplied, settings.most)
+    tree, all_of_it = of_all_inputs(study)
     return Plan(
         study=study,
         left_out=leave_groups_out(times, settings, stage_one),
         largest=hold_out_largest(times, settings, study.size_of or _by_default_time(times), stage_one),
         tree=tree,
-        shipped=shipped(tree, left),
+        shipped=all_of_it,
     )
+
+
+def of_all_inputs(study: Study) -> tuple[RegretTree, Shipped]:
+    """Return the tree of all inputs, and what is shipped of it."""
+    times, settings = study.times, study.settings
+    left = times.of_versions(left_by(times, study.stage_one or every_version))
+    tree = regret_tree(left, settings.margin, settings.supplied, settings.most)
+    return tree, shipped(tree, left)
 
 
 def _by_default_time(times: VersionTimes) -> Callable[[InputPoint], float]:

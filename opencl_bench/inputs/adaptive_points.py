@@ -6,9 +6,9 @@ what its buffers hold ──▶ the numbers that a caller supplies ────�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from coarsen.dispatch.choosing import FeatureValues, feature_values
+from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
 from coarsen.dispatch.features import BYTES, ArgumentKind, KernelArgument
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
@@ -17,11 +17,15 @@ from coarsen.opencl_bench.inputs.launch_numbers import buffer_bytes, launch_numb
 from coarsen.opencl_bench.workloads.adaptive_driver import AdaptiveKernel
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,
+    Array,
+    Benchmark,
     BufferArgument,
     Launch,
     LocalArgument,
     ScalarArgument,
 )
+
+Buffers = Mapping[str, Array]
 
 
 def adaptive_points(
@@ -44,32 +48,47 @@ def kernel_arguments(kernel: AdaptiveKernel) -> tuple[KernelArgument, ...]:
     """Return the arguments of a kernel that adapts, as its source names them."""
     benchmark = kernel.benchmark
     lowered = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
-    launch = _launch(kernel, "test")
+    launch = _launch(kernel, benchmark, "test")
     return tuple(
         KernelArgument(declared.name, _kind(passed))
         for declared, passed in zip(lowered.arguments, launch.arguments, strict=True)
     )
 
 
+def launched_numbers(
+    kernel: AdaptiveKernel, benchmark: Benchmark, preset: str, names: Sequence[str], buffers: Buffers | None
+) -> dict[str, Number]:
+    """Return the numbers that features are computed from: of what the default version's launch passes.
+
+    Args:
+        kernel: says what a caller supplies.
+        benchmark: the kernel's, which has the preset.
+        preset: the input's name.
+        names: of the kernel's arguments.
+        buffers: what a launch passes; None where nothing asks for them.
+    """
+    launch = _launch(kernel, benchmark, preset)
+    passed = dict(zip(names, launch.arguments, strict=True))
+    numbers = launch_numbers(launch, passed)
+    if buffers is not None:
+        numbers |= buffer_bytes(passed, buffers)
+        numbers |= {name: measure(buffers) for name, measure in kernel.supplied.items()}
+    return numbers
+
+
 def _point(
     kernel: AdaptiveKernel, preset: str, seed: int, names: Sequence[str], values: FeatureValues
 ) -> InputPoint:
-    launch = _launch(kernel, preset)
-    passed = dict(zip(names, launch.arguments, strict=True))
-    numbers = launch_numbers(launch, passed)
-    if kernel.supplied or any(name.startswith(BYTES) for name in values.inputs):
-        buffers = kernel.benchmark.workload(preset, seed).buffers
-        numbers |= buffer_bytes(passed, buffers)
-        numbers |= {name: measure(buffers) for name, measure in kernel.supplied.items()}
-    found = values.of(numbers)
+    needs_buffers = kernel.supplied or any(name.startswith(BYTES) for name in values.inputs)
+    buffers = kernel.benchmark.workload(preset, seed).buffers if needs_buffers else None
+    found = values.of(launched_numbers(kernel, kernel.benchmark, preset, names, buffers))
     if found is None:
         raise InternalError(f"a feature of {kernel.name} has no value at {preset}")
     return InputPoint(preset, kernel.inputs.group_of(kernel.listed[preset]), found)
 
 
-def _launch(kernel: AdaptiveKernel, preset: str) -> Launch:
+def _launch(kernel: AdaptiveKernel, benchmark: Benchmark, preset: str) -> Launch:
     """The default version's launch of the kernel that gives its name; the first, where there are several."""
-    benchmark = kernel.benchmark
     launches = (
         benchmark.launches(preset, None, benchmark.own_definitions)
         if benchmark.make_launches

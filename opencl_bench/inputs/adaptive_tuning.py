@@ -16,8 +16,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.models.inputs.portfolio import margin_of
 from coarsen.models.inputs.regret_tree import regret_tree
-from coarsen.models.inputs.shipping import shipped
-from coarsen.models.inputs.times import VersionTimes
+from coarsen.models.inputs.shipping import Shipped, shipped
 from coarsen.opencl_bench.inputs.adaptive_points import adaptive_points, kernel_arguments
 from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
@@ -72,7 +71,10 @@ def tune_adaptive(
     right = tuple(each for each in versions if each not in wrong)
     points = adaptive_points(kernel, sample.seed, presets)
     asked = TimesRequest(kernel.name, points, right, kernel.default, sample.seed)
-    return _file(kernel, device, measured_times(rows, asked).times)
+    times = measured_times(rows, asked).times
+    margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
+    choice = shipped(regret_tree(times, margin, {*kernel.supplied}), times)
+    return adaptive_file(kernel, device, choice, Evidence(kernel.name, margin, times))
 
 
 def sampled_versions(kernel: AdaptiveKernel, count: int | None, seed: int = 0) -> tuple[Variant, ...]:
@@ -89,9 +91,17 @@ def _count(asked: int | None, known: int, what: str) -> int:
     return known if asked is None else min(asked, known)
 
 
-def _file(kernel: AdaptiveKernel, device: DeviceDescription, times: VersionTimes) -> TunedFile:
-    margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
-    choice = shipped(regret_tree(times, margin, {*kernel.supplied}), times)
+def adaptive_file(
+    kernel: AdaptiveKernel, device: DeviceDescription, choice: Shipped, evidence: Evidence
+) -> TunedFile:
+    """Return the tuned file of a kernel that adapts.
+
+    Args:
+        kernel: whose file it is.
+        device: where it was measured.
+        choice: its versions, and how one is chosen.
+        evidence: the times that it was made by.
+    """
     return TunedFile(
         kernel=kernel.kernel,
         arguments=kernel_arguments(kernel),
@@ -105,5 +115,5 @@ def _file(kernel: AdaptiveKernel, device: DeviceDescription, times: VersionTimes
         default=choice.default,
         tree=choice.tree,
         tree_without_supplied=choice.tree_without_supplied,
-        evidence=Evidence(kernel.name, margin, times).to_json(),
+        evidence=evidence.to_json(),
     )

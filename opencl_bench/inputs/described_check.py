@@ -39,8 +39,24 @@ def check_described(path: Path) -> tuple[str, ...]:
     """
     check_kernel_of(path)
     description = read_description(path)
+    check_launches(description)
     check_effects(description, read_benchmark(path))
     return description.parameters.overridden
+
+
+def check_launches(description: Description) -> None:
+    """Check that parameters alone decide which launches a version makes: no size is known before a launch.
+
+    Raises:
+        InvalidInputError: a condition of a launch names something else.
+    """
+    for number, launch in enumerate(description.launches):
+        for condition in launch.conditions:
+            if others := sorted(condition.names - {*description.tunables}):
+                raise InvalidInputError(
+                    f"{description.path}: launches[{number}].when: '{condition.text}' names '{others[0]}', which "
+                    "is no parameter; versions of a kernel that is tuned over inputs differ by parameters alone"
+                )
 
 
 def check_effects(description: Description, benchmark: Benchmark) -> None:

@@ -26,9 +26,10 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedBuffer,
-    PassedScalar,
     read_launch_list,
 )
+from coarsen.opencl_bench.workloads.described.launches import own_launch
+from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
 from coarsen.opencl_bench.workloads.described.recorded_inputs import scalar_numbers, with_recorded
@@ -97,6 +98,8 @@ def inputs_from(description: Path, recording: Path, most: int = DEFAULT_COUNT) -
     chosen = [candidates[index] for index in space_filling([each.place for each in candidates], weights, most)]
     path = description.with_name(f"{description.stem}{SUFFIX}.toml")
     folder = recording if recording.is_dir() else recording.parent
+    for each in chosen:
+        _check_files(own, each.input, folder)
     inputs = tuple(_with_files(each.input, folder, path) for each in chosen)
     features = () if own.features else tuple(_varying(own, candidates))
     replace_file(recorded_text(description.name, recording, inputs, features).encode(), path)
@@ -168,8 +171,11 @@ def _input(own: Description, names: Sequence[str], launch: ListedLaunch) -> Reco
         files={names[index]: name for index, name in launch.contents if index < len(names)},
     )
     described = with_recorded(own, (replace(one, files={}),))
-    check_preset(described, next(iter(described.sizes)))
-    return one
+    preset = next(iter(described.sizes))
+    check_preset(described, preset)
+    # The program may round the global size up to another local size; measured is what the description says.
+    measured = own_launch(described, described.sizes[preset], described.local_size)
+    return replace(one, global_size=measured.global_size)
 
 
 def _place(own: Description, one: RecordedInput) -> dict[str, float]:
@@ -201,6 +207,15 @@ def _varying(own: Description, candidates: Sequence[_Candidate]) -> Iterator[str
     places = {**{f"{name} 0": name for name in wholes}, **extents}
     varying = [name for key, name in places.items() if len({each.place[key] for each in candidates}) > 1]
     yield from varying or ["global_size_0"]
+
+
+def _check_files(own: Description, one: RecordedInput, recording: Path) -> None:
+    """Check recorded contents before they are copied. Raises InvalidInputError where a buffer can't have them."""
+    for argument in own.arguments_of(own.kernel):
+        name, passed = one.files.get(argument.name), one.arguments.get(argument.name)
+        if name is not None and isinstance(argument, BufferDescription) and isinstance(passed, PassedBuffer):
+            elements = max(passed.byte_count // argument.type.byte_count, 1)
+            FileValues(f'file("{name}")', recording / name, "").check_count(argument.type, elements)
 
 
 def _with_files(one: RecordedInput, recording: Path, path: Path) -> RecordedInput:

@@ -117,6 +117,7 @@ def confirm_versions(
     observer: SweepObserver | None = None,
     again: Remeasure = Remeasure.NOTHING,
     pool: CompilePool | None = None,
+    inputs_each: int = 1,
 ) -> MeasuredVersions:
     """Time some versions of each input once more, in new processes: numbers that nothing was chosen by.
 
@@ -128,6 +129,7 @@ def confirm_versions(
         observer: sees rows as they come.
         again: which stored confirmations are measured once more.
         pool: the processes that compile and measure; some of its own if None.
+        inputs_each: how many inputs a new process times, one after the other.
 
     Raises:
         InvalidInputError, DeviceError: as `measure_versions` does.
@@ -135,15 +137,32 @@ def confirm_versions(
     start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
     with opened_inputs(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
+        timed = 0
         for preset, versions in chosen.items():
+            measured = collector.measured
             with inputs.context(preset, collector, again) as context:
-                _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations)
+                is_first = timed % inputs_each == 0
+                _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations, is_first)
+            timed += collector.measured > measured  # one that is in the store shares no process
     return MeasuredVersions(tuple(collector.rows), collector.measured, {}, time.perf_counter() - start)
 
 
-def _confirm(measurer: RowMeasurer, versions: tuple[Variant, ...], default: Variant, invocations: int) -> None:
+def _confirm(
+    measurer: RowMeasurer, versions: tuple[Variant, ...], default: Variant, invocations: int, is_first: bool
+) -> None:
+    """Time versions at an input.
+
+    Args:
+        measurer: times them.
+        versions: all of them.
+        default: what they are timed against.
+        invocations: in how many processes.
+        is_first: whether the first of these must be a new one.
+    """
     for invocation in range(invocations):
-        if not all(measurer.is_confirmed(each, default, invocation) for each in versions):
+        if (is_first or invocation) and not all(
+            measurer.is_confirmed(each, default, invocation) for each in versions
+        ):
             measurer.start_afresh()
         for version in in_turn(versions, invocation):
             measurer.confirmed(version, default, invocation)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from coarsen.cost.work_counts import LaunchSizes, WorkCounts, padded
+from coarsen.cost.work_functions import WorkFunctions, work_functions
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.features.work_counts import LaunchSizes, WorkCounts, padded
-from coarsen.features.work_functions import WorkFunctions, work_functions
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.analytic.cpu import cpu

@@ -1,17 +1,19 @@
 """The first stage of tuning over inputs: which versions are worth measuring on all of them.
 
-    inputs ─▶ 8 that fill the space of features ─▶ a search on each ─▶ winners and their neighbours, the default
+    inputs ─▶ 8 that fill the space of features ─▶ a search on each ─▶ what was best on the others, tried on each
+           ─▶ winners and their neighbours, the default
 
-A search starts from what was best on the nearest input that was searched before. The same code runs on a device
-and on stored times (`live_stage_one.py`, `stage_one_replay.py`); evaluators are all that it sees of either.
+A search starts from what was best on the nearest inputs that were searched before; what was found later is tried
+on the earlier ones in the end. The same code runs on a device and on stored times (`live_stage_one.py`,
+`stage_one_replay.py`); evaluators are all that it sees of either.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,9 +32,9 @@ from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, count_valid
 SEARCHED_INPUTS = 8
 # Spaces of at most so many versions are measured whole: a search would hardly save anything.
 SMALL_SPACE = 40
-SHARE = 0.25
-# Of the nearest input's search, the fastest so many are tried first.
-_WARM = 2
+SHARE = 0.3
+# What was the fastest on the nearest so many inputs is tried first, and so many runs are kept for the end.
+_WARM = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class StageOneSettings:
         inputs: on how many; on all where there are no more.
         share: the share of a space's versions that a search may try; a small space is tried whole.
         trials: the most that a search may try where a space is too large to be counted.
-        is_warm: whether searches start from what was best on the nearest input. Not for the staircase, whose start
-            is given.
+        is_warm: whether searches start from what was best on the nearest inputs, and what was best on others is
+            tried in the end. Not for the staircase, which has a start of its own.
         seed: of the searches; each input has its own, whatever other inputs there are.
     """
 
@@ -107,20 +109,68 @@ def stage_one(
         DeviceError: nothing can be measured any more.
     """
     settings = settings or StageOneSettings()
+    searches = _Searches(inputs, evaluator_of, settings)
     searched = spread(inputs, settings.inputs)
-    places = _places(inputs)
-    found: dict[int, Found] = {}
-    union: dict[Choice, None] = {} if default is None else {default: None}
     for number in searched:
-        evaluator = evaluator_of(number)
-        budget = settings.budget(evaluator.space)
-        if settings.is_warm and found:
-            nearest = min(found, key=lambda other: _distance(places[other], places[number]))
-            _try_first(BudgetedEvaluator(evaluator, budget), found[nearest])
-        seed = settings.seed ^ zlib.crc32(inputs[number].name.encode())
-        found[number] = settings.searcher.search(evaluator, budget, seed)
-        union |= dict.fromkeys(_worth_measuring(evaluator.space, found[number]))
-    return StageOne(tuple(searched), tuple(found.values()), tuple(union))
+        searches.search(number)
+    if settings.is_warm:
+        winners = dict(searches.found)
+        for number in searched:
+            searches.try_others(number, winners)
+    union: dict[Choice, None] = {} if default is None else {default: None}
+    for number, found in searches.found.items():
+        union |= dict.fromkeys(_worth_measuring(searches.spaces[number], found))
+    return StageOne(tuple(searched), tuple(searches.found.values()), tuple(union))
+
+
+class _Searches:
+    """The searches of some inputs, one after the other.
+
+    Args:
+        inputs: all that may be looked at.
+        evaluator_of: tries versions on an input, by its number.
+        settings: how to search.
+    """
+
+    def __init__(
+        self, inputs: Sequence[InputPoint], evaluator_of: Callable[[int], Evaluator], settings: StageOneSettings
+    ) -> None:
+        self._inputs = inputs
+        self._evaluator_of = evaluator_of
+        self._settings = settings
+        self._places = _places(inputs)
+        self.found: dict[int, Found] = {}
+        self.spaces: dict[int, SearchSpace] = {}
+
+    def search(self, number: int) -> None:
+        """Search on an input; a warm search starts from what was found on others."""
+        evaluator = self._evaluator_of(number)
+        budget = self._settings.budget(evaluator.space)
+        if self._settings.is_warm:
+            budget = _without_last(budget)
+            _try_first(BudgetedEvaluator(evaluator, budget), self._nearest(number, self.found)[:_WARM])
+        seed = self._settings.seed ^ zlib.crc32(self._inputs[number].name.encode())
+        self.spaces[number] = evaluator.space
+        self.found[number] = self._settings.searcher.search(evaluator, budget, seed)
+
+    def try_others(self, number: int, winners: Mapping[int, Found]) -> None:
+        """Try on an input what was best on the others, the nearest first, as far as its budget goes."""
+        own, space = self.found[number], self.spaces[number]
+        most = self._settings.budget(space).trials
+        tried = {trial.choice for trial in own.trace}
+        best = [found.best.choice for found in self._nearest(number, winners) if found.best is not None]
+        fresh = [choice for choice in dict.fromkeys(best) if choice not in tried and space.is_valid(choice)]
+        if most is None or not fresh[: most - len(tried)]:
+            return
+        evaluator = self._evaluator_of(number)
+        trials = [evaluator.evaluate(choice) for choice in fresh[: most - len(tried)]]
+        self.found[number] = own.with_trials((*own.trace, *trials))
+
+    def _nearest(self, number: int, found: Mapping[int, Found]) -> list[Found]:
+        """The searches of other inputs, the nearest first."""
+        here = self._places[number]
+        others = sorted((each for each in found if each != number), key=lambda n: _distance(self._places[n], here))
+        return [found[other] for other in others]
 
 
 def spread(inputs: Sequence[InputPoint], count: int) -> tuple[int, ...]:
@@ -157,13 +207,19 @@ def _distance(one: Array, other: Array) -> float:
     return float(((one - other) ** 2).sum())
 
 
-def _try_first(evaluator: BudgetedEvaluator, found: Found) -> None:
-    """Try the fastest of another input's search, as far as they are valid here and the budget goes."""
-    ran = sorted((trial for trial in found.trace if trial.time is not None), key=lambda trial: trial.time or 0.0)
+def _without_last(budget: Budget) -> Budget:
+    """Keep the runs back that are made in the end: a fifth at most."""
+    if budget.trials is None:
+        return budget
+    return replace(budget, trials=budget.trials - min(_WARM, budget.trials // 5))
+
+
+def _try_first(evaluator: BudgetedEvaluator, searches: Sequence[Found]) -> None:
+    """Try what other inputs' searches found, as far as it is valid here and the budget goes."""
     try:
-        for trial in ran[:_WARM]:
-            if evaluator.space.is_valid(trial.choice):
-                evaluator.evaluate(trial.choice)
+        for found in searches:
+            if found.best is not None and evaluator.space.is_valid(found.best.choice):
+                evaluator.evaluate(found.best.choice)
     except BudgetSpentError:
         return
 

@@ -6,7 +6,7 @@ fold, and nothing of the held-out inputs is in it. Folds have most searches in c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,11 +31,11 @@ class ReplayedStageOne:
 
     Attributes:
         settings: how it searches.
-        searches: those that were run, by all that they depend on.
+        searches: those that were run, by all that they depend on but the searcher's own program.
     """
 
     settings: StageOneSettings
-    searches: dict[Hashable, Found] = field(default_factory=dict, compare=False, repr=False)
+    searches: MutableMapping[Hashable, Found] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, times: VersionTimes) -> tuple[int, ...]:
         """Return the versions that the searches leave, in ascending order."""
@@ -77,7 +77,7 @@ class _RememberingSearcher:
     """A searcher that runs the same search of the same times once."""
 
     searcher: Searcher
-    searches: dict[Hashable, Found]
+    searches: MutableMapping[Hashable, Found]
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class _RememberingSearcher:
         """Return what was found by the same search, or search."""
         if not isinstance(evaluator, _GridEvaluator):
             return self.searcher.search(evaluator, budget, seed)
-        key = evaluator.times, evaluator.trace, budget, seed
+        key = repr(self.searcher), evaluator.times, evaluator.trace, budget, seed
         if key not in self.searches:
             self.searches[key] = self.searcher.search(evaluator, budget, seed)
         return self.searches[key]

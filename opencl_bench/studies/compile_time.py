@@ -1,12 +1,14 @@
-"""Time that coarsening takes: `python -m coarsen.opencl_bench.studies.compile_time`.
+"""Time that coarsening takes: `python -m coarsen.opencl_bench.studies.compile_time`, at most three minutes.
 
-Three questions, each answered by ratios within this one run, since machines are noisy:
+Three questions, each answered within this one run, since machines are noisy; the exit status is 1 where a limit is
+passed, and the line says so:
 
-1. for a kernel of about 60 IR instructions, do analysis, factor 4 and OpenCL C text together take no longer than
-   `clang -O2 -S -emit-llvm` takes on the same kernel?
-2. does the cost grow linearly with instructions × factor, up to 2,000 instructions and factor 32?
-3. how long does a prediction take by each model: `coarsen predict` from a cold start, a call in a running process,
-   loading the model?
+1. do analysis, factor 4 and OpenCL C text of mriQ together take no longer than `clang -O2 -S -emit-llvm` takes?
+   Beside it, for comparison, the same with the lowering, which runs clang itself.
+2. do time, calls of functions and memory grow linearly with instructions × factor, from 250 instructions by 2 to
+   2,000 by 32 (`compile_growth.py`)?
+3. with `--predictions`: how long does a prediction take by each model: `coarsen predict` from a cold start, a call
+   in a running process, loading the model?
 """
 
 from __future__ import annotations
@@ -25,65 +27,80 @@ from rich.console import Console
 from rich.table import Table
 
 from coarsen.api import predict
-from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.features import feature_tables
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Kernel
 from coarsen.models import load_model
 from coarsen.models.default import load_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.opencl_bench.studies.compile_growth import (
+    SECONDS,
+    cells,
+    coarsen_to_text,
+    growth_lines,
+    growth_table,
+)
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
-from coarsen.variant.coarsening import Coarsening
 
-WANTED_INSTRUCTIONS = 60
+KERNEL = "mriQ"
+FACTOR = 4
+MOST_RATIO = 1.0
 PREDICTED_DEVICE = "tahiti"
-STATEMENTS = (4, 12, 36, 72, 150)
-FACTORS = (1, 2, 4, 8, 16, 32)
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; return 1 where a limit is passed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=7, help="timed runs of each step (default 7)")
-    repetitions = parser.parse_args().repetitions
-    console = Console()
-    compare_with_clang(console, repetitions)
-    show_growth(console)
-    time_prediction(console, repetitions)
-
-
-def compare_with_clang(console: Console, repetitions: int) -> None:
-    """The benchmark nearest to 60 instructions: coarsening against clang -O2, interleaved."""
-    lowered = {name: lower(b.code, b.kernel, b.build_options) for name, b in SUITE.items()}
-    name = min(lowered, key=lambda key: abs(count(lowered[key]) - WANTED_INSTRUCTIONS))
-    clang_seconds, own_seconds = [], []
-    for _ in range(repetitions + 1):
-        clang_seconds.append(seconds(lambda: run_clang(SUITE[name].kernel_file)))
-        own_seconds.append(seconds(lambda: coarsen_to_text(lowered[name], 4)))
-    clang_time, own_time = median(clang_seconds[1:]), median(own_seconds[1:])
-    console.print(
-        f"{name}, {count(lowered[name])} instructions: analysis + factor 4 + OpenCL C {own_time * 1e3:.1f} ms, "
-        f"clang -O2 -S -emit-llvm {clang_time * 1e3:.1f} ms, ratio {own_time / clang_time:.2f}"
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help=f"for the table of growth (default {SECONDS:g})"
     )
+    parser.add_argument("--predictions", action="store_true", help="time predictions, too")
+    chosen = parser.parse_args()
+    console = Console()
+    verdicts = [compare_with_clang(console, chosen.repetitions), show_growth(console, chosen.seconds)]
+    if chosen.predictions:
+        time_prediction(console, chosen.repetitions)
+    return 0 if all(verdicts) else 1
 
 
-def show_growth(console: Console) -> None:
-    """Time per instruction and replica over sizes and factors; level where growth is linear."""
-    table = Table(title="analysis + replication + OpenCL C: µs per (instruction × factor), total in brackets")
-    table.add_column("instructions", justify="right")
-    for factor in FACTORS:
-        table.add_column(f"factor {factor}", justify="right")
-    for statements in STATEMENTS:
-        kernel = lower(synthetic_source(statements))
-        size = count(kernel)
-        cells = []
-        for factor in FACTORS:
-            taken = seconds(partial(coarsen_to_text, kernel, factor))
-            cells.append(f"{taken / size / factor * 1e6:.0f} ({taken:.2f} s)")
-        table.add_row(str(size), *cells)
-    console.print(table)
+def compare_with_clang(console: Console, repetitions: int) -> bool:
+    """Coarsening against clang -O2 on one benchmark, in turns; return True within the limit."""
+    benchmark = SUITE[KERNEL]
+    lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    clang, own, whole = [], [], []
+    for _ in range(repetitions + 1):
+        clang.append(seconds(lambda: run_clang(benchmark.kernel_file)))
+        own.append(seconds(lambda: coarsen_to_text(lowered, FACTOR)))
+        whole.append(
+            seconds(
+                lambda: coarsen_to_text(lower(benchmark.code, benchmark.kernel, benchmark.build_options), FACTOR)
+            )
+        )
+    by_clang, by_us, with_lowering = (median(taken[1:]) for taken in (clang, own, whole))
+    ratio = by_us / by_clang
+    console.print(
+        f"{KERNEL}, {lowered.length} instructions; clang -O2 -S -emit-llvm takes {by_clang * 1e3:.1f} ms"
+    )
+    console.print(f"with the lowering {with_lowering * 1e3:.1f} ms, {with_lowering / by_clang:.2f} of that")
+    said = (
+        f"analysis + factor {FACTOR} + OpenCL C {by_us * 1e3:.1f} ms, {ratio:.2f} of that (at most {MOST_RATIO:g})"
+    )
+    return verdict(console, said, keeps=ratio <= MOST_RATIO)
+
+
+def show_growth(console: Console, most_seconds: float) -> bool:
+    """Time, calls and memory over sizes and factors; return True within the limits."""
+    found = list(cells(most_seconds))
+    console.print(growth_table(found))
+    verdicts = [verdict(console, said, keeps=keeps) for said, keeps in growth_lines(found)]
+    return all(verdicts)
+
+
+def verdict(console: Console, said: str, *, keeps: bool) -> bool:
+    """Print a sentence with whether its limit is kept, and return that."""
+    console.print(f"{said}: {'kept' if keeps else 'LIMIT PASSED'}", highlight=False)
+    return keeps
 
 
 def time_prediction(console: Console, repetitions: int) -> None:
@@ -118,11 +135,6 @@ def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
     return [run, partial(predict, kernel, device=PREDICTED_DEVICE), answer, load_default]
 
 
-def coarsen_to_text(kernel: Kernel, factor: int) -> str:
-    """Analysis, replication and OpenCL C text of a lowered kernel."""
-    return write_opencl_c(coarsen_kernel(kernel, [Coarsening(factor)])).text
-
-
 def run_clang(source: Path) -> None:
     """Clang's own optimiser on a kernel, to LLVM IR text."""
     clang = find_clang()
@@ -135,29 +147,6 @@ def run_clang(source: Path) -> None:
             sys.exit(f"clang can't compile {source}: {result.stderr}")
 
 
-def synthetic_source(statements: int) -> str:
-    """A kernel with straight-line code, divergent branches and uniform loops in turn."""
-    lines = []
-    for i in range(statements):
-        if i % 4 == 0:
-            lines.append(
-                f"if (data[id + {i}] > {i}) sum += data[id * 3 + {i}]; else sum ^= (sum << {1 + i % 7}) + id;"
-            )
-            lines.append("for (int j = 0; j < count; ++j) sum += j * data[j];")
-        else:
-            lines.append(f"sum = sum * {i + 3} + (data[id + {i}] >> {i % 5});")
-    body = "\n    ".join(lines)
-    return (
-        "kernel void synthetic(global int *data, int count) {\n"
-        f"    int id = get_global_id(0);\n    int sum = id;\n    {body}\n    data[id] = sum;\n}}\n"
-    )
-
-
-def count(kernel: Kernel) -> int:
-    """The number of a kernel's IR instructions."""
-    return sum(1 for _ in kernel.instructions())
-
-
 def seconds(action: Callable[[], object]) -> float:
     """The wall-clock time of one call."""
     start = time.perf_counter()
@@ -166,4 +155,4 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyopencl as cl
@@ -30,6 +32,7 @@ from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
 from coarsen.errors import InternalError
+from coarsen.opencl_bench.studies.input_runs import add_lines, run_line
 from coarsen.runtime.arguments import PLAIN
 from coarsen.runtime.enqueue import ENQUEUE
 from coarsen.runtime.program import Program
@@ -211,21 +214,40 @@ def microseconds(times: Sequence[float]) -> tuple[float, float]:
     return 1e6 * float(middle), 1e6 * float(late)
 
 
+def run_lines(device: str, cases: Mapping[str, Mapping[str, Sequence[float]]], builds: int) -> Iterator[str]:
+    """Yield the lines that `input_acceptance --runs` reads.
+
+    Args:
+        device: its name.
+        cases: seconds of each route by what was launched.
+        builds: how many programs were built at launches.
+    """
+    added = {}
+    for case in ("known shape", "new shape"):
+        least = microseconds(cases[case]["PyOpenCL, least"])[0]
+        added[case] = [taken - least for taken in microseconds(cases[case]["tuned"])]
+    values = {"12a": added["known shape"][0], "12b": added["known shape"][1], "12c": added["new shape"][0]}
+    for criterion, value in {**values, "12d": float(builds)}.items():
+        yield run_line(criterion, device, value)
+
+
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description="Time that the choice of a version adds to a launch.")
     parser.add_argument("--device", default="pocl", help="as `coarsen devices` names it")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each route")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the numbers of criterion 12, added to a file")
     words = parser.parse_args()
     context = cl.Context([open_device(find_device(words.device))])
     program = Program(context, SOURCE, tuned=tuned_file(context.devices[0])).build()
     launcher = Launcher(program, context)
-    cases = {
-        "known shape": known(launcher, words.rounds),
-        "alternating shapes": alternating(launcher, words.rounds),
-        "new shape": new_shapes(launcher, words.rounds),
-        "two threads": in_two_threads(program, context, words.rounds),
-    }
+    with patch.object(cl.Program, "build", autospec=True, side_effect=cl.Program.build) as builds:
+        cases = {
+            "known shape": known(launcher, words.rounds),
+            "alternating shapes": alternating(launcher, words.rounds),
+            "new shape": new_shapes(launcher, words.rounds),
+            "two threads": in_two_threads(program, context, words.rounds),
+        }
     columns = ("launches", "route", "median", "p99", "added to the call", "added to the least")
     table = Table(*columns, title=f"{context.devices[0].name.strip()}, µs")
     for case, times in cases.items():
@@ -235,6 +257,9 @@ def main() -> None:
             cells = (f"{value:.1f}" for value in (middle, late))
             table.add_row(case, route, *cells, f"{middle - called:+.1f}", f"{middle - least:+.1f}")
     Console(width=110).print(table)
+    if words.json:
+        name = context.devices[0].platform.name.strip()
+        add_lines(words.json, run_lines(name, cases, builds.call_count))
 
 
 if __name__ == "__main__":

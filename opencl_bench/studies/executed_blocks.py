@@ -22,14 +22,20 @@ from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError
 from coarsen.frontend.normal_form import parsed
 from coarsen.frontend.options import parse_options
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.origin import UNKNOWN
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.printer import assemble
 from coarsen.ir.reader import read_kernel
-from coarsen.ir.types import AddressSpace, PointerType
+from coarsen.ir.types import AddressSpace, IntegerType, PointerType
 from coarsen.opencl_bench.measure.run import KernelArgument, LaunchableKernel, run_workload
 from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
-from coarsen.transform.added_arguments import with_arguments
+from coarsen.transform.added_arguments import add_arguments
 
+_COUNT = IntegerType(32)
 _COUNTS = Argument(
     "executed_blocks",
     PointerType(AddressSpace.GLOBAL),
@@ -50,25 +56,17 @@ class LaunchRuns:
 
 def counting_kernel(kernel: Kernel) -> Kernel:
     """Return a kernel that counts its blocks in its last argument, an element per block in their order."""
-    extended = with_arguments(kernel, [_COUNTS])
-    blocks = [(block.name, _counted(kernel, number)) for number, block in enumerate(kernel.blocks)]
-    with parsed(assemble(extended, blocks), written_by_us=True) as module:
+    counted = thaw(kernel)
+    function = counted.function(kernel.name)
+    (counts,) = add_arguments(counted, function, [_COUNTS])
+    for index, block in enumerate(function.blocks):
+        first = next(i for i in block.instructions if i.opcode not in (Opcode.PHI, Opcode.ALLOCA))
+        build = Builder(block, UNKNOWN).before(first)
+        place = build.element(_COUNT, counts, [number(IntegerType(64), index)], f"{_COUNTS.name}.{index}")
+        build.update_atomically("add", place, number(_COUNT, 1), f"{place.name}.before")
+    make_names_unique(function, counted.structures)
+    with parsed(module_text(counted), written_by_us=True) as module:
         return read_kernel(module, kernel.name)
-
-
-def _counted(kernel: Kernel, number: int) -> list[str]:
-    """A block's lines, after its phis those that count it."""
-    block = kernel.blocks[number]
-    head = [instruction.text for instruction in block.phis]
-    if number == 0:
-        allocas = [i.text for i in block.instructions if i.opcode == "alloca"]
-        head = [*head, *allocas]
-    place = f"%executed_blocks.{number}"
-    lines = [
-        f"{place} = getelementptr inbounds i32, ptr addrspace(1) %executed_blocks, i64 {number}",
-        f"{place}.before = atomicrmw add ptr addrspace(1) {place}, i32 1 monotonic",
-    ]
-    return [*head, *lines, *(i.text for i in block.instructions if i.text not in head)]
 
 
 def executed_blocks(

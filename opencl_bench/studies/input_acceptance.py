@@ -18,6 +18,7 @@ from pathlib import Path
 from coarsen.files import replace_file
 from coarsen.models.inputs.acceptance import Criterion, criteria
 from coarsen.models.inputs.results_data import results_data
+from coarsen.opencl_bench.inputs.kept_searches import KeptSearches
 from coarsen.opencl_bench.studies.input_judging import JudgedKernel, judged_kernels
 from coarsen.opencl_bench.studies.input_paper import paper_table
 from coarsen.opencl_bench.studies.input_rows import DEVELOPMENT, exit_code_of, stored_kernels
@@ -127,9 +128,13 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--kernels", nargs="*", default=[], metavar="NAME", help="adaptive-<kernel>; else all")
     parser.add_argument("--runs", nargs="*", default=[], type=Path, metavar="FILE", help="of other programs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="everything as data, too")
+    parser.add_argument(
+        "--searches", type=Path, metavar="FILE", help="keeps searches of folds for the next program"
+    )
     asked = parser.parse_args(words)
     runs = read_runs(asked.runs)
-    kernels = [*judged_kernels(stored_kernels(asked.stores, asked.kernels))]
+    searches = KeptSearches(asked.searches) if asked.searches else None
+    kernels = [*judged_kernels(stored_kernels(asked.stores, asked.kernels), searches=searches)]
     for line in report(kernels, runs):
         print(line)
     if asked.json:

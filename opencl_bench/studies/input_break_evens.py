@@ -13,7 +13,6 @@ H2    where along the size another shipped version becomes the fastest, of kerne
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -35,6 +34,7 @@ from coarsen.models.inputs.shipping import shipped
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 from coarsen.opencl_bench.inputs.predicted_times import predicted_times
+from coarsen.opencl_bench.studies.input_command import stores_parser
 from coarsen.opencl_bench.studies.input_rows import StoredKernel, exit_code_of, stored_kernels
 from coarsen.opencl_bench.studies.input_tables import table
 
@@ -90,17 +90,17 @@ def modelled(stored: StoredKernel, machine: DeviceProfile, by: str) -> ModelledK
     errors = model_errors(predicted[judged], times.seconds[judged])
     if len(stored.kernel.inputs.ranges) > 1 or len(stored.kernel.inputs.contents) > 1:
         return ModelledKernel(stored.kernel.name, errors, {}, {})
-    (size,) = stored.kernel.inputs.ranges
-    sizes = [stored.kernel.listed[name][size] for name in names]
     settings = stored.study().settings
     choice = regret_tree(times, settings.margin, settings.supplied, settings.most)
     versions = sorted(times.versions.index(each) for each in shipped(choice, times).versions)
-    ours = _Along(sizes, times.seconds[:, versions])
-    measured = break_evens(ours.at, ours.sizes, settings.margin, math.inf)
-    theirs = _Along(sizes, predicted[:, versions])
+    (size,) = stored.kernel.inputs.ranges
+    sizes = [stored.kernel.listed[names[row]][size] for row in judged]
+    ours = _Along(sizes, times.seconds[np.ix_(judged, versions)])
+    measured = break_evens(ours.at, ours.sizes, settings.margin, math.inf) if ours.sizes else ()
+    theirs = _Along(sizes, predicted[np.ix_(judged, versions)])
     points = {
         by: break_evens(theirs.at, theirs.sizes, 0.0) if theirs.sizes else (),
-        TREE: _of_tree(choice.tree, times, sizes, versions),
+        TREE: _of_tree(choice.tree, times.of_inputs(judged), sizes, versions),
     }
     matched = {name: compared(own, measured) for name, own in points.items()}
     regrets = {name: tuple(regret_between(pair, ours.at) for pair in own.matched) for name, own in matched.items()}
@@ -164,10 +164,6 @@ def lines(found: Sequence[ModelledKernel], by: str, is_gpu: bool) -> Iterator[st
     yield from table([*head, "median, octaves", "90th percentile", "regret between"], _points(found, by, is_gpu))
 
 
-def _error_cells(errors: ModelErrors) -> list[str]:
-    return [f"{errors.absolute:.0%}", f"{errors.order:.2f}", f"{errors.predicted:.0%}"]
-
-
 def _points(found: Sequence[ModelledKernel], by: str, is_gpu: bool) -> Iterator[list[str]]:
     one_size = [each for each in found if each.points]
     for name in (by, TREE):
@@ -204,10 +200,8 @@ def profile_of(stored: StoredKernel, name: str | None) -> DeviceProfile:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Print the tables of each device of some stores."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("stores", nargs="+", metavar="STORE")
+    parser = stores_parser(__doc__)
     parser.add_argument("--by", choices=(MODEL, ANCHORS), default=ANCHORS)
-    parser.add_argument("--kernels", nargs="*", default=[], metavar="NAME", help="adaptive-<kernel>; else all")
     parser.add_argument("--profile", metavar="NAME", help="of the device; else the one that it is known by")
     asked = parser.parse_args(words)
     by_device: dict[tuple[str, bool], list[ModelledKernel]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +29,7 @@ from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Role
 from coarsen.opencl_bench.results.store.database import Store, open_existing_store
 from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.search.found import Found
 from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX, AdaptiveKernel
 from coarsen.opencl_bench.workloads.lookup import adaptive
 from coarsen.variant.transforms import DeviceKind, device_kind_of
@@ -93,11 +94,14 @@ class StoredKernel:
         """Return the first times. Raises InvalidInputError as `measured_times` does."""
         return measured_times(self.rows, self.asked).times
 
-    def study(self, settings: StageOneSettings | None = None) -> Study:
+    def study(
+        self, settings: StageOneSettings | None = None, searches: MutableMapping[Hashable, Found] | None = None
+    ) -> Study:
         """Return the study of the kernel, with its first stage replayed in each fold.
 
         Args:
             settings: of the first stage.
+            searches: those that were run before, and where others are kept.
 
         Raises:
             InvalidInputError: as `times`.
@@ -106,7 +110,7 @@ class StoredKernel:
             kernel=self.kernel.name,
             times=self.times,
             settings=Settings(margin_of(self.is_gpu), frozenset(self.kernel.supplied)),
-            stage_one=ReplayedStageOne(settings or StageOneSettings()),
+            stage_one=ReplayedStageOne(settings or StageOneSettings(), {} if searches is None else searches),
             is_control=self.kernel.name in CONTROLS,
         )
 

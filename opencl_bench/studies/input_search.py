@@ -5,16 +5,17 @@ python -m coarsen.opencl_bench.studies.input_search STORE â€¦ [--kernels NAME â€
 quality    the best time of the grid over the best time that a search has found, by the same stored times
 share      of the grid's valid versions, how many it tried
 
-Grids of fewer than 64 versions are left out. Intervals are 95 %, by bootstrap over inputs, those of a group
-together; a search that draws has several seeds, whose logarithms are averaged first.
+A warm search starts from what was best on the nearest inputs that were searched before, as the first stage of
+tuning does; all its runs are counted, those of the start too. Grids of fewer than 64 versions are left out.
+Intervals are 95 %, by bootstrap over inputs, those of a group together; a search that draws has several seeds,
+whose logarithms are averaged first.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +23,14 @@ import numpy as np
 from coarsen.models.evaluation.bootstrap import mean_interval
 from coarsen.models.inputs.scores import Score
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.opencl_bench.inputs.stage_one import spread
-from coarsen.opencl_bench.inputs.stage_one_replay import grid_tables
-from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread
+from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne, grid_tables
+from coarsen.opencl_bench.search.found import Found
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.searcher import Searcher
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
-from coarsen.opencl_bench.search.tables import ReplayEvaluator, Table
+from coarsen.opencl_bench.search.tables import Table
+from coarsen.opencl_bench.studies.input_command import stores_parser
 from coarsen.opencl_bench.studies.input_rows import exit_code_of, stored_kernels
 from coarsen.opencl_bench.studies.input_tables import scored, table
 
@@ -41,22 +43,38 @@ ALL = "all kernels"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A searcher with the share of the versions that it may try; None: as many as it wants."""
+    """A search of each input of a kernel.
+
+    Attributes:
+        searcher: searches on each.
+        share: of the versions that it may try; None: as many as it wants.
+        seeds: of the searches.
+        is_warm: whether it starts from what was best on the nearest inputs before.
+    """
 
     searcher: Searcher
     share: float | None
     seeds: tuple[int, ...] = (0,)
+    is_warm: bool = False
 
     @property
     def name(self) -> str:
         """Return what a table calls it."""
-        return self.searcher.name if self.share is None else f"{self.searcher.name}, {self.share:.0%}"
+        name = f"{self.searcher.name}, warm" if self.is_warm else self.searcher.name
+        return name if self.share is None else f"{name}, {self.share:.0%}"
+
+    def settings(self, inputs: int, seed: int) -> StageOneSettings:
+        """Return those of a first stage that searches as this entry does."""
+        share = 1.0 if self.share is None else self.share
+        return StageOneSettings(self.searcher, inputs, share, is_warm=self.is_warm, seed=seed)
 
 
+# The first is the paper's search, the second that of the first stage of tuning, which the criterion is for.
 ENTRIES = (
     Entry(StaircaseSearcher(), None),
+    Entry(GuidedSearcher(), MUST[1], SEEDS, is_warm=True),
+    Entry(GuidedSearcher(), AIM[1], SEEDS, is_warm=True),
     Entry(GuidedSearcher(), MUST[1], SEEDS),
-    Entry(GuidedSearcher(), AIM[1], SEEDS),
 )
 
 
@@ -92,25 +110,35 @@ def searched(
     """
     if len(times.versions) < LEAST_VERSIONS:
         return
-    rows = range(len(times.inputs)) if inputs is None else spread(times.inputs, inputs)
-    tables = grid_tables(times.of_inputs(rows))
+    count = len(times.inputs) if inputs is None else inputs
+    rows = spread(times.inputs, count)
+    tables = {
+        times.inputs[row].name: table for row, table in zip(rows, grid_tables(times.of_inputs(rows)), strict=True)
+    }
     groups = tuple(f"{kernel}/{times.inputs[row].group}" for row in rows)
     for entry in entries:
-        runs = [[_run(each, entry, seed) for seed in entry.seeds] for each in tables]
-        qualities = tuple(float(np.mean([math.log(quality) for quality, _ in own])) for own in runs)
-        shares = tuple(float(np.mean([share for _, share in own])) for own in runs)
+        runs = [_runs(times, tables, entry.settings(count, seed)) for seed in entry.seeds]
+        qualities = tuple(
+            float(np.mean([math.log(quality) for quality, _ in own])) for own in zip(*runs, strict=True)
+        )
+        shares = tuple(float(np.mean([share for _, share in own])) for own in zip(*runs, strict=True))
         yield Searched(kernel, entry.name, groups, qualities, shares)
 
 
-def _run(grid: Table, entry: Entry, seed: int) -> tuple[float, float]:
-    """The quality and the share of a search on one input; a search that found nothing counts as the slowest."""
-    evaluator = ReplayEvaluator(grid)
-    valid = len(grid.space.ordered)
-    budget = Budget() if entry.share is None else Budget(trials=max(1, math.floor(entry.share * valid)))
-    found = entry.searcher.search(evaluator, budget, seed)
+def _runs(
+    times: VersionTimes, tables: Mapping[str, Table], settings: StageOneSettings
+) -> list[tuple[float, float]]:
+    """The quality and the share of a search on each input, in the order of the searches."""
+    result = ReplayedStageOne(settings).run(times)
+    names = (times.inputs[row].name for row in result.searched)
+    return [_quality(tables[name], found) for name, found in zip(names, result.found, strict=True)]
+
+
+def _quality(grid: Table, found: Found) -> tuple[float, float]:
+    """The quality and the share of a search; one that found nothing counts as the slowest."""
     known = [trial.time for trial in grid.trials.values() if trial.time is not None]
     best = max(known) if found.best is None or found.best.time is None else found.best.time
-    return min(known) / best, len(evaluator.trace) / valid
+    return min(known) / best, len(found.trace) / len(grid.space.ordered)
 
 
 def quality_of(found: Sequence[Searched]) -> Score:
@@ -147,9 +175,7 @@ def _verdict(found: Sequence[Searched]) -> str:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Print a table for each device of some stores."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("stores", nargs="+", metavar="STORE")
-    parser.add_argument("--kernels", nargs="*", default=[], metavar="NAME", help="adaptive-<kernel>; else all")
+    parser = stores_parser(__doc__)
     parser.add_argument("--inputs", type=int, metavar="NUMBER", help="on so many inputs of each; else on all")
     asked = parser.parse_args(words)
     by_device: dict[str, list[Searched]] = {}

@@ -19,13 +19,16 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.table import Table
 
+from coarsen.cost.code_counts import Counts, code_counts
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.studies.executed_counts import WITHOUT, Executed, executed_counts
-from coarsen.opencl_bench.studies.static_counts import Counts, coarsened_counts, counts_of
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.transforms import DEFAULT
+from coarsen.variant.transforms import DEFAULT, Transforms
+from coarsen.variant.variant import Variant
 
 FACTOR = 8
 STRIDES = (1, 2)
@@ -70,7 +73,7 @@ def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bo
     for name in names:
         benchmark = SUITE[name]
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-        original = counts_of(kernel, 1)
+        original = code_counts(kernel)
         for dimension in benchmark.dimensions:
             for stride in strides:
                 coarsening = Coarsening(factor, dimension, stride)
@@ -78,10 +81,15 @@ def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bo
                     name,
                     coarsening,
                     original,
-                    coarsened_counts(kernel, coarsening, WITHOUT),
-                    coarsened_counts(kernel, coarsening, DEFAULT),
+                    _coarsened(kernel, coarsening, WITHOUT),
+                    _coarsened(kernel, coarsening, DEFAULT),
                     executed_counts(benchmark, coarsening) if executed else None,
                 )
+
+
+def _coarsened(kernel: Kernel, coarsening: Coarsening, transforms: Transforms) -> Counts:
+    coarsened = carry_out(kernel, Variant(coarsenings=(coarsening,), transforms=transforms))
+    return code_counts(coarsened.kernel, coarsening.factor, coarsened.parted)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,11 +14,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.cost.planned_work.launches import launched_sizes
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
+from coarsen.cost.work_counts import LaunchSizes, WorkCounts, padded
+from coarsen.cost.work_functions import work_functions
 from coarsen.errors import CoarsenError
-from coarsen.features.planned_work.launches import launched_sizes
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
-from coarsen.features.work_counts import LaunchSizes, WorkCounts, padded
-from coarsen.features.work_functions import work_functions
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, ScalarArgument

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
+from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.errors import CoarsenError
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
-from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -96,7 +96,7 @@ def _round(name: str, kernel: Kernel, launch: LaunchSizes) -> Budget:
     each = tuple(
         _timed(planned, variant, launch) for variant in configurations(2 if launch.local_size[1] > 1 else 1)
     )
-    return Budget(name, sum(1 for _ in kernel.instructions()), analysis, each)
+    return Budget(name, kernel.length, analysis, each)
 
 
 def _timed(planned: PlannedKernel, variant: Variant, launch: LaunchSizes) -> float:

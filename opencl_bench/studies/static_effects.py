@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from statistics import mean
 
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.studies.agreement import choices
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import carry_out
@@ -85,17 +84,13 @@ def _effect(benchmark: Benchmark, coarsening: Coarsening, kind: DeviceKind) -> S
     compared = choices(kind)
     off = carry_out(lowered, Variant(coarsenings=(coarsening,), transforms=compared["off"]))
     on = carry_out(lowered, Variant(coarsenings=(coarsening,), transforms=compared["on"]))
-    report = report_of(lowered, (coarsening,), on.plans, on.kernel).coarsenings[0]
+    report = report_of(on).coarsenings[0]
     return StaticEffect(
         benchmark.name,
         coarsening.dimension,
-        _size(off.kernel),
-        _size(on.kernel),
-        report.outside.work / report.work,
-        report.interleaved_work / report.work,
-        report.copied_work / report.work,
+        off.kernel.length,
+        on.kernel.length,
+        report.cost.outside.work / report.cost.work,
+        report.interleaved_work / report.cost.work,
+        report.copied_work / report.cost.work,
     )
-
-
-def _size(kernel: Kernel) -> int:
-    return sum(1 for _ in kernel.instructions())

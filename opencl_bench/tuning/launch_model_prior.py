@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
+from coarsen.cost.work_counts import LaunchSizes
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.targets import target_of_installed
 from coarsen.errors import CoarsenError
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
-from coarsen.features.work_counts import LaunchSizes
 from coarsen.frontend.lower import lower
 from coarsen.launch_prediction import device_of
 from coarsen.models.launch.case import launch_inputs

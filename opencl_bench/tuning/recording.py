@@ -24,13 +24,15 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedLaunch,
-    CapturedLocal,
-    CapturedNull,
-    CapturedScalar,
-    CapturedShared,
     CapturedUnread,
 )
 from coarsen.opencl_bench.workloads.described.image_use import is_readable
+from coarsen.opencl_bench.workloads.described.passed_arguments import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
 from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
 
 
@@ -92,7 +94,7 @@ def captured_launch(
         tuple(map(int, global_size)),
         tuple(map(int, local_size)),
         tuple(
-            CapturedShared(same[index])
+            PassedShared(same[index])
             if index in same
             else CapturedUnread(regions[index].byte_count)
             if index in unread
@@ -150,9 +152,9 @@ def _captured(
     argument: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
 ) -> CapturedArgument:
     if argument is None:
-        return CapturedNull()
+        return PassedNull()
     if isinstance(argument, pyopencl.LocalMemory):
-        return CapturedLocal(int(argument.size))
+        return PassedLocal(int(argument.size))
     if isinstance(argument, pyopencl.SVMPointer):
         return CapturedBuffer(_shared_content(queue, argument))
     if isinstance(argument, pyopencl.Image):
@@ -166,7 +168,7 @@ def _captured(
         return CapturedBuffer(_content(queue, argument, buffer))
     try:
         # NumPy's scalars and vectors, structures of ctypes, bytes.
-        return CapturedScalar(memoryview(argument).tobytes())
+        return PassedScalar(memoryview(argument).tobytes())
     except TypeError:
         raise InvalidInputError(
             f"the kernel '{kernel.name}': argument {index} is of type {type(argument).__name__}, which "

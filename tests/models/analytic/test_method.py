@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.models.analytic.method import analytic, published
 from coarsen.models.evaluation.entrants import ENTRANTS
 from coarsen.models.examples import LaunchedWork

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import pytest
 
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes
 from coarsen.errors import InvalidInputError
-from coarsen.features.work_counts import InstructionClass, LaunchSizes
 from coarsen.models.analytic.cpu import cpu, vectorises
 from coarsen.models.analytic.estimate import Model, bandwidth_at
 from coarsen.models.analytic.gpu import gpu

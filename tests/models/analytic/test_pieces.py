@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.features.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
 from coarsen.ir.types import AddressSpace
 from coarsen.models.analytic.hong_kim import Parameters, cycles
 from coarsen.models.analytic.occupancy import occupancy

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import pytest
 
+from coarsen.cost.work_counts import AccessCount, LaunchSizes, padded
 from coarsen.features.kernel_facts import along
-from coarsen.features.work_counts import AccessCount, LaunchSizes, padded
 from coarsen.ir.types import AddressSpace
 from coarsen.models.launch.described import DescribedLaunch
 from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.features.work_counts import LaunchSizes, padded
+from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.models.launch.case import LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS, PLACE_NAMES

@@ -48,3 +48,11 @@ def test_what_the_file_replaces_is_said(tmp_path: Path) -> None:
     assert check_described(path) == (
         f"{path}: parameters.LU: it takes the place of the pragma at {tmp_path}/sum.cl:13",
     )
+
+
+def test_a_size_that_decides_about_launches_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ('when = ["IMPL == in_parts"]', 'when = ["IMPL == in_parts", "width > 4"]'))
+    with pytest.raises(
+        InvalidInputError, match=r"launches\[2\]\.when: 'width > 4' names 'width', which is no param"
+    ):
+        check_described(path)

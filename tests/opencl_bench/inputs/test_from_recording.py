@@ -13,7 +13,8 @@ from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.inputs.space_filling import space_filling
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument, Workload
-from coarsen.opencl_bench.workloads.described.launch_list import LIST_FILE, PassedNull
+from coarsen.opencl_bench.workloads.described.launch_list import LIST_FILE
+from coarsen.opencl_bench.workloads.described.passed_arguments import PassedNull
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from tests.opencl_bench.inputs.recordings import DESCRIPTION, SOURCE, described, launch, recorded
 
@@ -56,12 +57,21 @@ def path_of(recorded_description: Path) -> Path:
     return recorded_description.with_name("blur.toml")
 
 
-def test_contents_may_be_of_the_wrong_type(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (np.zeros(64, np.int16), "holds int16, and float is of float32"),
+        (np.zeros(63, np.float32), "holds 63 numbers, and 64 of float are 64"),
+    ],
+)
+def test_contents_that_a_buffer_can_not_have_are_not_copied(
+    tmp_path: Path, content: np.ndarray[tuple[int], np.dtype[np.generic]], message: str
+) -> None:
     folder = recorded(tmp_path, launch(64, contents=((0, "a.npy"),)))
-    np.save(folder / "a.npy", np.zeros(64, np.int16))
-    found = inputs_from(described(tmp_path), folder)
-    with pytest.raises(InvalidInputError, match="holds int16, and float is of float32"):
-        read_benchmark(found.path)
+    np.save(folder / "a.npy", content)
+    with pytest.raises(InvalidInputError, match=message):
+        inputs_from(described(tmp_path), folder)
+    assert not (tmp_path / "blur.recorded").exists() and not (tmp_path / "blur.recorded.toml").exists()
 
 
 def test_launches_with_the_same_arguments_are_one_input(tmp_path: Path) -> None:
@@ -71,6 +81,27 @@ def test_launches_with_the_same_arguments_are_one_input(tmp_path: Path) -> None:
     assert (found.different, found.launches, found.covered) == (2, 8, 8)
     assert len({each.group for each in found.inputs}) == 1
     assert len({each.number for each in found.inputs}) == 2
+
+
+def test_one_size_with_two_local_sizes_is_one_input(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    path.write_text(
+        DESCRIPTION.replace("(n + 63) // 64 * 64", "(n + local_size_0 - 1) // local_size_0 * local_size_0")
+    )
+    launches = (launch(1000, global_size=1000, local_size=(100,)), launch(1000, global_size=1024), launch(64))
+    found = inputs_from(path, recorded(tmp_path, *launches))
+    # Measured is what the description says with its own local size.
+    assert [(each.launched, each.global_size) for each in found.inputs] == [(2, (1024,)), (1, (64,))]
+    assert len({each.group for each in found.inputs}) == 2
+
+
+def test_one_size_with_two_global_sizes_is_one_group(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    path.write_text(DESCRIPTION.replace('["(n + 63) // 64 * 64"]', "[128]"))
+    launches = (launch(100, global_size=128), launch(100, global_size=192), launch(64))
+    inputs = inputs_from(path, recorded(tmp_path, *launches)).inputs
+    assert len({each.number for each in inputs}) == 3
+    assert len({each.group for each in inputs}) == 2
 
 
 def test_at_most_so_many_are_chosen_the_most_launched_first_then_the_farthest(tmp_path: Path) -> None:

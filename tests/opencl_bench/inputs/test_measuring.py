@@ -28,6 +28,7 @@ from coarsen.opencl_bench.sweep import compiler, engine
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import Remeasure
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -139,6 +140,29 @@ def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store) -> Non
     assert confirm_versions(plan, chosen, store, invocations=2).measured == 0
     repaired = confirm_versions(plan, chosen, store, invocations=2, again=Remeasure.FAILED)
     assert repaired.measured == 1 and {row.invalidity for row in repaired.rows} == {Invalidity.CORRECT}
+
+
+@pytest.mark.parametrize(("inputs_each", "started"), [(1, 2), (2, 1)])
+def test_inputs_share_a_new_process_where_that_is_asked_for(
+    store: Store, monkeypatch: pytest.MonkeyPatch, inputs_each: int, started: int
+) -> None:
+    counted: list[RowMeasurer] = []
+    monkeypatch.setattr(RowMeasurer, "start_afresh", lambda self: counted.append(self))
+    chosen = dict.fromkeys(PRESETS, (DEFAULT,))
+    confirmed = confirm_versions(plan_of("intel"), chosen, store, inputs_each=inputs_each)
+    assert (confirmed.measured, len(counted)) == (2, started)
+
+
+def test_an_input_that_was_timed_before_does_not_begin_a_process_for_the_next(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[RowMeasurer] = []
+    monkeypatch.setattr(RowMeasurer, "start_afresh", lambda self: counted.append(self))
+    first, second = PRESETS
+    confirm_versions(plan_of("intel"), {first: (DEFAULT,)}, store)
+    both = {first: (DEFAULT,), second: (DEFAULT,)}
+    assert confirm_versions(plan_of("intel"), both, store, inputs_each=2).measured == 1
+    assert len(counted) == 2
 
 
 def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(store: Store) -> None:

@@ -103,8 +103,9 @@ def test_tuning_makes_a_file_that_chooses_for_every_input(device: DeviceDescript
     assert file.arguments[2] == KernelArgument("height", ArgumentKind.WHOLE)
     assert file.versions[file.default].variant == variant("0")
     # Coarsened where it is one launch; two launches run as they are written.
-    assert {v.is_coarsened: dict(v.definitions)["IMPL"] for v in tuned.times.versions}[True] == "0"
-    assert len(tuned.times.versions) == 3
+    assert all(dict(v.definitions)["IMPL"] == "0" for v in tuned.times.versions if v.is_coarsened)
+    # The default, and what won with its neighbours: of the three that there are, which ones depends on the times.
+    assert 2 <= len(tuned.times.versions) <= 3
     choice = chooser(file, file.tree)
     for point in tuned.times.inputs:
         version = choice.version([point.features.get(name, 1.0) for name in choice.features.inputs])

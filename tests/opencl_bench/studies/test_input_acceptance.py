@@ -146,7 +146,13 @@ def test_the_paper_s_table_stands_beside(judged: JudgedKernel) -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("{", ":1: write"), ('{"criterion": "12a"}', ":1: write"), ("[]", ":1: write")],
+    [
+        ("{", ":1: write"),
+        ('{"criterion": "12a"}', ":1: write"),
+        ("[]", ":1: write"),
+        ('{"criterion": "12a", "device": "intel", "value": NaN}', ":1: write"),
+        ('{"criterion": "12a", "device": " ", "value": 1}', ":1: write"),
+    ],
 )
 def test_a_run_that_is_none_is_refused_with_its_line(line: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"

@@ -71,6 +71,16 @@ def test_anchors_mend_a_factor_and_are_not_judged(stored: StoredKernel, monkeypa
     assert modelled(stored, INTEL, ANCHORS).errors.absolute == pytest.approx(0.0, abs=1e-6)
 
 
+def test_points_by_anchors_are_judged_between_the_other_inputs(
+    stored: StoredKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predicting(monkeypatch, stored, late=0, factor=7e-9)
+    # The last input at which the second version is the fastest is an anchor: the next one is two octaves away.
+    for by, ill_defined in ((MODEL, 0), (ANCHORS, 1)):
+        found = modelled(stored, INTEL, by)
+        assert [found.points[name].ill_defined for name in (by, TREE)] == [ill_defined] * 2
+
+
 def test_the_profile_is_the_device_s(stored: StoredKernel) -> None:
     assert profile_of(stored, None).name == "intel"
     assert profile_of(stored, "pocl").name == "pocl"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,17 @@ def test_each_search_has_its_quality_and_its_share_of_the_versions() -> None:
     assert set(guided.share) == {0.25}
     assert all_of_it.log_quality == (0.0,) * 4 and set(all_of_it.share) == {1.0}
     assert all(quality <= 0 for quality in guided.log_quality)
-    assert staircase.groups == ("made up/0", "made up/1", "made up/2", "made up/3")
+    assert sorted(staircase.groups) == ["made up/0", "made up/1", "made up/2", "made up/3"]
+
+
+def test_a_warm_search_is_that_of_the_first_stage() -> None:
+    times = grid_times(inputs=4)
+    few = replace(QUICK, share=0.2)
+    cold, warm = searched("made up", times, (few, replace(few, is_warm=True)))
+    assert (cold.entry, warm.entry) == ("guided, 20%", "guided, warm, 20%")
+    # What a search starts from, and what is tried in the end, is counted.
+    assert max(warm.share) <= max(cold.share)
+    assert warm.log_quality != cold.log_quality
 
 
 def test_a_failure_is_never_the_best_and_a_small_grid_tells_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.features.work_counts import LaunchSizes
+from coarsen.cost.work_counts import LaunchSizes
 from coarsen.opencl_bench.studies.planned_agreement import KINDS, agrees, fits, pairs_of, table
 from coarsen.opencl_bench.studies.planned_budget import CONFIGURATIONS, Budget, configurations
 from coarsen.opencl_bench.studies.planned_budget import table as budget_table

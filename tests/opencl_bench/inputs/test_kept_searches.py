@@ -1,0 +1,53 @@
+"""Searches that a file keeps are not run again, and are the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.kept_searches import KeptSearches
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.random_sample import RandomSearcher
+from coarsen.opencl_bench.search.staircase import StaircaseSearcher
+from tests.opencl_bench.inputs.test_stage_one import grid_times
+
+
+def test_kept_searches_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times, settings = grid_times(5, noise=0.02), StageOneSettings(RandomSearcher())
+    file = tmp_path / "searches.jsonl"
+    first = ReplayedStageOne(settings, KeptSearches(file)).run(times)
+    kept = KeptSearches(file)
+    assert len(kept) == 5
+
+    def refuse(self: RandomSearcher, evaluator: Evaluator, budget: Budget, seed: int) -> Found:
+        raise AssertionError("searched again")
+
+    monkeypatch.setattr(RandomSearcher, "search", refuse)
+    again = ReplayedStageOne(settings, kept).run(times)
+    assert again.choices == first.choices
+    assert [[trial.time for trial in found.trace] for found in again.found] == [
+        [trial.time for trial in found.trace] for found in first.found
+    ]
+
+
+def test_another_searcher_searches_itself(tmp_path: Path) -> None:
+    times, file = grid_times(5, noise=0.02), tmp_path / "searches.jsonl"
+    staircase = StageOneSettings(StaircaseSearcher(), is_warm=False)
+    ReplayedStageOne(replace(staircase, searcher=RandomSearcher()), KeptSearches(file)).run(times)
+    found = ReplayedStageOne(staircase, KeptSearches(file)).run(times).found
+    assert [each.trace for each in found] == [each.trace for each in ReplayedStageOne(staircase).run(times).found]
+
+
+@pytest.mark.parametrize("content", ["{}", "no JSON", '{"search": "a", "trace": [[[0], -1]], "ending": ""}'])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "searches.jsonl"
+    file.write_text(content)
+    with pytest.raises(InvalidInputError, match="it keeps no searches"):
+        KeptSearches(file)
