@@ -83,7 +83,7 @@ def _show_lowering(console: Console, chosen: Benchmark, kernel: Kernel) -> None:
 
 def _show_divergence(console: Console, kernel: Kernel) -> None:
     console.rule("[bold]2. Analyse")
-    total = sum(1 for _ in kernel.instructions())
+    total = kernel.length
     for dimension in (0, 1):
         divergence = Divergence(kernel, dimension)
         divergent = sum(divergence.is_divergent(instruction) for instruction in kernel.instructions())

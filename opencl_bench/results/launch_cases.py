@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
+from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
-from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS

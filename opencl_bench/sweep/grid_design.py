@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.launch_prediction import AskedLaunch, own_launch, planned_launches

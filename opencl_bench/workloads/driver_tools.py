@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from coarsen.errors import InvalidInputError
@@ -34,6 +37,13 @@ def unwritten(shape: int | tuple[int, ...], dtype: type[np.generic]) -> Array:
     item_size = np.dtype(dtype).itemsize
     pattern = int.from_bytes(bytes([UNWRITTEN_BYTE]) * item_size, "little")
     return np.full(shape, pattern, np.dtype(f"u{item_size}")).view(dtype)
+
+
+def unwritten_records(kind: np.dtype[Any], shape: int | tuple[int, ...]) -> Array:
+    """Return structures before a kernel writes them: a fixed pattern in every byte, also between the fields."""
+    extents = (shape,) if isinstance(shape, int) else shape
+    content = np.full(math.prod(extents) * kind.itemsize, UNWRITTEN_BYTE, np.uint8)
+    return content.view(kind).reshape(extents)
 
 
 def uniform(generator: np.random.Generator, low: float, high: float, shape: int | tuple[int, ...]) -> Array:

@@ -1,5 +1,5 @@
-"""Benchmarks by name or path: the suite (drivers in the folder `suite`), those that adapt, synthetic, judging and
-described ones."""
+"""Benchmarks by name or path: the suite (drivers in the folder `suite`), those that adapt, on records, synthetic,
+judging and described ones."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX, AdaptiveKernel
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.records_driver import RECORDS_PREFIX, RecordsKernel
 
-_Kernel = TypeVar("_Kernel", Benchmark, AdaptiveKernel)
+_Kernel = TypeVar("_Kernel", Benchmark, AdaptiveKernel, RecordsKernel)
 
 
 def _drivers(package: ModuleType) -> Iterator[Benchmark]:
@@ -66,6 +67,23 @@ def adaptive_kernel(name: str) -> AdaptiveKernel:
     return _named(name, adaptive())
 
 
+@cache
+def records() -> Mapping[str, RecordsKernel]:
+    """The kernels whose arrays hold records, by the names of their benchmarks."""
+    # Imported late: hardly anyone needs them.
+    from coarsen.opencl_bench.workloads import records as drivers
+
+    found: dict[str, RecordsKernel] = {}
+    for module in pkgutil.iter_modules(drivers.__path__):
+        if module.ispkg:
+            continue
+        kernel = getattr(importlib.import_module(f"{drivers.__name__}.{module.name}"), "KERNEL", None)
+        if not isinstance(kernel, RecordsKernel):
+            raise InternalError(f"the driver {module.name} defines no KERNEL")
+        found[kernel.name] = kernel
+    return MappingProxyType(found)
+
+
 def benchmark(name: str) -> Benchmark:
     """The benchmark of this name.
 
@@ -84,11 +102,12 @@ def _named(name: str, known: Mapping[str, _Kernel]) -> _Kernel:
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """The benchmark of this name: the suite's, synthetic, adaptive, the judge's; or the one of a TOML file.
+    """The benchmark of this name: of the suite, synthetic, adaptive, on records, the judge's; or of a TOML file.
 
     Args:
         name_or_path: a name of the suite, `synthetic-<seed>-<index>`, `launch-<seed>-<index>`,
-            `adaptive-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
+            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`,
+            is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
@@ -104,6 +123,8 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
             return free_launch_benchmark(name_or_path)
         if name_or_path.startswith(ADAPTIVE_PREFIX):
             return adaptive_kernel(name_or_path).benchmark
+        if name_or_path.startswith(RECORDS_PREFIX):
+            return _named(name_or_path, records()).benchmark
         if is_judge(name_or_path):
             return _named(name_or_path, judge())
         return benchmark(name_or_path)

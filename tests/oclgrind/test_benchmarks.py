@@ -13,10 +13,10 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.transform.coarsen import coarsened_assembly
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.oclgrind.benchmark_runs import Run, all_runs, original_of, watched_run
 from tests.oclgrind.watch import findings_in
+from tests.transform.planting import plant
 from tests.transform.suite_combinations import everything_is_asked_for
 
 _EVERY = 5  # coprime to the number of factors and levels, so that all of these come
@@ -69,8 +69,7 @@ def test_a_mistake_would_be_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = Run(benchmark, Coarsening(2, 0))
-    name = "coarsen.pipeline.coarsened_assembly"
-    monkeypatch.setattr(name, lambda *arguments: mistake(coarsened_assembly(*arguments)))
+    plant(monkeypatch, mistake)
     assert any(finding in message for message in watched_run(run, device).findings)
 
 

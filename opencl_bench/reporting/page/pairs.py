@@ -18,6 +18,7 @@ from coarsen.opencl_bench.reporting.page.questions import CodeQuestion
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.pipeline import carry_out
+from coarsen.transform.coarsen import analyse
 from coarsen.variant.variant import Variant
 
 # Coarsened kernels of large factors have thousands of lines that are all alike.
@@ -70,7 +71,7 @@ def _remarks(made: CoarsenedKernel, asked: Iterable[CodeQuestion], options: tupl
 
 def before_of(benchmark: Benchmark, kernel: Kernel, dimension: int) -> Before:
     """A kernel's source with its marks along a dimension. Raises RefusalError where it can't be coarsened so."""
-    explanation = explain_kernel(kernel, dimension, opencl_c_of(benchmark.code))
+    explanation = explain_kernel(analyse(kernel, dimension), opencl_c_of(benchmark.code))
     lines = tuple(map(_line, explanation.lines))
     return Before(explanation.heading, lines, explanation.legend)
 

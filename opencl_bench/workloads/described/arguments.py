@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -19,20 +21,24 @@ from coarsen.opencl_bench.workloads.described.element_types import (
     element_type,
     opaque_type,
 )
-from coarsen.opencl_bench.workloads.described.file_values import parse_values
+from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values, parse_values
 from coarsen.opencl_bench.workloads.described.image_arguments import read_image, read_sampler
+from coarsen.opencl_bench.workloads.described.record_values import OF_ALL, alike, read_record_values
+from coarsen.opencl_bench.workloads.described.structure_types import LARGEST_STRUCTURE
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 
 KINDS = ("buffer", "scalar", "local", "image", "sampler")
-_LARGEST_STRUCTURE = 1 << 20
+# The types of structures, by their names.
+Types = Mapping[str, ElementType]
 
 
-def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
+def read_argument(table: Table, outputs: tuple[str, ...], structures: Types) -> ArgumentDescription:
     """The argument that a table describes.
 
     Args:
         table: has the argument's name, and its type as the value of one of `KINDS`.
         outputs: names of the buffers and images that need no contents before the launch.
+        structures: what `[structures]` names.
 
     Raises:
         InvalidInputError: a mistake in it.
@@ -40,37 +46,76 @@ def read_argument(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription
     kinds = [kind for kind in KINDS if table.has(kind)]
     if len(kinds) != 1:
         raise table.error("", f'it must have one of {", ".join(KINDS)}, with a type: buffer = "float"')
-    readers = {
-        "buffer": _buffer,
-        "scalar": _scalar,
-        "local": _local,
-        "image": read_image,
-        "sampler": read_sampler,
-    }
-    return readers[kinds[0]](table, outputs)
+    match kinds[0]:
+        case "buffer":
+            return _buffer(table, outputs, structures)
+        case "scalar":
+            return _scalar(table, structures)
+        case "local":
+            return _local(table, structures)
+        case "image":
+            return read_image(table, outputs)
+    return read_sampler(table, outputs)
 
 
-def _buffer(table: Table, outputs: tuple[str, ...]) -> ArgumentDescription:
-    table.check_names("name", "buffer", "element_bytes", "elements", "values", "same_as", "null", "scratch")
+def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> ArgumentDescription:
+    table.check_names(
+        *("name", "buffer", "element_bytes", "elements", "shape", "values", "same_as", "null", "scratch")
+    )
     name = table.text("name")
-    kind = _type(table, "buffer")
+    kind = _type(table, "buffer", structures)
     if table.has("same_as"):
-        _check_lacks(table, "elements", "values", "null", "scratch")
+        _check_lacks(table, "elements", "shape", "values", "null", "scratch")
         return SharedDescription(name, kind, table.text("same_as"))
     if table.has("null"):
-        _check_lacks(table, "elements", "values", "scratch")
+        _check_lacks(table, "elements", "shape", "values", "scratch")
         if table.values["null"] is not True:
             raise table.error("null", "it must be true; leave it out where there is a buffer")
         return NullDescription(name, kind)
     is_scratch = _is_scratch(table)
-    default = "unwritten" if name in outputs or is_scratch else None
+    shape = _shape(table)
+    # Of several extents the elements are the product.
+    elements = parse_expression(" * ".join(f"({extent.text})" for extent in shape)) if shape else None
     return BufferDescription(
         name,
         kind,
-        table.parse("elements", parse_expression),
-        table.parse("values", partial(parse_values, folder=table.path.parent), default),
+        elements or table.parse("elements", parse_expression),
+        _values(table, kind, "unwritten" if name in outputs or is_scratch else None),
         is_scratch,
+        shape,
     )
+
+
+def _shape(table: Table) -> tuple[Expression, ...]:
+    """The extents of a buffer that has several, the slowest first; none where it has `elements`."""
+    if not table.has("shape"):
+        return ()
+    if table.has("elements"):
+        raise table.error("elements", "it follows from shape; leave out one of them")
+    extents = table.array("shape")
+    if not extents or not all(isinstance(extent, str) or type(extent) is int for extent in extents):
+        raise table.error("shape", f'it must be an array of extents, ["height", "width"], not {extents!r}')
+    return tuple(table.parse_text("shape", parse_expression, str(extent)) for extent in extents)
+
+
+def _values(table: Table, kind: ElementType, default: str | None) -> Values:
+    """What is in a buffer: of a structure, a table of its fields, what they have alike, or a file."""
+    parser = partial(parse_values, folder=table.path.parent)
+    if kind.structure is None:
+        return table.parse("values", parser, default)
+    given = table.required("values") if default is None else table.values.get("values", default)
+    if isinstance(given, dict):
+        return read_record_values(table.table("values"), kind.structure)
+    if isinstance(given, str) and given.strip() in OF_ALL:
+        return alike(kind.structure, given.strip())
+    found = table.parse("values", parser) if isinstance(given, str) and given.startswith("file") else None
+    if not isinstance(found, FileValues):
+        raise table.error(
+            "values",
+            f"{kind.name} is a structure: a table of its fields, {{ {kind.structure.fields[0].name} = "
+            f'"zeros", … }}, {" or ".join(OF_ALL)}, or a file',
+        )
+    return found
 
 
 def _is_scratch(table: Table) -> bool:
@@ -89,22 +134,29 @@ def _check_lacks(table: Table, *keys: str) -> None:
             raise table.error(key, "an argument with same_as or null has no memory of its own; leave it out")
 
 
-def _type(table: Table, key: str) -> ElementType:
+def _type(table: Table, key: str, structures: Types) -> ElementType:
     """The type of an argument; `bytes` has as many as `element_bytes` says, one if it isn't there."""
     if table.values[key] != OPAQUE:
         if table.has("element_bytes"):
             raise table.error("element_bytes", f'it goes with {key} = "{OPAQUE}" alone')
+        name = table.values[key]
+        if isinstance(name, str) and name in structures:
+            return structures[name]
+        if isinstance(name, str) and (hint := did_you_mean(name, structures)):
+            raise table.error(key, f"'{name}' is no type{hint}; there are {', '.join(structures)}: [structures]")
         return table.parse(key, element_type)
     count = table.values.get("element_bytes", 1)
-    if type(count) is not int or not 1 <= count <= _LARGEST_STRUCTURE:
+    if type(count) is not int or not 1 <= count <= LARGEST_STRUCTURE:
         raise table.error(
-            "element_bytes", f"it must be a whole number from 1 to {_LARGEST_STRUCTURE}, not {count!r}"
+            "element_bytes", f"it must be a whole number from 1 to {LARGEST_STRUCTURE}, not {count!r}"
         )
     return opaque_type(count)
 
 
-def _scalar(table: Table, _outputs: tuple[str, ...]) -> ArgumentDescription:
+def _scalar(table: Table, structures: Types) -> ArgumentDescription:
     table.check_names("name", "scalar", "value")
+    if isinstance(table.values["scalar"], str) and table.values["scalar"] in structures:
+        raise table.error("scalar", f'a structure that is passed by value is "{OPAQUE}", its value hexadecimal')
     if table.values["scalar"] == OPAQUE:
         content = _bytes(table)
         return ScalarDescription(table.text("name"), opaque_type(len(content)), tuple(content))
@@ -136,10 +188,10 @@ def _component(table: Table, value: object) -> Expression | float:
     return value
 
 
-def _local(table: Table, _outputs: tuple[str, ...]) -> ArgumentDescription:
+def _local(table: Table, structures: Types) -> ArgumentDescription:
     table.check_names("name", "local", "element_bytes", "elements", "bytes")
     if table.has("elements") == table.has("bytes"):
         raise table.error("", "it must have either elements or bytes")
     in_bytes = table.has("bytes")
     count = table.parse("bytes" if in_bytes else "elements", parse_expression)
-    return LocalDescription(table.text("name"), _type(table, "local"), count, in_bytes)
+    return LocalDescription(table.text("name"), _type(table, "local", structures), count, in_bytes)

@@ -28,10 +28,7 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
-    CapturedLocal,
     CapturedSampler,
-    CapturedScalar,
-    CapturedShared,
     CapturedUnread,
 )
 from coarsen.opencl_bench.workloads.described.captured_text import (
@@ -46,6 +43,7 @@ from coarsen.opencl_bench.workloads.described.check_signature import kind_of, pa
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, opaque_type
 from coarsen.opencl_bench.workloads.described.image_arguments import pixel_type
 from coarsen.opencl_bench.workloads.described.image_use import image_kind
+from coarsen.opencl_bench.workloads.described.passed_arguments import PassedLocal, PassedScalar, PassedShared
 from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
 
 
@@ -124,8 +122,8 @@ def _write_array(numbers: Array, file: BinaryIO) -> None:
 
 def _type_of(kernel: Kernel, parameter: Parameter, argument: CapturedArgument) -> ElementType:
     kinds = {
-        CapturedScalar: "scalar",
-        CapturedLocal: "local",
+        PassedScalar: "scalar",
+        PassedLocal: "local",
         CapturedImage: "image",
         CapturedSampler: "sampler",
     }
@@ -156,7 +154,7 @@ def _check_image(kernel: Kernel, parameter: Parameter, image: CapturedImage) -> 
 
 def _check_shared(entries: Sequence[CapturedEntry]) -> None:
     """Raise InvalidInputError where what one argument leaves out of a buffer is there for another."""
-    for shared in (entry.argument for entry in entries if isinstance(entry.argument, CapturedShared)):
+    for shared in (entry.argument for entry in entries if isinstance(entry.argument, PassedShared)):
         entry = entries[shared.index]
         given = byte_count(entry.argument) if isinstance(entry.argument, CapturedBuffer | CapturedUnread) else 0
         if given % entry.type.byte_count:

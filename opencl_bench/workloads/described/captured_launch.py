@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.opencl_bench.workloads.benchmark import Array, LocalSize
+from coarsen.opencl_bench.workloads.described.passed_arguments import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
 from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
 
 
@@ -39,39 +45,13 @@ class CapturedSampler:
     sampler: SamplerArgument
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedShared:
-    """The buffer that an argument before this one was given, too, by that argument's index."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedNull:
-    """A pointer that leads nowhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedScalar:
-    """A value in the bytes that the device was given."""
-
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedLocal:
-    """Local memory of a work-group, in bytes."""
-
-    byte_count: int
-
-
 CapturedArgument = (
     CapturedBuffer
     | CapturedUnread
-    | CapturedShared
-    | CapturedNull
-    | CapturedScalar
-    | CapturedLocal
+    | PassedShared
+    | PassedNull
+    | PassedScalar
+    | PassedLocal
     | CapturedImage
     | CapturedSampler
 )

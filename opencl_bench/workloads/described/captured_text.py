@@ -16,16 +16,18 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
-    CapturedLocal,
-    CapturedNull,
     CapturedSampler,
-    CapturedScalar,
-    CapturedShared,
     CapturedUnread,
 )
 from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.guess import possible_outputs
+from coarsen.opencl_bench.workloads.described.passed_arguments import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
 from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
 from coarsen.opencl_bench.workloads.described.roundings import rounding_steps
 from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
@@ -88,7 +90,7 @@ def description_text(launch: CapturedLaunch, kernel: Kernel, entries: Sequence[C
 def _head(launch: CapturedLaunch, kernel: Kernel, file: str) -> str:
     buffers = [parameter for parameter in kernel.arguments if kind_of(parameter) in ("buffer", "image")]
     given = {parameter.name: each for parameter, each in zip(kernel.arguments, launch.arguments, strict=True)}
-    buffers = [parameter for parameter in buffers if not isinstance(given[parameter.name], CapturedNull)]
+    buffers = [parameter for parameter in buffers if not isinstance(given[parameter.name], PassedNull)]
     outputs = possible_outputs(buffers, pointer_uses(kernel))
     if not outputs:
         raise InvalidInputError(f"the kernel '{kernel.name}' has no buffer and no image that it may write")
@@ -135,16 +137,16 @@ def _lines(entry: CapturedEntry, entries: Sequence[CapturedEntry], name: str) ->
         yield from _image_lines(entry, argument, name)
         return
     yield f"{kind_of(entry.parameter)} = {quoted(kind.name)}"
-    if kind.is_opaque and not isinstance(argument, CapturedScalar):
+    if kind.is_opaque and not isinstance(argument, PassedScalar):
         yield f"element_bytes = {kind.byte_count}"
     if isinstance(argument, CapturedBuffer | CapturedUnread):
         yield f"elements = {element_count(entry, argument)}"
         yield f"values = {quoted(_values(entry, name))}"
-    elif isinstance(argument, CapturedShared):
+    elif isinstance(argument, PassedShared):
         yield f"same_as = {quoted(entries[argument.index].parameter.name)}"
-    elif isinstance(argument, CapturedNull):
+    elif isinstance(argument, PassedNull):
         yield "null = true"
-    elif isinstance(argument, CapturedLocal):
+    elif isinstance(argument, PassedLocal):
         yield f"bytes = {argument.byte_count}"
     else:
         yield f"value = {_value(entry, argument)}"
@@ -180,7 +182,7 @@ def _pattern(entry: CapturedEntry) -> str:
     return f"constant({_toml(number)})"
 
 
-def _value(entry: CapturedEntry, argument: CapturedScalar) -> str:
+def _value(entry: CapturedEntry, argument: PassedScalar) -> str:
     kind = entry.type
     if len(argument.content) != kind.byte_count:
         raise InvalidInputError(

@@ -94,7 +94,7 @@ def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str
 
 def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[str]]]:
     if isinstance(argument, BufferDescription):
-        yield "elements", argument.elements.names
+        yield "shape" if argument.shape else "elements", argument.elements.names
         yield "values", argument.values.names
     elif isinstance(argument, ImageDescription):
         yield "extent", argument.names

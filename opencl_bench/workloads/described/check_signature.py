@@ -11,6 +11,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType, TargetType
+from coarsen.opencl_bench.workloads.described.check_structures import structure_difference
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     Description,
@@ -115,6 +116,9 @@ def _difference(
     declared = declared_type(parameter)
     if declared is not None and declared != argument.type:
         return f"'{parameter.name}' is of type {declared.name} in the kernel, not {argument.type.name}"
+    if argument.type.structure is not None:
+        other = structure_difference(kernel, parameter, argument.type.structure)
+        return f"'{parameter.name}': {other}" if other is not None else None
     needed = parameter_type(kernel, parameter).byte_count
     if given == "scalar" and argument.type.byte_count != needed:
         return f"'{parameter.name}' has {needed} bytes in the kernel, not {argument.type.byte_count}"

@@ -26,7 +26,8 @@ from coarsen.opencl_bench.workloads.input_space import InputSpace
 class BufferDescription:
     """A pointer to global or constant memory: so many elements of a type, and what is in them.
 
-    Scratch is what only launches of one sequence share: nothing is in it before the first.
+    Scratch is what only launches of one sequence share: nothing is in it before the first. `shape` has several
+    extents, the slowest first, whose product `elements` is; it is empty where only their number is known.
     """
 
     name: str
@@ -34,6 +35,12 @@ class BufferDescription:
     elements: Expression
     values: Values
     is_scratch: bool = False
+    shape: tuple[Expression, ...] = ()
+
+    @property
+    def extents(self) -> tuple[Expression, ...]:
+        """The shape, or the number of elements."""
+        return self.shape or (self.elements,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +261,8 @@ def _content(argument: ArgumentDescription) -> list[object]:
     said: list[object] = [type(argument).__name__, argument.name, argument.type.content]
     if isinstance(argument, BufferDescription):
         scratch = ["scratch"] if argument.is_scratch else []
-        return [*said, argument.elements.text, argument.values.content, *scratch]
+        shape = ["shape", *(extent.text for extent in argument.shape)] if argument.shape else []
+        return [*said, argument.elements.text, argument.values.content, *scratch, *shape]
     if isinstance(argument, ImageDescription | SamplerDescription):
         return [*said[:2], *argument.content]
     if isinstance(argument, SharedDescription):

@@ -1,4 +1,7 @@
-"""OpenCL C's scalar and vector types, and their arrays in NumPy; structures are so many bytes."""
+"""OpenCL C's scalar and vector types and structures of them, and their arrays in NumPy.
+
+A structure of which the description doesn't say the fields is so many bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +33,7 @@ _SCALARS: Mapping[str, type[np.generic]] = MappingProxyType(
         "double": np.float64,
     }
 )
+SCALAR_NAMES = frozenset(_SCALARS)
 OPAQUE = "bytes"
 _NAME = re.compile(rf"({'|'.join(_SCALARS)})(2|3|4|8|16)?")
 
@@ -37,12 +42,13 @@ _NAME = re.compile(rf"({'|'.join(_SCALARS)})(2|3|4|8|16)?")
 class ElementType:
     """A type by its name in OpenCL C; `components` is 1 for a scalar type.
 
-    A structure is `bytes`, with so many components of one byte.
+    A structure has so many components of one byte. Its name is `bytes` where `structure`, its fields, isn't known.
     """
 
     name: str
     scalar: type[np.generic]
     components: int
+    structure: Structure | None = None
 
     @property
     def stored_components(self) -> int:
@@ -51,12 +57,14 @@ class ElementType:
 
     @property
     def is_opaque(self) -> bool:
-        """Return True for bytes of which the type does not say what they mean."""
-        return self.name == OPAQUE
+        """Return True for a structure, be it described or just bytes."""
+        return self.name == OPAQUE or self.structure is not None
 
     @property
     def content(self) -> str:
         """What tells it from other types."""
+        if self.structure is not None:
+            return f"{self.name} {self.structure.text}"
         return f"{self.name} {self.byte_count}" if self.is_opaque else self.name
 
     @property
@@ -95,6 +103,71 @@ class ElementType:
             made = np.array([tuple(padded)], [(f"s{index}", self.scalar) for index in range(len(padded))])
         value: np.generic = made[0]
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class StructureField:
+    """A field: an element of a type, or an array of `count`; `count` is None for a single one."""
+
+    name: str
+    type: ElementType
+    count: int | None
+
+    @property
+    def text(self) -> str:
+        """Name and type, as `velocity float[3]`."""
+        return f"{self.name} {self.type.name}" + (f"[{self.count}]" if self.count is not None else "")
+
+    @property
+    def alignment(self) -> int:
+        """What its place in a structure is a multiple of, in bytes."""
+        return self.type.byte_count
+
+    @property
+    def byte_count(self) -> int:
+        """The room that it takes, in bytes: a vector of three has that of one of four."""
+        return self.type.byte_count * (self.count or 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its numbers in one structure, without what a vector of three leaves unused."""
+        extents = () if self.count is None else (self.count,)
+        return extents if self.type.components == 1 else (*extents, self.type.components)
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A structure of named fields, which lie as OpenCL C has them: each at a multiple of its own size."""
+
+    name: str
+    fields: tuple[StructureField, ...]
+
+    @property
+    def text(self) -> str:
+        """What tells it from other structures of this name."""
+        return ", ".join(field.text for field in self.fields)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type; bytes between and after the fields are padding."""
+        offsets, end = [], 0
+        for field in self.fields:
+            offsets.append(-(-end // field.alignment) * field.alignment)
+            end = offsets[-1] + field.byte_count
+        alignment = max(field.alignment for field in self.fields)
+        return np.dtype(
+            {
+                "names": [field.name for field in self.fields],
+                "formats": [(field.type.scalar, field.shape) for field in self.fields],
+                "offsets": offsets,
+                "itemsize": -(-end // alignment) * alignment,
+            }
+        )
+
+
+def structure_type(structure: Structure) -> ElementType:
+    """The type of a described structure."""
+    return ElementType(structure.name, np.uint8, structure.dtype.itemsize, structure)
 
 
 def opaque_type(byte_count: int) -> ElementType:

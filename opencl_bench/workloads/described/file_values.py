@@ -22,6 +22,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.record_values import RecordValues
 from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues, parse_shared_values
 
 # NumPy's letters for truth values, signed and unsigned integers and floating-point numbers.
@@ -76,6 +77,8 @@ class FileValues:
         array = self._opened(kind)
         # As bytes: a copy of structures would leave out what is between their fields.
         content = np.array(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        if kind.structure is not None:
+            return content.view(kind.structure.dtype)
         return content.view(array.dtype).reshape(_shape(array, kind, elements))
 
     def _opened(self, kind: ElementType) -> Array:
@@ -92,6 +95,10 @@ class FileValues:
             if array.dtype.itemsize != kind.byte_count:
                 raise InvalidInputError(
                     f"{self.path} holds structures of {array.dtype.itemsize} bytes, not of {kind.byte_count}"
+                )
+            if kind.structure is not None and array.dtype != kind.structure.dtype:
+                raise InvalidInputError(
+                    f"{self.path} holds structures of other fields than {kind.name}: {array.dtype}"
                 )
             return array
         if array.dtype != np.dtype(kind.scalar):
@@ -117,7 +124,7 @@ def _has_numbers_only(kind: np.dtype[Any]) -> bool:
     return content.kind in _NUMBERS
 
 
-Values = Distribution | FileValues | SharedValues
+Values = Distribution | FileValues | SharedValues | RecordValues
 
 
 def parse_values(text: str, folder: Path) -> Values:

@@ -12,7 +12,7 @@ from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.image_use import image_kind, is_writable
-from coarsen.opencl_bench.workloads.described.index_use import IndexUse
+from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse
 from coarsen.opencl_bench.workloads.driver_tools import round_up
 
@@ -38,10 +38,17 @@ _BYTES_OF_A_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class LaunchGuess:
-    """Local sizes to try, the default first, and the extent `n` of every dimension at each preset."""
+    """How to launch a kernel.
+
+    Attributes:
+        local_sizes: those to try, the default first.
+        extents: `n`, the extent of every dimension, at each preset.
+        sizes: how many of them the largest buffer's elements are the product of.
+    """
 
     local_sizes: tuple[LocalSize, ...]
     extents: dict[str, int]
+    sizes: int
 
     @property
     def dimensions(self) -> int:
@@ -50,7 +57,10 @@ class LaunchGuess:
 
 
 def guess_launch(kernel: Kernel) -> LaunchGuess:
-    """As many dimensions as the kernel asks for ids of, and the work-group size that it demands, if any."""
+    """As many dimensions as the kernel asks for ids of, and the work-group size that it demands, if any.
+
+    The extents are for buffers of as many sizes as the kernel's addresses have: a matrix is one of two.
+    """
     required = kernel.required_work_group_size
     asked = (queried_dimension(each) for each in kernel.instructions() if query_of(each) in _ASKED)
     used = [0, *(dimension for dimension in asked if dimension is not None)]
@@ -58,7 +68,9 @@ def guess_launch(kernel: Kernel) -> LaunchGuess:
     dimensions = max(used) + 1
     local_sizes = (required[:dimensions],) if required else _LOCAL_SIZES[dimensions - 1]
     multiple = math.lcm(*(extent for local_size in local_sizes for extent in local_size))
-    return LaunchGuess(local_sizes, {name: round_up(n, multiple) for name, n in _EXTENTS[dimensions - 1].items()})
+    sizes = max((dimensions, *(use.sizes for use in index_uses(kernel).values())))
+    extents = _EXTENTS[min(sizes, len(_EXTENTS)) - 1]
+    return LaunchGuess(local_sizes, {name: round_up(n, multiple) for name, n in extents.items()}, sizes)
 
 
 def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:

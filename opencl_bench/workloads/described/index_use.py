@@ -1,4 +1,4 @@
-"""Buffers of indices: the whole numbers in them decide which elements of other buffers are accessed."""
+"""Indices of a kernel's accesses: which buffers hold such numbers, and how many sizes multiply in them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType
 from coarsen.opencl_bench.workloads.described.pointer_use import derived_pointers
@@ -23,10 +23,13 @@ class IndexUse:
         addressed: the parameters whose accesses depend on the contents.
         holds_ranges: whether neighbouring elements are the begin and the end of a range, as in the row pointers
             of a matrix in CSR format.
+        sizes: how many sizes the buffer's elements are the product of, as far as its addresses show: 2 for the
+            matrix in `a[row * width + column]`.
     """
 
     addressed: tuple[str, ...] = ()
     holds_ranges: bool = False
+    sizes: int = 1
 
 
 def index_uses(kernel: Kernel) -> Mapping[str, IndexUse]:
@@ -38,8 +41,19 @@ def index_uses(kernel: Kernel) -> Mapping[str, IndexUse]:
         loads = [load for load in _accesses(kernel, own) if isinstance(load.type, IntegerType)]
         reached = _reached(kernel, {load.name for load in loads})
         addressed = [other for other, theirs in pointers.items() if theirs & reached & _accessed(kernel, theirs)]
-        uses[name] = IndexUse(tuple(addressed), bool(addressed) and _has_neighbours(forms, loads))
+        uses[name] = IndexUse(
+            tuple(addressed),
+            bool(addressed) and _has_neighbours(forms, loads),
+            max((_sizes(kernel, forms, access) for access in _accesses(kernel, own)), default=1),
+        )
     return uses
+
+
+def _sizes(kernel: Kernel, forms: IndexForms, access: Instruction) -> int:
+    """How many sizes an address is a product of: numbers that are passed, and what counts in steps of them."""
+    passed = {argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)}
+    terms = [{*term} for term in forms.form(_pointer(access)).terms]
+    return max((len(term & passed) + bool(term - passed) for term in terms if term & passed), default=1)
 
 
 def _accesses(kernel: Kernel, pointers: set[str]) -> Iterator[Instruction]:

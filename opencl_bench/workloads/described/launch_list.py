@@ -17,6 +17,12 @@ from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file, replace_file
+from coarsen.opencl_bench.workloads.described.passed_arguments import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
 
 LIST_FILE = "launches.json"
 FORMAT = 1
@@ -26,32 +32,6 @@ _LARGEST = 256 * MEBIBYTE
 @dataclass(frozen=True, slots=True)
 class PassedBuffer:
     """A buffer of so many bytes."""
-
-    byte_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class PassedShared:
-    """The buffer that an argument before this one was given, too, by that argument's index."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class PassedNull:
-    """A pointer that leads nowhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class PassedScalar:
-    """A value in the bytes that the device was given."""
-
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class PassedLocal:
-    """Local memory of a work-group, in bytes."""
 
     byte_count: int
 

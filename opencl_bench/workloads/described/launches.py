@@ -62,7 +62,7 @@ def launches_at(description: Description, size: Size, local_size: LocalSize) -> 
     """The launches at these sizes, also where a condition does not hold. Raises InvalidInputError."""
     description = at_input(description, size)
     if not description.launches:
-        return (_own_launch(description, size, local_size),)
+        return (own_launch(description, size, local_size),)
     values = values_of(description, size, local_size)
     made = tuple(
         _launch(description, index, values, local_size)
@@ -93,7 +93,8 @@ def _launch(description: Description, index: int, values: Mapping[str, int], loc
     return Launch(launch.kernel, global_size, own, arguments)
 
 
-def _own_launch(description: Description, size: Size, local_size: LocalSize) -> Launch:
+def own_launch(description: Description, size: Size, local_size: LocalSize) -> Launch:
+    """Return the launch that `ndrange` describes, whatever `launches` says. Raises InvalidInputError."""
     values = values_of(description, size, local_size)
     with at(description, "ndrange.global_size"):
         extents = tuple(positive(extent, values) for extent in description.global_size)

@@ -24,6 +24,7 @@ def read_order_free(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the groups of outputs whose elements may come in any order. Raises InvalidInputError."""
     images = [argument.name for argument in arguments if isinstance(argument, ImageDescription)]
+    shaped = [each.name for each in arguments if isinstance(each, BufferDescription) and each.shape]
     groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
     named = [name for group in groups for name in group]
     for name in named:
@@ -31,6 +32,8 @@ def read_order_free(
             raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
         if name in images:
             raise top.error("order_free", f"'{name}' is an image, whose pixels have their places")
+        if name in shaped:
+            raise top.error("order_free", f"'{name}' has a shape, whose elements have their places; give elements")
         if named.count(name) > 1:
             raise top.error("order_free", f"'{name}' is named twice")
     return groups

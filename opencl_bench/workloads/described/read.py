@@ -39,6 +39,8 @@ from coarsen.opencl_bench.workloads.described.recorded_inputs import recorded_de
 from coarsen.opencl_bench.workloads.described.sequence import read_launches
 from coarsen.opencl_bench.workloads.described.shared_contents import read_shared_contents
 from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, read_sizes
+from coarsen.opencl_bench.workloads.described.structure_types import KEY as STRUCTURES
+from coarsen.opencl_bench.workloads.described.structure_types import read_structures
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_workload
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
@@ -114,10 +116,12 @@ def _described(top: Table) -> Description:
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
+        STRUCTURES,
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
     outputs = read_outputs(top)
-    arguments = tuple(read_argument(entry, outputs) for entry in top.tables("arguments"))
+    structures = read_structures(top)
+    arguments = tuple(read_argument(entry, outputs, structures) for entry in top.tables("arguments"))
     _check_arguments(top, arguments)
     buffers = output_buffers(top, arguments, outputs)
     ndrange = read_ndrange(top)

@@ -27,7 +27,7 @@ class RecordedInput:
     Args:
         launched: how often the program made it.
         sizes: those that the kernel's description names.
-        global_size: in work-items.
+        global_size: in work-items, with the description's local size.
         arguments: by their names.
         files: the contents of buffers, by the names of their arguments: in the description's folder or below.
     """
@@ -47,12 +47,17 @@ class RecordedInput:
 
     @property
     def group(self) -> str:
-        """What inputs with the same sizes have in common."""
+        """What inputs with the same sizes have in common.
+
+        A global size tells inputs apart only where the description names no sizes: a program rounds it up to its
+        local size, and one size with two local sizes is still one size.
+        """
         named = [f"{name}={value}" for name, value in sorted(self.sizes.items())]
+        named = named or [f"global={'x'.join(map(str, self.global_size))}"]
         buffers = [
             f"{name}={each.byte_count}" for name, each in self.arguments.items() if isinstance(each, PassedBuffer)
         ]
-        return " ".join((*named, f"global={'x'.join(map(str, self.global_size))}", *buffers))
+        return " ".join((*named, *buffers))
 
     def size(self, takes_global_size: bool) -> dict[str, int]:
         """Return the sizes of the input's preset; with the global size where the description doesn't say it."""

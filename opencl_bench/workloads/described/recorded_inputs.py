@@ -34,11 +34,9 @@ from coarsen.opencl_bench.workloads.described.description import (
 from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.file_values import FileValues
-from coarsen.opencl_bench.workloads.described.launch_list import (
-    PassedBuffer,
-    PassedScalar,
-    read_argument,
-)
+from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_argument
+from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
+from coarsen.opencl_bench.workloads.described.record_values import RecordValues, alike
 from coarsen.opencl_bench.workloads.described.recorded_input import GLOBAL_SIZE, LAUNCH, RecordedInput
 from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
 from coarsen.opencl_bench.workloads.described.table import Table
@@ -109,13 +107,16 @@ def _as_passed(argument: ArgumentDescription, found: RecordedInput, folder: Path
     if name is None:
         # What files hold is of another launch.
         values = _uniform(argument.type) if isinstance(argument.values, FileValues) else argument.values
-        return replace(argument, elements=elements, values=values)
+        return replace(argument, elements=elements, values=values, shape=())
     # Files are called by their contents.
-    return replace(argument, elements=elements, values=FileValues(f'file("{name}")', folder / name, name))
+    recorded = FileValues(f'file("{name}")', folder / name, name)
+    return replace(argument, elements=elements, values=recorded, shape=())
 
 
-def _uniform(kind: ElementType) -> Distribution:
+def _uniform(kind: ElementType) -> Distribution | RecordValues:
     """Contents of which nothing is known; whole numbers may be indices, which must not lead out of a buffer."""
+    if kind.structure is not None:
+        return alike(kind.structure, "zeros")
     if kind.is_opaque:
         return parse_distribution("zeros")
     return parse_distribution("integers(0, 2)" if kind.is_integer else "uniform(-1, 1)")

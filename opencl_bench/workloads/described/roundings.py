@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.trip_counts import trip_counts
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.names import builtin_name

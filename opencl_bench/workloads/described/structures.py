@@ -65,7 +65,7 @@ def _stepped_over(kernel: Kernel, parameter: Argument) -> StructType | None:
 def _addresses(kernel: Kernel) -> Iterator[tuple[Instruction, Type]]:
     for instruction in kernel.instructions():
         if instruction.opcode == "getelementptr":
-            yield instruction, source_element_type(instruction, kernel.structures)
+            yield instruction, source_element_type(instruction)
 
 
 def _named_fields(kernel: Kernel) -> frozenset[_Field]:
@@ -100,12 +100,14 @@ def _structure(structure: StructType, named: frozenset[_Field]) -> np.dtype[Any]
 
 
 def _is_padding(structure: StructType, index: int, named: frozenset[_Field]) -> bool:
-    """Return True for the bytes that clang adds at a structure's end, which no instruction addresses."""
+    """Return True for the bytes that clang adds up to a structure's end, which no instruction addresses."""
     last = structure.elements[index]
     content = last.element if isinstance(last, ArrayType) else last
     is_last = 0 < index == len(structure.elements) - 1
     is_small = content == IntegerType(8) and size_of(last) < alignment_of(structure)
-    return is_last and is_small and (structure.name, index) not in named
+    # What is before the end is a field: a kernel that copies whole structures addresses none.
+    reaches_end = field_offset(structure, index) + size_of(last) == size_of(structure)
+    return is_last and is_small and reaches_end and (structure.name, index) not in named
 
 
 def _field(type_: Type, named: frozenset[_Field]) -> np.dtype[Any]:

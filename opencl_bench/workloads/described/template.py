@@ -203,7 +203,8 @@ def _content_type(kernel: Kernel, parameter: Argument) -> ElementType | None:
 def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> Iterator[str]:
     yield f"buffer = {quoted(kind.name)}"
     # One more begin than there are ranges: the last one's end.
-    yield f"elements = {quoted(_extent(launch) + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
+    extent = " * ".join(["n"] * max(launch.dimensions, indices.sizes))
+    yield f"elements = {quoted(extent + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
     check = f"  # CHECK: indices, of {', '.join(indices.addressed)}" if indices.addressed and use.is_read else ""
     yield f"values = {quoted(guess_values(kind, use, indices))}{check}"
 

@@ -26,7 +26,7 @@ multiples = {{ n = {multiple} }}  # CHECK
 # limit = "height * width <= 33554432"
 count = {count}
 """
-# The largest extent of every dimension, by their number: tens of milliseconds on a few cores.
+# The largest extent, by how many of them the largest buffer is the product of: tens of milliseconds on few cores.
 _LARGEST = (1 << 20, 2048, 256)
 
 
@@ -53,7 +53,7 @@ def inputs_text(kernel: Kernel, annotations: Annotations) -> str:
     launch = guess_launch(kernel)
     multiple = math.lcm(*(extent for local_size in launch.local_sizes for extent in local_size))
     low = launch.extents["test"]
-    high = max(_LARGEST[launch.dimensions - 1] // multiple * multiple, low)
+    high = max(_LARGEST[min(launch.sizes, len(_LARGEST)) - 1] // multiple * multiple, low)
     return _INPUTS.format(
         features="\n".join(_features(kernel, declared)) + "\n",
         low=low,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import (
     Array,
@@ -64,14 +63,10 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
             return positive(description.roundings, values)
     filled = (each for each in description.arguments if isinstance(each, BufferDescription | ImageDescription))
     return max(
-        math.prod(extent.evaluate(values) for extent in _extents(buffer))
+        math.prod(extent.evaluate(values) for extent in buffer.extents)
         * (1 if buffer.type.is_opaque else buffer.type.components)
         for buffer in filled
     )
-
-
-def _extents(argument: BufferDescription | ImageDescription) -> tuple[Expression, ...]:
-    return (argument.elements,) if isinstance(argument, BufferDescription) else argument.extents
 
 
 def _shape(
@@ -80,10 +75,16 @@ def _shape(
     argument: BufferDescription | ImageDescription,
     values: Mapping[str, int],
 ) -> tuple[int, ...]:
-    """The number of elements of a buffer, the width, height and depth of an image. Raises InvalidInputError."""
-    key = "elements" if isinstance(argument, BufferDescription) else "extent"
+    """The number of elements or the shape of a buffer, width, height and depth of an image.
+
+    Raises:
+        InvalidInputError: one is below 1.
+    """
+    key = "extent"
+    if isinstance(argument, BufferDescription):
+        key = "shape" if argument.shape else "elements"
     with at(description, f"arguments[{index}].{key}"):
-        return tuple(positive(extent, values) for extent in _extents(argument))
+        return tuple(positive(extent, values) for extent in argument.extents)
 
 
 def check_preset(description: Description, preset: str) -> None:
@@ -142,6 +143,8 @@ def _contents(
             return buffer.values.part(shared, buffer.type, elements)
         try:
             filled = buffer.values.fill(generator, buffer.type, elements, values)
-            return filled.reshape(buffer.format.shape(extents)) if isinstance(buffer, ImageDescription) else filled
+            if isinstance(buffer, ImageDescription):
+                return filled.reshape(buffer.format.shape(extents))
+            return filled.reshape(*extents, *filled.shape[1:])
         except (MemoryError, ValueError):
             raise InvalidInputError(f"{elements} elements of {buffer.type.name} do not fit the memory") from None

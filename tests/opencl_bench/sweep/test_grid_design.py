@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
 from coarsen.frontend.lower import lower
 from coarsen.launch_prediction import AskedLaunch, own_launch, planned_grid
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS

@@ -27,17 +27,15 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
 )
 from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.captured_launch import (
-    CapturedBuffer,
-    CapturedLaunch,
-    CapturedLocal,
-    CapturedNull,
-    CapturedScalar,
-    CapturedShared,
-    CapturedUnread,
-)
+from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
 from coarsen.opencl_bench.workloads.described.captured_text import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.described.passed_arguments import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
@@ -140,14 +138,14 @@ def test_one_buffer_given_twice_is_one_buffer(queue: pyopencl.CommandQueue, tmp_
         assert list(workload.buffers) == (["out"] if index == 0 else ["out", "in"])
         assert np.array_equal(workload.buffers["out"], np.arange(1024, 2048))
         assert len(workload.launches[0].arguments) == 2
-    assert copied(queue, own, part(whole, 1, 1)).arguments[1] == CapturedShared(0)
-    assert copied(queue, whole, whole).arguments[1] == CapturedShared(0)
+    assert copied(queue, own, part(whole, 1, 1)).arguments[1] == PassedShared(0)
+    assert copied(queue, whole, whole).arguments[1] == PassedShared(0)
 
 
 def test_a_buffer_given_twice_is_made_of_whole_elements(tmp_path: Path) -> None:
     source = "kernel void f(global float4 *in, global float *out) { out[get_global_id(0)] = in[0].x; }"
     for byte_count, is_right in ((64, True), (72, False)):
-        arguments = (CapturedBuffer(np.zeros(byte_count, np.uint8)), CapturedShared(0))
+        arguments = (CapturedBuffer(np.zeros(byte_count, np.uint8)), PassedShared(0))
         launch = CapturedLaunch(source, (), "f", (16,), (16,), arguments)
         if is_right:
             assert find_benchmark(write_capture(launch, tmp_path, "f")).workload("cpu").outputs == ("in",)
@@ -165,7 +163,7 @@ class Point(ctypes.Structure):
 def test_values_of_ctypes(queue: pyopencl.CommandQueue) -> None:
     content = bytes(Point(3, 0.5))
     launch = copied(queue, counted(queue), Point(3, 0.5))
-    assert (len(content), launch.arguments[1]) == (16, CapturedScalar(content))
+    assert (len(content), launch.arguments[1]) == (16, PassedScalar(content))
 
 
 def test_parts_of_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
@@ -191,7 +189,7 @@ def test_a_part_of_a_buffer_that_was_released(queue: pyopencl.CommandQueue) -> N
         # On Intel's runtime.
         assert "argument 0 can't be captured: it is part of a buffer that was released" in str(error)
     else:
-        assert launch.arguments[1] == CapturedShared(0)
+        assert launch.arguments[1] == PassedShared(0)
 
 
 @pytest.mark.compiled_devices  # Oclgrind has none
@@ -207,7 +205,7 @@ def test_shared_virtual_memory(queue: pyopencl.CommandQueue, tmp_path: Path) -> 
     buffers = find_benchmark(path).workload("cpu").buffers
     assert np.array_equal(buffers["out"], np.arange(16))
     assert np.array_equal(buffers["in"], np.arange(32))
-    assert copied(queue, memory, memory).arguments[1] == CapturedShared(0)
+    assert copied(queue, memory, memory).arguments[1] == PassedShared(0)
 
 
 def test_how_much_may_be_captured(queue: pyopencl.CommandQueue) -> None:
@@ -272,7 +270,7 @@ def test_a_sweep_takes_structures_and_null_pointers_and_an_offset(
 def test_every_float_is_kept(number: float, tmp_path: Path) -> None:
     source = "kernel void fill(global float *out, float value) { out[get_global_id(0)] = value; }"
     given = np.float32(number)
-    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), CapturedScalar(given.tobytes()))
+    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), PassedScalar(given.tobytes()))
     path = write_capture(CapturedLaunch(source, (), "fill", (16,), (16,), arguments), tmp_path, "fill")
     (launch,) = find_benchmark(path).workload("cpu").launches
     (value,) = (each.value for each in launch.arguments if isinstance(each, ScalarArgument))
@@ -281,7 +279,7 @@ def test_every_float_is_kept(number: float, tmp_path: Path) -> None:
 
 def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
     content = np.zeros(32 << 20, np.uint8)
-    arguments = (CapturedBuffer(content), CapturedShared(0))
+    arguments = (CapturedBuffer(content), PassedShared(0))
     launch = CapturedLaunch(COPY, (), "copy", (16,), (16,), arguments)
     tracemalloc.start()
     try:
@@ -295,12 +293,10 @@ def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
 
 def test_what_no_workload_has(tmp_path: Path) -> None:
     source = "kernel void f(global int *out, read_only image1d_buffer_t in) { out[0] = get_image_width(in); }"
-    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), CapturedNull())
+    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), PassedNull())
     with pytest.raises(InvalidInputError, match="its parameter 'in' is of type image1d_buffer_t"):
         write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
-    launch = CapturedLaunch(
-        "kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (CapturedLocal(64),)
-    )
+    launch = CapturedLaunch("kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (PassedLocal(64),))
     with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
         write_capture(launch, tmp_path, "g")
     assert list(tmp_path.iterdir()) == []
@@ -399,6 +395,6 @@ def test_halves_are_compared_by_what_their_code_rounds(
 ) -> None:
     source = HALVES.replace("LOOP", loop).replace("global half *out", f"global {out} *out")
     numbers = CapturedBuffer(np.zeros(64, np.uint8))
-    launch = CapturedLaunch(source, (), "halves", (16,), (16,), (numbers, numbers, CapturedScalar(bytes(4))))
+    launch = CapturedLaunch(source, (), "halves", (16,), (16,), (numbers, numbers, PassedScalar(bytes(4))))
     workload = find_benchmark(write_capture(launch, tmp_path, "halves")).workload("test")
     assert workload.rounding_steps == roundings

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +60,21 @@ def test_what_the_bytes_of_a_kernels_structures_mean() -> None:
     }
     sizes = [parameter_type(kernel, parameter).byte_count for parameter in kernel.arguments]
     assert sizes == [48, 128, 8, 1, 16]
+
+
+def test_a_last_byte_before_the_end_is_a_field_also_where_structures_are_only_copied() -> None:
+    source = """\
+typedef struct { ulong key; ushort group; uchar flag; } Record;
+kernel void f(global Record *records, uint from) { records[get_global_id(0)] = records[from]; }
+"""
+    kernel = lower(source, "f", [])
+    structure = structure_of(kernel, kernel.arguments[0])
+    assert structure is not None
+    kind = fields_of(kernel, structure)
+    fields: Mapping[str, Any] = kind.fields or {}
+    found = [(name, kind[name], fields[name][1]) for name in kind.names or ()]
+    assert found == [("f0", np.dtype("i8"), 0), ("f1", np.dtype("i2"), 8), ("f2", np.dtype("i1"), 10)]
+    assert kind.itemsize == 16
 
 
 FILE = """\

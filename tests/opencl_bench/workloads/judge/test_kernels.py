@@ -13,7 +13,8 @@ from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.lookup import judge
 from coarsen.variant.coarsening import Coarsening, Level
-from tests.opencl_bench.workloads.judge.coarsened_run import run_coarsened
+from tests.opencl_bench.workloads.coarsened_run import run_coarsened
+from tests.transform.harness import is_first_turn
 from tests.transform.suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 4)
@@ -42,10 +43,12 @@ COARSENINGS = tuple(coarsenings())
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True but for coarsened kernels on half of the compiled devices, by turns, and on an interpreter."""
-    if "chosen" not in parameters or everything_is_asked_for():
+    if "chosen" not in parameters:
         return True
     index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
-    return bool(parameters["device"].is_called("pocl")) == (index % 2 == 1)
+    # From one kernel to the next, other factors and levels are PoCL's.
+    turn = is_first_turn(index + index // (len(FACTORS) * len(Level)))
+    return bool(parameters["device"].is_called("pocl")) == turn
 
 
 @pytest.mark.compiled_devices

@@ -1,4 +1,4 @@
-"""Running a kernel of the second judge, coarsened, on a device."""
+"""Running a benchmark of some name, coarsened, on a device."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from coarsen.api import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.opencl_bench.measure.run import LaunchableKernel, RunResult, run_workload
+from coarsen.opencl_bench.measure.run import (
+    LaunchableKernel,
+    RunResult,
+    build_program,
+    kernels_of,
+    run_workload,
+)
 from coarsen.opencl_bench.workloads.benchmark import Launch, LocalArgument, Workload
-from coarsen.opencl_bench.workloads.lookup import judge
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from tests.fuzz import launches
@@ -23,8 +29,8 @@ from tests.fuzz import launches
 @functools.lru_cache(maxsize=32)
 def lowered(name: str) -> Kernel:
     """The kernel's IR."""
-    chosen = judge()[name]
-    return lower(chosen.code, chosen.kernel, chosen.build_options)
+    chosen = find_benchmark(name)
+    return lower(chosen.code, chosen.kernel, chosen.own_options)
 
 
 @functools.lru_cache(maxsize=8)
@@ -34,13 +40,21 @@ def coarsened(name: str, chosen: Coarsening, any_size: bool) -> CoarsenedKernel:
 
 
 def run_coarsened(queue: cl.CommandQueue, name: str, chosen: Coarsening, workload: Workload) -> RunResult:
-    """Run the coarsened kernel with the workload's launches, for any size where one of them doesn't divide."""
-    any_size = not all(launches.divides(_sizes(launch), (chosen,)) for launch in workload.launches)
+    """Run the coarsened kernel with the workload's launches, for any size where one of them doesn't divide.
+
+    Launches of other kernels are as they were.
+    """
+    benchmark = find_benchmark(name)
+    own = [launch for launch in workload.launches if benchmark.coarsens(launch)]
+    any_size = not all(launches.divides(_sizes(launch), (chosen,)) for launch in own)
     kernel = coarsened(name, chosen, any_size)
     program = build_uncached(queue.context, kernel.opencl_c, [kernel.opencl_c_standard])
-    built = cl.Kernel(program, judge()[name].kernel)
+    built = cl.Kernel(program, benchmark.kernel)
+    others = kernels_of(build_program(queue.context, benchmark)) if benchmark.other_kernels else None
 
     def choose(launch: Launch) -> LaunchableKernel:
+        if others is not None and not benchmark.coarsens(launch):
+            return others(launch)
         sizes = launches.sizes_of(_sizes(launch), (chosen,), any_size, free_local_size=1)
         added = [_value(argument, launch) for argument in kernel.added_arguments]
         return lambda queue, _global, _local, *arguments, global_offset=None: built(

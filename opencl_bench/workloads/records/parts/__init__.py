@@ -1,0 +1,1 @@
+"""Types and contents that several drivers of kernels on records take."""

@@ -1,0 +1,93 @@
+"""The kernels on records: the reference's results on compiled devices, as they are and coarsened.
+
+Those of an interpreter, which looks for races as well, are in `tests/oclgrind/test_records.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyopencl as cl
+import pytest
+
+from coarsen.opencl_bench.measure.comparison import compare
+from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
+from coarsen.opencl_bench.workloads.benchmark import Preset
+from coarsen.opencl_bench.workloads.lookup import find_benchmark, records
+from coarsen.variant.coarsening import Coarsening, Level
+from tests.opencl_bench.workloads.coarsened_run import run_coarsened
+from tests.transform.harness import is_first_turn
+from tests.transform.suite_combinations import everything_is_asked_for
+
+FACTORS = (2, 4)
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("name", records())
+def test_the_original_gives_the_reference_results(queue: cl.CommandQueue, name: str) -> None:
+    chosen = find_benchmark(name)
+    workload = chosen.workload("test")
+    result = run_workload(queue, workload, kernels_of(build_program(queue.context, chosen)))
+    assert compare(result.outputs, workload.expected(), workload) == []
+    assert result.guards_intact
+
+
+def test_counters_in_global_memory_give_the_same(queue: cl.CommandQueue) -> None:
+    chosen = find_benchmark("records-kd_bin")
+    workload = chosen.workload("test", definitions=(("LOCAL_COUNTERS", "0"),))
+    program = cl.Program(queue.context, chosen.source).build([*chosen.build_options, "-DLOCAL_COUNTERS=0"])
+    result = run_workload(queue, workload, kernels_of(program))
+    assert compare(result.outputs, workload.expected(), workload) == []
+
+
+ONE_EXTENT = tuple(name for name in records() if len(find_benchmark(name).presets["test"].size) == 1)
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("name", ONE_EXTENT)
+def test_few_records_and_numbers_beside_a_vectors_width(queue: cl.CommandQueue, name: str) -> None:
+    chosen = find_benchmark(name)
+    ((extent, _),) = chosen.presets["test"].size.items()
+    kernels = kernels_of(build_program(queue.context, chosen))
+    sizes = {str(count): Preset({extent: count}, (32,)) for count in (1, 31, 33, 64)}
+    for preset in sizes:
+        workload = replace(chosen, presets=sizes).workload(preset)
+        result = run_workload(queue, workload, kernels)
+        assert compare(result.outputs, workload.expected(), workload) == [], preset
+        assert result.guards_intact
+
+
+def coarsenings() -> Iterator[tuple[str, Coarsening]]:
+    """Every kernel by each factor; dimensions, levels and strides by turns, or all of them if asked for."""
+    number = itertools.count()
+    for name, factor in itertools.product(records(), FACTORS):
+        dimensions = find_benchmark(name).dimensions
+        kinds = [Coarsening(factor, along, 1, level) for level in Level for along in dimensions]
+        kinds += [Coarsening(factor, along, 2) for along in dimensions]
+        shown = kinds if everything_is_asked_for() else [kinds[next(number) % len(kinds)]]
+        yield from ((name, chosen) for chosen in shown)
+
+
+COARSENINGS = tuple(coarsenings())
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True but for coarsened kernels on one compiled device, by turns, unless everything is asked for."""
+    if "chosen" not in parameters or everything_is_asked_for():
+        return True
+    index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
+    # From one kernel to the next, other factors are PoCL's.
+    turn = is_first_turn(index + index // len(FACTORS))
+    return bool(parameters["device"].is_called("pocl")) == turn
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize(("name", "chosen"), COARSENINGS, ids=str)
+def test_coarsened_it_gives_the_reference_results(queue: cl.CommandQueue, name: str, chosen: Coarsening) -> None:
+    workload = find_benchmark(name).workload("test", seed=1)
+    result = run_coarsened(queue, name, chosen, workload)
+    assert compare(result.outputs, workload.expected(), workload) == []
+    assert result.guards_intact
