@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
+    from coarsen.runtime.layouts.layout import Layout
     from coarsen.variant.coarsening import Coarsening
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Health",
     "InternalError",
     "InvalidInputError",
+    "Layout",
     "Program",
     "RefusalError",
     "SourcePosition",
@@ -80,6 +82,7 @@ _MODULE_OF = {
     "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",
     "Health": "coarsen.devices.health",
+    "Layout": "coarsen.runtime.layouts.layout",
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.devices.targets",
     "Tune": "coarsen.opencl_bench.tuning.settings",

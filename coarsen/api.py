@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
@@ -21,10 +21,13 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.pipeline import Observer, carry_out, lower_observed
+from coarsen.pipeline import Coarsened, Observer, carry_out, laid_out, lower_observed
+from coarsen.transform.coarsen import analyse
+from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DeviceKind, Transforms, UseName, use_named
 from coarsen.variant.variant import Variant
 
@@ -56,7 +59,8 @@ class CoarsenedKernel:
     all dimensions and more carefully: where it is False, the original kernel too may have another local size.
 
     `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
-    each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for.
+    each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for; `arrays` which
+    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them.
     """
 
     kernel: Kernel
@@ -66,6 +70,22 @@ class CoarsenedKernel:
     plans: tuple[RegionPlan, ...] = ()
     wide_accesses: WideAccesses | None = None
     groups_matter: bool = True
+    arrays: tuple[LaidArray, ...] = ()
+
+    @classmethod
+    def of(cls, coarsened: Coarsened) -> CoarsenedKernel:
+        """Return the kernel that the pipeline has coarsened, with what its launches must know."""
+        chosen, lowered = coarsened.variant.coarsenings, coarsened.lowered
+        merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
+        return cls(
+            coarsened.kernel,
+            chosen,
+            coarsened.assumptions,
+            any(needs_whole_groups(lowered, dimension) for dimension in merged),
+            coarsened.plans,
+            coarsened.wide_accesses,
+            groups_matter(lowered),
+        )
 
     @property
     def objects_below(self) -> int | None:
@@ -137,6 +157,7 @@ def coarsen(
     wide_accesses: bool = False,
     clean_up: bool = True,
     device_kind: str = DeviceKind.ANY,
+    arrays: Sequence[ArrayPlan] = (),
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
     observer: Observer | None = None,
@@ -159,6 +180,7 @@ def coarsen(
         clean_up: whether what the rewriting left over is removed.
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
             transforms pay; else "any".
+        arrays: how arguments' arrays are to lie, where otherwise than in the source (`Layout.plan`).
         options: OpenCL build options as PyOpenCL takes them.
         macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
             have if left out.
@@ -169,9 +191,10 @@ def coarsen(
         `.spirv`, `.ptx()`).
 
     Raises:
-        InvalidInputError: a bad source, option, factor, dimension, stride, level or choice of a transform.
-        RefusalError: the kernel can't be coarsened faithfully; `needs-whole-groups` where that is so only for
-            `any_size`.
+        InvalidInputError: a bad source, option, factor, dimension, stride, level or choice of a transform; an
+            array that is not there or has other elements.
+        RefusalError: the kernel can't be coarsened or laid out faithfully; `needs-whole-groups` where that is so
+            only for `any_size`.
     """
     _check_type("source", source, (str, Path), "text or a path")
     chosen = Variant(
@@ -186,19 +209,9 @@ def coarsen(
         any_size=any_size,
     )
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer, macros)
-    coarsened = carry_out(lowered, chosen, observer)
-    merged = (entry.dimension for entry in chosen.coarsenings if entry.level is Level.ITEM)
-    needs_groups = any(needs_whole_groups(lowered, dimension) for dimension in merged)
-    return CoarsenedKernel(
-        coarsened.kernel,
-        chosen.coarsenings,
-        coarsened.assumptions,
-        needs_groups,
-        coarsened.plans,
-        coarsened.wide_accesses,
-        groups_matter(lowered),
-    )
+    laid = laid_out(lower_observed(source, kernel, options, observer, macros), arrays, observer)
+    coarsened = CoarsenedKernel.of(carry_out(laid.kernel, chosen, observer))
+    return replace(coarsened, arrays=laid.arrays, assumptions=(*laid.assumptions, *coarsened.assumptions))
 
 
 def explain(
@@ -233,7 +246,7 @@ def explain(
     # The factor does not matter: what differs between two work-items differs between any.
     chosen = Coarsening(2, dim, level=cast("Level", level))
     lowered = lower(source, kernel, options, macros)
-    return explain_kernel(lowered, chosen.dimension, opencl_c_of(source), chosen.level)
+    return explain_kernel(analyse(lowered, chosen.dimension, chosen.level), opencl_c_of(source))
 
 
 def _check_type(argument: str, value: object, types: tuple[type, ...], wanted: str) -> None:

@@ -1,12 +1,10 @@
 """What coarsening does to each line of a kernel's source.
 
-    kernel, dimension, level ─▶ legality, divergence, regions ─▶ marks per source line ─▶ numbered lines, gutter
+    legality, divergence, regions (`Analysed`) ─▶ marks per source line ─▶ numbered lines, gutter
 
 Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the
 same file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR
 marked instead.
-
-Refuses when the kernel can't be coarsened along the dimension (see `coarsen/transform/coarsen.py`).
 """
 
 from __future__ import annotations
@@ -17,9 +15,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from coarsen.analysis.regions import Region
+from coarsen.cost.locality.report import memory_report
+from coarsen.cost.locality.text import memory_lines
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import is_barrier
-from coarsen.transform.coarsen import Analysed, analyse
+from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Level
 
 LEGEND = (
@@ -70,7 +70,10 @@ class MarkedLine:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A kernel's lines with their marks; `elsewhere` are the marked lines of included files, without text."""
+    """A kernel's lines with their marks.
+
+    `elsewhere` are the marked lines of included files, without text; `memory` says what accesses cost, as written.
+    """
 
     kernel: str
     dimension: int
@@ -78,12 +81,13 @@ class Explanation:
     regions: int
     elsewhere: tuple[MarkedLine, ...] = ()
     level: Level = Level.ITEM
+    memory: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.text_lines()) + "\n"
 
     def text_lines(self) -> Iterator[str]:
-        """Heading, numbered lines with gutters, and the legend of the marks that occur."""
+        """Heading, numbered lines with gutters, legend of the marks that occur, and what memory accesses cost."""
         yield self.heading
         yield ""
         yield from (self.text_of(line) for line in self.lines)
@@ -91,6 +95,9 @@ class Explanation:
             yield f"{line.file}:{line.number}: {line.marks.gutter}"
         yield ""
         yield from (f"  {mark:<3} {meaning}" for mark, meaning in self.legend)
+        if self.memory:
+            yield ""
+            yield from self.memory
 
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
@@ -134,32 +141,27 @@ class _Collected:
         return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
 
 
-def explain_kernel(kernel: Kernel, dimension: int, source: str | None, level: Level = Level.ITEM) -> Explanation:
+def explain_kernel(analysed: Analysed, source: str | None) -> Explanation:
     """Mark the lines of a kernel's OpenCL C, or of its LLVM IR where `source` is None or no line of it is known.
 
-    Arguments and errors as for `explain_source`.
+    Arguments as for `explain_source`.
     """
-    if source is None or not has_source(kernel):
-        return explain_ir(kernel, dimension, level)
-    return explain_source(kernel, dimension, source, level)
+    if source is None or not has_source(analysed.kernel):
+        return explain_ir(analysed)
+    return explain_source(analysed, source)
 
 
-def explain_source(kernel: Kernel, dimension: int, source: str, level: Level = Level.ITEM) -> Explanation:
+def explain_source(analysed: Analysed, source: str) -> Explanation:
     """Mark the lines of a kernel's source.
 
     Args:
-        kernel: as it was lowered from `source`.
-        dimension: the dimension of the NDRange to coarsen, 0, 1 or 2.
+        analysed: the kernel as it was lowered from `source`, along a dimension and at a level
+            (`coarsen.transform.coarsen.analyse`).
         source: the text that was compiled.
-        level: what is merged, work-items or whole work-groups.
-
-    Raises:
-        RefusalError: the kernel can't be coarsened along the dimension.
     """
-    analysed = analyse(kernel, dimension, level)
     places = {
         id(instruction): (instruction.position.file, instruction.position.line)
-        for instruction in kernel.instructions()
+        for instruction in analysed.kernel.instructions()
         if instruction.position is not None
     }
     marks = _marks(analysed, places)
@@ -168,12 +170,12 @@ def explain_source(kernel: Kernel, dimension: int, source: str, level: Level = L
         {line: found for (file, line), found in marks.items() if not file},
     )
     elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
-    return Explanation(kernel.name, dimension, lines, len(analysed.regions), elsewhere, level)
+    return _explanation(analysed, lines, elsewhere)
 
 
-def explain_ir(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Explanation:
-    """Mark the lines of a kernel's LLVM IR in normal form. Arguments and errors as for `explain_source`."""
-    analysed = analyse(kernel, dimension, level)
+def explain_ir(analysed: Analysed) -> Explanation:
+    """Mark the lines of a kernel's LLVM IR in normal form."""
+    kernel = analysed.kernel
     texts = [kernel.signature]
     places: dict[int, tuple[str, int]] = {}
     for block in kernel.blocks:
@@ -183,7 +185,18 @@ def explain_ir(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Exp
             places[id(instruction)] = ("", len(texts))
     texts.append("}")
     marks = {line: found for (_, line), found in _marks(analysed, places).items()}
-    return Explanation(kernel.name, dimension, _marked_lines(texts, marks), len(analysed.regions), level=level)
+    return _explanation(analysed, _marked_lines(texts, marks))
+
+
+def _explanation(
+    analysed: Analysed, lines: tuple[MarkedLine, ...], elsewhere: tuple[MarkedLine, ...] = ()
+) -> Explanation:
+    divergence = analysed.divergence
+    level = Level.GROUP if divergence.merges_groups else Level.ITEM
+    regions = len(analysed.regions)
+    kernel = analysed.kernel
+    memory = memory_lines(memory_report(kernel, local_size=kernel.required_work_group_size))
+    return Explanation(kernel.name, divergence.dimension, lines, regions, elsewhere, level, tuple(memory))
 
 
 def has_source(kernel: Kernel) -> bool:

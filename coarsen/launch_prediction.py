@@ -14,13 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.analysis.whole_groups import groups_matter
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
+from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.targets import Target
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.features.launch_size import launch_size, used_dimensions
-from coarsen.features.planned_work.planned_kernel import PlannedKernel
-from coarsen.features.work_counts import LaunchSizes, padded
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 from coarsen.models.launch.case import LaunchInputs, launch_inputs

@@ -2,7 +2,8 @@
 
     lower ─▶ guard (for any size) ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening ─▶ ir.Kernel
 
-After each stage that writes IR, LLVM parses and verifies it. An observer sees each stage's text and time.
+After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
+`Coarsened`; an observer only watches: it sees each stage's text and time.
 """
 
 from __future__ import annotations
@@ -15,24 +16,28 @@ from pathlib import Path
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
-from coarsen.frontend.normal_form import renormalised
+from coarsen.frontend.normal_form import normalised, renormalised
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text as graph_text
+from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
-from coarsen.ir.reader import read_kernel
 from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.clean_up import clean_up
-from coarsen.transform.coarsen import added_arguments, analyse, coarsened_assembly
+from coarsen.transform.coarsen import added_arguments, analyse, coarsened_module
 from coarsen.transform.copied_length import check_copied_length
 from coarsen.transform.guard import guard_argument, guarded, guards_of
+from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
-STAGES = ("lower", "guard", "analyse", "replicate", "normalise", "widen", "write")
+STAGES = ("lower", "layout", "guard", "analyse", "replicate", "normalise", "widen", "write")
 
 
 @dataclass
@@ -61,49 +66,27 @@ class Observer:
 
 @dataclass(frozen=True)
 class Coarsened:
-    """A coarsened kernel and what was done to it.
+    """A coarsened kernel and all that is known of how it came about.
 
     Attributes:
         kernel: the coarsened kernel.
-        plans: what was done to the divergent regions, one plan for each coarsening that was carried out.
-        assumptions: what was taken for granted, in words.
+        lowered: the kernel as the front end gave it.
+        variant: by what it was coarsened, and how.
+        plans: what was done to the divergent regions, one plan for each coarsening in the order of the variant's.
+        assumptions: what was taken for granted, in words, with the place in the source.
+        parted: the blocks of the kernel that run where replicas have parted, slow paths begin there.
+        cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
     """
 
     kernel: Kernel
+    lowered: Kernel
+    variant: Variant
     plans: tuple[RegionPlan, ...] = ()
     assumptions: tuple[str, ...] = ()
+    parted: frozenset[str] = frozenset()
+    cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
-
-
-def lower_and_coarsen(
-    source: str | Path,
-    coarsenings: Iterable[Coarsening],
-    kernel: str | None = None,
-    options: str | Sequence[str] = (),
-    observer: Observer | None = None,
-    transforms: Transforms = DEFAULT,
-    any_size: bool = False,
-    macros: DeviceMacros = PORTABLE,
-) -> Kernel:
-    """Lower a kernel and coarsen it.
-
-    Args:
-        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file.
-        coarsenings: at most one per dimension; factors of 1 are allowed.
-        kernel: the kernel's name; may be left out where there is just one.
-        options: OpenCL build options as PyOpenCL takes them.
-        observer: sees stages.
-        transforms: which may be used besides replication.
-        any_size: guard the kernel first, so that its launches need not divide (`transform/guard.py`).
-        macros: what the source may find out about its device.
-
-    Raises:
-        InvalidInputError, RefusalError: as the stages do.
-    """
-    observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer, macros)
-    return coarsen_kernel(lowered, coarsenings, observer, transforms, any_size)
 
 
 def lower_observed(
@@ -113,11 +96,52 @@ def lower_observed(
     observer: Observer,
     macros: DeviceMacros = PORTABLE,
 ) -> Kernel:
-    """Lower a kernel, as the first stage of the line. Arguments and errors are those of `lower_and_coarsen`."""
+    """Lower a kernel, as the first stage of the line.
+
+    Args:
+        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file.
+        kernel: the kernel's name; may be left out where there is just one.
+        options: OpenCL build options as PyOpenCL takes them.
+        observer: sees the stage.
+        macros: what the source may find out about its device.
+
+    Raises:
+        InvalidInputError, RefusalError: as `coarsen.frontend.lower.lower` does.
+    """
     with observer.stage("lower"):
         lowered = lower(source, kernel, options, macros)
     observer.written("lower", lambda: module_text(lowered))
     return lowered
+
+
+@dataclass(frozen=True)
+class LaidOutKernel:
+    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted."""
+
+    kernel: Kernel
+    arrays: tuple[LaidArray, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+
+def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | None = None) -> LaidOutKernel:
+    """Rewrite a lowered kernel for other layouts of its arguments' arrays, before it is coarsened.
+
+    Args:
+        kernel: as the front end gives it.
+        plans: at most one for each argument; with none the kernel stays as it is.
+        observer: sees the stage.
+
+    Raises:
+        InvalidInputError, RefusalError: as `coarsen.transform.layouts.lay_out.lay_out` does.
+    """
+    observer = observer or Observer()
+    with observer.stage("layout"):
+        if not plans:
+            return LaidOutKernel(kernel)
+        result = lay_out(kernel, plans)
+        rewritten = kernel_view(normalised(result.module), kernel.name)
+    observer.written("layout", lambda: module_text(rewritten))
+    return LaidOutKernel(rewritten, result.arrays, result.assumptions)
 
 
 def coarsen_kernel(
@@ -127,33 +151,48 @@ def coarsen_kernel(
     transforms: Transforms = DEFAULT,
     any_size: bool = False,
 ) -> Kernel:
-    """Coarsen a lowered kernel and return it alone. Raises as `lower_and_coarsen` does."""
+    """Coarsen a lowered kernel and return it alone.
+
+    Args:
+        kernel: as the front end gives it.
+        coarsenings: at most one per dimension and level; factors of 1 are allowed.
+        observer: sees stages.
+        transforms: which may be used besides replication.
+        any_size: guard the kernel first, so that its launches need not divide (`transform/guard.py`).
+
+    Raises:
+        RefusalError: the kernel can't be coarsened so.
+    """
     variant = Variant(coarsenings=tuple(coarsenings), transforms=transforms, any_size=any_size)
     return carry_out(kernel, variant, observer).kernel
 
 
-def carry_out(kernel: Kernel, variant: Variant, observer: Observer | None = None) -> Coarsened:
+def carry_out(
+    kernel: Kernel, variant: Variant, observer: Observer | None = None, *, counts_clean_up: bool = False
+) -> Coarsened:
     """Coarsen a lowered kernel, one coarsening after the other, and return it with what was done to it.
 
     Args:
         kernel: lowered with the variant's macros.
         variant: by what to coarsen it, and how.
         observer: sees stages.
+        counts_clean_up: whether to count what the clean-up removes, which takes LLVM a while.
 
     Raises:
         RefusalError: the kernel can't be coarsened so.
     """
     observer = observer or Observer()
     check_copied_length(kernel, variant.coarsenings)
+    counts_clean_up = counts_clean_up and variant.transforms.clean_up
+    coarsened = Coarsened(kernel, kernel, variant, cleaned=0 if counts_clean_up else None)
     with observer.stage("guard"):
         if variant.any_size:
-            kernel = _guarded(kernel, variant.coarsenings)
+            coarsened = replace(coarsened, kernel=_guarded(kernel, variant.coarsenings))
     if variant.any_size:
-        observer.written("guard", lambda: module_text(kernel))
-    coarsened = Coarsened(kernel)
+        observer.written("guard", lambda: module_text(coarsened.kernel))
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
-            coarsened = _coarsened_once(coarsened, coarsening, observer, variant.transforms)
+            coarsened = _coarsened_once(coarsened, coarsening, observer)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
     return _widened(coarsened, observer) if wide else coarsened
 
@@ -161,37 +200,53 @@ def carry_out(kernel: Kernel, variant: Variant, observer: Observer | None = None
 def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
     """The kernel with a guard along each coarsened dimension."""
     for coarsening in chosen:
-        # What can't be coarsened is refused with its place in the source, which the guarded kernel has lost.
+        # What can't be coarsened at all is refused for that, and not for what a guard needs besides.
         analyse(kernel, coarsening.dimension, coarsening.level)
     for dimension, level in guards_of(chosen):
-        with renormalised(graph_text(guarded(kernel, dimension, level))) as module:
-            read = read_kernel(module, kernel.name)
+        read = kernel_view(normalised(guarded(kernel, dimension, level)), kernel.name)
         kernel = replace(read, added_arguments=(*kernel.added_arguments, guard_argument(dimension)))
     return kernel
 
 
-def _coarsened_once(
-    before: Coarsened, coarsening: Coarsening, observer: Observer, transforms: Transforms
-) -> Coarsened:
-    kernel = before.kernel
+def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observer) -> Coarsened:
+    kernel, transforms = before.kernel, before.variant.transforms
     with observer.stage("analyse"):
         analysed = analyse(kernel, coarsening.dimension, coarsening.level)
         plan = plan_regions(analysed.divergence, analysed.regions, transforms)
     with observer.stage("replicate"):
-        assembly = coarsened_assembly(analysed, coarsening, plan)
-    observer.written("replicate", lambda: assembly)
+        replicated = coarsened_module(analysed, coarsening, plan)
+    observer.written("replicate", lambda: graph_text(replicated))
+    cleaned = before.cleaned
+    if cleaned is not None:
+        cleaned += _length_in_normal_form(graph_text(replicated), kernel.name)
     with observer.stage("normalise"):
         if transforms.clean_up:
-            assembly = clean_up(assembly, kernel.name)
-        with renormalised(assembly) as module:
-            coarsened = read_kernel(module, kernel.name)
+            clean_up(replicated, kernel.name)
+        module = normalised(replicated)
+        coarsened = kernel_view(module, kernel.name)
     observer.written("normalise", lambda: module_text(coarsened))
+    if cleaned is not None:
+        cleaned -= coarsened.length
     added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
-    return Coarsened(
-        replace(coarsened, added_arguments=added),
-        (*before.plans, plan),
-        (*before.assumptions, *analysed.assumptions()),
+    return replace(
+        before,
+        kernel=replace(coarsened, added_arguments=added),
+        plans=(*before.plans, plan),
+        assumptions=(*before.assumptions, *analysed.assumptions()),
+        parted=before.parted | _parted(module.function(kernel.name)),
+        cleaned=cleaned,
     )
+
+
+def _parted(function: Function) -> frozenset[str]:
+    """The blocks that follow where not all replicas go one way."""
+    return frozenset(block.name for block in function.blocks if block.origin.role is Role.DIVERGED)
+
+
+def _length_in_normal_form(assembly: str, kernel: str) -> int:
+    """The number of a kernel's instructions once LLVM has brought it into normal form."""
+    with renormalised(assembly) as module:
+        return sum(1 for block in module.get_function(kernel).blocks for _ in block.instructions)
 
 
 def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
@@ -199,8 +254,8 @@ def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
     kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)
-        with renormalised(graph_text(widened.module)) as module:
-            wide = replace(read_kernel(module, kernel.name), added_arguments=kernel.added_arguments)
+        wide = kernel_view(normalised(widened.module), kernel.name)
+        wide = replace(wide, added_arguments=kernel.added_arguments)
     observer.written("widen", lambda: module_text(wide))
     assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
     return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)

@@ -7,7 +7,10 @@ screen, rename the window or hide what comes after it. It is shown instead: `\x1
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
+GAP = 2
+"""The blanks between columns."""
 _KEPT = "\n\t"
 
 
@@ -21,6 +24,25 @@ def printable(text: str) -> str:
 def printable_in_line(text: str) -> str:
     """As `printable`, with tabs and line ends written as escapes too: for a name that must not look like two."""
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
+def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of a table that may go to a file: plain, never wrapped.
+
+    Args:
+        headings: of the columns.
+        rows: a cell for each column.
+        numbers: the headings of columns that are set to the right.
+    """
+    table = [list(headings), *([printable_in_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    to_the_right = [heading in numbers for heading in headings]
+    for row in table:
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, to_the_right, strict=True)
+        )
+        yield (" " * GAP).join(cells).rstrip()
 
 
 def _is_shown(letter: str) -> bool:

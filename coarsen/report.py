@@ -1,48 +1,28 @@
 """What coarsening did to a kernel: to each divergent region, why not more, and what the replicas share.
 
-    plans, lowered kernel, coarsened kernel ─▶ KernelReport
+    Coarsened: plans, lowered kernel, coarsened kernel ─▶ KernelReport
 
-A uniform instruction that the F replicas carry out together stands once, not F times: F - 1 of it are *shared*.
-That holds for the uniform instructions outside of divergent regions, and for those in a region whose replicas are
-interleaved for as long as they agree; in a region of copies nothing is shared. It is an estimate of the code as it
-was before LLVM's passes looked at it, for replicas that agree.
-
-*Work* is instructions weighted by how often they run: once for every round of the loops around them, as far as the
-code says (`features/work.py`).
+What is counted comes from `cost/plan_cost.py`, which says what *shared* and *work* mean.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coarsen.analysis.index_forms import IndexForms
+from coarsen.cost.lanes import Place
+from coarsen.cost.locality.device import ANY_DEVICE, MemoryDevice
+from coarsen.cost.locality.report import MemoryReport, memory_report
+from coarsen.cost.plan_cost import Part, PlanCost, RegionCost, plan_cost
 from coarsen.errors import SourcePosition
-from coarsen.features.work import block_weights
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
 from coarsen.ir.kernel import Kernel
-from coarsen.source_places import Lines, SourcePlaces
-from coarsen.transform.region_plan import PlannedRegion, Reason, RegionPlan, Treatment
+from coarsen.pipeline import Coarsened
+from coarsen.source_places import Lines, lines_of, place_of_branch
+from coarsen.transform.region_plan import Reason, RegionPlan, Treatment
 from coarsen.transform.wide_accesses import WideAccesses
-from coarsen.variant.coarsening import Coarsening, Configuration
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some blocks of a kernel.
-
-    Attributes:
-        instructions: how many stand there, for one work-item.
-        uniform: how many of them are the same for all replicas.
-        shared: how many the replicas need not repeat, estimated.
-        work: the instructions weighted by how often they run.
-    """
-
-    instructions: int
-    uniform: int
-    shared: int
-    work: int
+from coarsen.variant.coarsening import Coarsening
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +56,10 @@ class RegionReport:
 
 @dataclass(frozen=True, slots=True)
 class CoarseningReport:
-    """One of the coarsenings: the kernel's divergent regions, and what stands `outside` of them."""
+    """One of the coarsenings: what it costs, and the kernel's divergent regions with their places."""
 
     coarsening: Coarsening
-    outside: Part
+    cost: PlanCost
     regions: tuple[RegionReport, ...]
 
     def all(self) -> Iterator[RegionReport]:
@@ -88,24 +68,14 @@ class CoarseningReport:
             yield from region.all()
 
     @property
-    def shared(self) -> int:
-        """How many instructions the replicas need not repeat, estimated."""
-        return self.outside.shared + sum(region.own.shared for region in self.all())
-
-    @property
-    def work(self) -> int:
-        """The work of one work-item."""
-        return self.outside.work + sum(region.own.work for region in self.all())
-
-    @property
     def interleaved_work(self) -> int:
-        """The part of it that stands in regions whose replicas run together while they agree."""
-        return sum(region.own.work for region in self.all() if region.treatment is not Treatment.COPIES)
+        """The work that stands in regions whose replicas run together while they agree."""
+        return self.cost.work_of(Treatment.FAST_PATH, Treatment.LOCK_STEP)
 
     @property
     def copied_work(self) -> int:
-        """The part of it that stands in regions whose replicas run one after the other."""
-        return sum(region.own.work for region in self.all() if region.treatment is Treatment.COPIES)
+        """The work that stands in regions whose replicas run one after the other."""
+        return self.cost.work_of(Treatment.COPIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +91,7 @@ class KernelReport:
         assumptions: what was taken for granted, with the place in the source.
         cleaned: instructions that the clean-up removed; None where it was turned off.
         wide: the accesses that were merged; None where that was not asked for.
+        memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
     """
 
     kernel: str
@@ -131,6 +102,7 @@ class KernelReport:
     assumptions: tuple[str, ...]
     cleaned: int | None = None
     wide: WideAccesses | None = None
+    memory: MemoryReport | None = None
 
     @property
     def factor(self) -> int:
@@ -144,84 +116,48 @@ class KernelReport:
 
 
 def report_of(
-    lowered: Kernel,
-    configuration: Configuration,
-    plans: Sequence[RegionPlan],
-    coarsened: Kernel,
-    assumptions: Iterable[str] = (),
-    not_cleaned: Kernel | None = None,
-    wide: WideAccesses | None = None,
+    coarsened: Coarsened, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
 ) -> KernelReport:
-    """The report of a coarsening that was carried out.
+    """Return the report of a coarsening that was carried out.
 
     Args:
-        lowered: the kernel as the front end gave it.
-        configuration: what it was coarsened by, factors of 1 left out.
-        plans: one for each coarsening, in the same order, as `coarsen.pipeline.carry_out` gives them.
-        coarsened: what came of it.
-        assumptions: in words, as `coarsen.pipeline.carry_out` gives them.
-        not_cleaned: what comes of it without the clean-up; None where that was turned off.
-        wide: the accesses that were merged, as an `Observer` has them.
+        coarsened: what `coarsen.pipeline.carry_out` returned; how many instructions the clean-up removed is in the
+            report if it was counted there.
+        device: for which the costs of memory accesses are told.
+        local_size: of the original launch; what the kernel requires, if it does, where it is left out.
+
+    Raises:
+        InvalidInputError: a local size that the coarsenings do not divide.
     """
-    places = SourcePlaces(lowered)
-    after = _size(coarsened)
+    lowered, variant = coarsened.lowered, coarsened.variant
+    required = None if variant.any_size else lowered.required_work_group_size
+    carried_out = zip(coarsened.variant.coarsenings, coarsened.plans, strict=True)
     return KernelReport(
-        lowered.name,
-        tuple(_coarsening(*each, places) for each in zip(configuration, plans, strict=True)),
-        tuple(described_arguments(coarsened)),
-        _size(lowered),
-        after,
-        tuple(assumptions),
-        None if not_cleaned is None else _size(not_cleaned) - after,
-        wide,
+        coarsened.lowered.name,
+        tuple(_coarsening(*each) for each in carried_out),
+        tuple(described_arguments(coarsened.kernel)),
+        coarsened.lowered.length,
+        coarsened.kernel.length,
+        coarsened.assumptions,
+        coarsened.cleaned,
+        coarsened.wide_accesses,
+        memory_report(lowered, variant.coarsenings, device, local_size or required),
     )
 
 
-def _size(kernel: Kernel) -> int:
-    return sum(1 for _ in kernel.instructions())
+def _coarsening(coarsening: Coarsening, plan: RegionPlan) -> CoarseningReport:
+    cost, kernel = plan_cost(plan, coarsening.factor), plan.divergence.kernel
+    return CoarseningReport(coarsening, cost, tuple(_region(each, kernel) for each in cost.regions))
 
 
-def _coarsening(coarsening: Coarsening, plan: RegionPlan, places: SourcePlaces) -> CoarseningReport:
-    return _Writer(coarsening, plan, places).report()
-
-
-class _Writer:
-    """Writes the report of one coarsening."""
-
-    def __init__(self, coarsening: Coarsening, plan: RegionPlan, places: SourcePlaces) -> None:
-        self._coarsening = coarsening
-        self._plan = plan
-        self._kernel = plan.divergence.kernel
-        self._places = places
-        forms = IndexForms(self._kernel, plan.divergence.control_flow)
-        self._weights: Mapping[str, int] = block_weights(forms)
-
-    def report(self) -> CoarseningReport:
-        """The whole report."""
-        inside = frozenset().union(*(planned.region.blocks for planned in self._plan.regions))
-        outside = frozenset(self._kernel.block) - inside
-        regions = tuple(self._region(planned) for planned in self._plan.regions)
-        return CoarseningReport(self._coarsening, self._part(outside, shares=True), regions)
-
-    def _region(self, planned: PlannedRegion) -> RegionReport:
-        nested = frozenset().union(*(inner.region.blocks for inner in planned.nested))
-        region = planned.region
-        return RegionReport(
-            region.head,
-            self._places.of_branch(self._kernel.block[region.head]),
-            self._places.lines(block for block in self._kernel.blocks if block.name in region.blocks),
-            planned.treatment,
-            planned.reason,
-            self._part(region.blocks - nested, shares=planned.treatment is not Treatment.COPIES),
-            tuple(self._region(inner) for inner in planned.nested),
-        )
-
-    def _part(self, blocks: frozenset[str], *, shares: bool) -> Part:
-        instructions = [i for name in blocks for i in self._kernel.block[name].instructions]
-        uniform = sum(not self._plan.divergence.is_divergent(instruction) for instruction in instructions)
-        return Part(
-            len(instructions),
-            uniform,
-            uniform * (self._coarsening.factor - 1) if shares else 0,
-            sum(self._weights[name] * len(self._kernel.block[name].instructions) for name in blocks),
-        )
+def _region(cost: RegionCost, kernel: Kernel) -> RegionReport:
+    region = cost.planned.region
+    return RegionReport(
+        region.head,
+        place_of_branch(kernel, kernel.block[region.head]),
+        lines_of(kernel.in_order(region.blocks)),
+        cost.planned.treatment,
+        cost.planned.reason,
+        cost.own,
+        tuple(_region(nested, kernel) for nested in cost.nested),
+    )

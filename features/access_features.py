@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.affine import INDIRECT, SYMBOLIC, Access, Stride
+from coarsen.analysis.algebra.affine import INDIRECT, SYMBOLIC, Access, Stride
+from coarsen.cost.plan_walk import PlannedBlocks
 from coarsen.ir.types import AddressSpace
-from coarsen.transform.coarsen import Analysed
 
 # A generic pointer leads to global memory far more often than elsewhere.
 _GLOBAL_SPACES = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
@@ -54,16 +54,11 @@ class AccessFeatures:
 
 
 def counted_accesses(
-    analysed: Analysed, accesses: Iterable[Access], weights: Mapping[str, int]
+    blocks: PlannedBlocks, accesses: Iterable[Access], weights: Mapping[str, int]
 ) -> tuple[CountedAccess, ...]:
-    """The accesses of a kernel with how often its blocks run."""
-    inside = frozenset().union(*(region.blocks for region in analysed.regions))
+    """Return the accesses of a kernel under a plan, with how often its blocks run."""
     return tuple(
-        CountedAccess(
-            access,
-            weights[access.block],
-            access.block in inside or analysed.divergence.is_divergent(access.instruction),
-        )
+        CountedAccess(access, weights[access.block], blocks.runs_for_each(access.block, access.instruction))
         for access in accesses
     )
 

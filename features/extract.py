@@ -1,6 +1,6 @@
 """From a kernel to its features.
 
-    kernel ─▶ legality, divergence, regions ─▶ blocks at a factor ─▶ Features
+    kernel ─▶ legality, divergence, plan ─▶ blocks at a factor ─▶ Features
 
 Only the first step looks at the kernel as a whole; it is taken once for all factors.
 """
@@ -8,10 +8,13 @@ Only the first step looks at the kernel as a whole; it is taken once for all fac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from coarsen.cost.block_profile import Counts
+from coarsen.cost.instruction_kinds import Kind
+from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
+from coarsen.cost.replication import BlockCopies, replicated_blocks
 from coarsen.errors import InvalidInputError
-from coarsen.features.block_profile import Counts
 from coarsen.features.feature_table import FACTORS, FeatureTable
 from coarsen.features.feature_vector import (
     FEATURE_SET_VERSION,
@@ -20,21 +23,28 @@ from coarsen.features.feature_vector import (
     check_feature_set,
 )
 from coarsen.features.identity import kernel_identity
-from coarsen.features.instruction_kinds import Kind
 from coarsen.features.published import PublishedFeatures
-from coarsen.features.replication import BlockCopies, replicated_blocks
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.coarsen import Analysed, analyse
+from coarsen.transform.coarsen import analyse
+from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
 
-def extract(kernel: Kernel, dimension: int = 0, factor: int = 1, version: int = FEATURE_SET_VERSION) -> Features:
-    """The features of a kernel coarsened by a factor, computed without coarsening it.
+def extract(
+    kernel: Kernel,
+    dimension: int = 0,
+    factor: int = 1,
+    version: int = FEATURE_SET_VERSION,
+    transforms: Transforms = REPLICATION_ALONE,
+) -> Features:
+    """Return the features of a kernel coarsened by a factor, computed without coarsening it.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
         dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
         factor: how many work-items are merged into one, at least 1.
         version: of the feature set; see `feature_table`.
+        transforms: that treat divergent regions; a `FeatureTable`, which the shipped predictors take, is of
+            replication alone.
 
     Returns:
         The 17 features of Magni, Dubach and O'Boyle (PACT 2014), table 3.
@@ -43,7 +53,10 @@ def extract(kernel: Kernel, dimension: int = 0, factor: int = 1, version: int = 
         RefusalError: the kernel can't be coarsened.
         InvalidInputError: a factor below 1, or no such version.
     """
-    return feature_table(kernel, dimension, (factor,), version).at(factor)
+    check_feature_set(version)
+    checked_factors((factor,))
+    blocks = planned_blocks(analyse(kernel, dimension), transforms)
+    return _features_of(blocks, version)(factor)
 
 
 def feature_table(
@@ -69,11 +82,9 @@ def feature_table(
     """
     check_feature_set(version)
     wanted = checked_factors(factors)
-    analysed = analyse(kernel, dimension)
-    rows = {factor: features_at(analysed, factor, _blocks(analysed, factor)) for factor in wanted}
-    if version == PUBLISHED_FEATURE_SET_VERSION:
-        published = PublishedFeatures(analysed)
-        rows = {factor: published.at(row, factor) for factor, row in rows.items()}
+    blocks = planned_blocks(analyse(kernel, dimension))
+    at = _features_of(blocks, version)
+    rows = {factor: at(factor) for factor in wanted}
     return FeatureTable(kernel.name, dimension, rows, version, kernel_identity(kernel))
 
 
@@ -86,16 +97,35 @@ def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
     return wanted
 
 
-def features_at(analysed: Analysed, factor: int, blocks: Sequence[BlockCopies]) -> Features:
-    """The features at a factor, from the blocks of the coarsened kernel (`replicated_blocks`)."""
+def _features_of(blocks: PlannedBlocks, version: int) -> Callable[[int], Features]:
+    """Return what gives the features at a factor."""
+
+    def first(factor: int) -> Features:
+        return features_at(blocks, factor, tuple(replicated_blocks(blocks, factor)))
+
+    if version != PUBLISHED_FEATURE_SET_VERSION:
+        return first
+    published = PublishedFeatures(blocks)
+    return lambda factor: published.at(first(factor), factor)
+
+
+def features_at(planned: PlannedBlocks, factor: int, blocks: Sequence[BlockCopies]) -> Features:
+    """Return the features at a factor.
+
+    Args:
+        planned: the kernel's own blocks under a plan.
+        factor: how many work-items are merged into one.
+        blocks: of the coarsened kernel (`replicated_blocks`).
+    """
     counts = _total(blocks)
+    regions = factor * len(planned.copied_regions) + len(planned.interleaved)
     return Features(
         basic_blocks=sum(block.copies for block in blocks),
         branches=counts[Kind.BRANCH],
         divergent_instructions=counts[Kind.DIVERGENT],
         divergent_region_instructions=counts[Kind.IN_DIVERGENT_REGION],
         divergent_region_ratio=counts[Kind.IN_DIVERGENT_REGION] / counts[Kind.INSTRUCTION],
-        divergent_regions=factor * len(analysed.regions),
+        divergent_regions=regions,
         instructions=counts[Kind.INSTRUCTION],
         floating_point_instructions=counts[Kind.FLOATING_POINT],
         instruction_level_parallelism=_mean([(b.copies, b.instruction_parallelism) for b in blocks]),
@@ -109,10 +139,6 @@ def features_at(analysed: Analysed, factor: int, blocks: Sequence[BlockCopies]) 
         uniform_loads=counts[Kind.UNIFORM_LOAD],
         barriers=counts[Kind.BARRIER],
     )
-
-
-def _blocks(analysed: Analysed, factor: int) -> tuple[BlockCopies, ...]:
-    return tuple(replicated_blocks(analysed, factor))
 
 
 def _total(blocks: Iterable[BlockCopies]) -> Counts:

@@ -12,24 +12,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.affine import access_patterns
-from coarsen.analysis.index_forms import IndexForms
+from coarsen.analysis.algebra.affine import access_patterns
+from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.cost.block_weights import block_weights
+from coarsen.cost.instruction_kinds import Kind
+from coarsen.cost.local_memory import static_local_bytes
+from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
+from coarsen.cost.register_pressure import RegisterPressure
+from coarsen.cost.replication import BlockCopies, replicated_blocks
+from coarsen.cost.weighted_work import WeightedWork, region_groups, weighted_work
 from coarsen.features.access_features import AccessFeatures, access_features, counted_accesses
 from coarsen.features.extract import checked_factors, features_at
 from coarsen.features.feature_table import FACTORS, FeatureTable
 from coarsen.features.identity import kernel_identity
-from coarsen.features.instruction_kinds import Kind
 from coarsen.features.launch_size import LocalSize, is_assumed, launch_size, used_dimensions
-from coarsen.features.local_memory import static_local_bytes
 from coarsen.features.mechanism_table import MechanismTable
 from coarsen.features.mechanism_vector import MechanismFeatures
-from coarsen.features.register_pressure import RegisterPressure
-from coarsen.features.replication import BlockCopies, replicated_blocks
-from coarsen.features.weighted_work import WeightedWork, region_groups, weighted_work
-from coarsen.features.work import block_weights
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType
-from coarsen.transform.coarsen import Analysed, analyse
+from coarsen.transform.coarsen import analyse
 
 
 def mechanism_table(
@@ -56,7 +57,7 @@ def mechanism_table(
     """
     wanted = checked_factors(factors)
     launch = _launch_of(kernel, local_size, dimension)
-    return _mechanism_table(_Facts(analyse(kernel, dimension)), launch, wanted)
+    return _mechanism_table(_Facts(planned_blocks(analyse(kernel, dimension))), launch, wanted)
 
 
 def feature_tables(
@@ -83,8 +84,8 @@ def feature_tables(
     """
     wanted = checked_factors(factors)
     launch = _launch_of(kernel, local_size, dimension)
-    facts = _Facts(analyse(kernel, dimension))
-    rows = {factor: features_at(facts.analysed, factor, facts.blocks(factor)) for factor in wanted}
+    facts = _Facts(planned_blocks(analyse(kernel, dimension)))
+    rows = {factor: features_at(facts.planned, factor, facts.blocks(factor)) for factor in wanted}
     table = FeatureTable(kernel.name, dimension, rows, identity=kernel_identity(kernel))
     return table, _mechanism_table(facts, launch, wanted)
 
@@ -103,7 +104,7 @@ def _launch_of(kernel: Kernel, local_size: Sequence[int] | None, dimension: int)
 
 def _mechanism_table(facts: _Facts, launch: _Launch, factors: Iterable[int]) -> MechanismTable:
     rows = {factor: _features(facts, launch.local_size, factor) for factor in factors}
-    return MechanismTable(facts.analysed.kernel.name, facts.dimension, launch.local_size, rows, launch.is_assumed)
+    return MechanismTable(facts.planned.kernel.name, facts.dimension, launch.local_size, rows, launch.is_assumed)
 
 
 @dataclass(frozen=True)
@@ -118,21 +119,19 @@ class _AtFactor:
 class _Facts:
     """What is known of a kernel whatever the factor, and what was computed for factors."""
 
-    def __init__(self, analysed: Analysed) -> None:
-        self.analysed = analysed
-        self.dimension = analysed.divergence.dimension
-        forms = IndexForms(
-            analysed.kernel, analysed.divergence.control_flow, {self.dimension: analysed.divergence}
-        )
+    def __init__(self, planned: PlannedBlocks) -> None:
+        self.planned = planned
+        self.dimension = planned.divergence.dimension
+        forms = IndexForms(planned.kernel, planned.divergence.control_flow, {self.dimension: planned.divergence})
         self._weights = block_weights(forms)
-        self._groups = region_groups(analysed)
-        self._accesses = counted_accesses(analysed, access_patterns(forms), self._weights)
+        self._groups = region_groups(planned)
+        self._accesses = counted_accesses(planned, access_patterns(forms), self._weights)
         self._blocks: dict[int, tuple[BlockCopies, ...]] = {}
 
     def blocks(self, factor: int) -> tuple[BlockCopies, ...]:
         """The blocks of the kernel at a factor."""
         if factor not in self._blocks:
-            self._blocks[factor] = tuple(replicated_blocks(self.analysed, factor))
+            self._blocks[factor] = tuple(replicated_blocks(self.planned, factor))
         return self._blocks[factor]
 
     def at(self, factor: int) -> _AtFactor:
@@ -147,11 +146,11 @@ class _Facts:
 
     @cached_property
     def _rescaled_pressure(self) -> RegisterPressure:
-        return RegisterPressure(self.analysed, rescaled=True)
+        return RegisterPressure(self.planned, rescaled=True)
 
     def live_words(self, factor: int) -> int:
         """The register pressure at a factor."""
-        pressure = self._rescaled_pressure if factor > 1 else RegisterPressure(self.analysed, rescaled=False)
+        pressure = self._rescaled_pressure if factor > 1 else RegisterPressure(self.planned, rescaled=False)
         return pressure.maximum(factor)
 
 
@@ -203,7 +202,7 @@ def _activity(work: WeightedWork, accesses: AccessFeatures) -> Mapping[str, floa
 
 
 def _group(facts: _Facts, at: _AtFactor) -> Mapping[str, float]:
-    kernel = facts.analysed.kernel
+    kernel = facts.planned.kernel
     return {
         "uses_local_memory": float(static_local_bytes(kernel) > 0 or any(map(_is_local, kernel.arguments))),
         "log_local_bytes": math.log1p(static_local_bytes(kernel)),
@@ -233,7 +232,7 @@ def _launch(facts: _Facts, size: LocalSize, factor: int) -> Mapping[str, float]:
         "log_group_size": math.log2(group / factor),
         "log_original_group_size": math.log2(group),
         "along_first_dimension": float(facts.dimension == 0),
-        "dimensions_used": float(used_dimensions(facts.analysed.kernel)),
+        "dimensions_used": float(used_dimensions(facts.planned.kernel)),
     }
 
 

@@ -21,19 +21,17 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.features.block_profile import is_terminator
-from coarsen.features.feature_vector import Features
-from coarsen.features.instruction_kinds import Kind, kinds_of
-from coarsen.features.parallelism import dependence_depth
-from coarsen.features.replication import (
+from coarsen.cost.instruction_kinds import Kind, kinds_of
+from coarsen.cost.parallelism import dependence_depth
+from coarsen.cost.plan_walk import PlannedBlocks, is_terminator
+from coarsen.cost.replication import (
     RewrittenBody,
-    blocks_after,
+    added_blocks,
     ids_at,
-    replicated_whole,
     rewritten_body,
 )
+from coarsen.features.feature_vector import Features
 from coarsen.ir.kernel import Instruction
-from coarsen.transform.coarsen import Analysed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +47,15 @@ class _Blocks:
 
 
 class PublishedFeatures:
-    """The features of version 2 of an analysed kernel, at any factor."""
+    """The features of version 2 of a kernel under a plan, at any factor."""
 
-    def __init__(self, analysed: Analysed) -> None:
-        self._analysed = analysed
-        flow = analysed.divergence.control_flow
-        dimension = analysed.divergence.dimension
-        self._divergence = Divergence(analysed.kernel, dimension, flow, every_dimension=True)
+    def __init__(self, planned: PlannedBlocks) -> None:
+        self._planned = planned
+        flow = planned.divergence.control_flow
+        dimension = planned.divergence.dimension
+        self._divergence = Divergence(planned.kernel, dimension, flow, every_dimension=True)
         self._regions = controlled_regions(flow, self._divergence.branches)
         self._in_regions = frozenset[str]().union(*self._regions.values())
-        self._whole = replicated_whole(analysed)
 
     def at(self, features: Features, factor: int) -> Features:
         """The features at a factor.
@@ -82,24 +79,23 @@ class PublishedFeatures:
 
     def _region_count(self, factor: int) -> int:
         """A region is replicated where its branch is: in a region that is copied, or as the entry to one."""
-        replicated = self._whole | {region.head for region in self._analysed.regions}
+        replicated = self._planned.copied | {region.head for region in self._planned.copied_regions}
         return sum(factor if branch in replicated else 1 for branch in self._regions)
 
     def _blocks(self, factor: int) -> Iterator[_Blocks]:
-        ids = ids_at(self._analysed, factor)
-        for block in self._analysed.kernel.blocks:
-            body = rewritten_body(self._analysed, block, ids)
-            whole = block.name in self._whole
+        ids = ids_at(self._planned, factor)
+        for block in self._planned.kernel.blocks:
+            body = rewritten_body(self._planned, block, ids)
+            whole = block.name in self._planned.copied
             times = [1 if whole or not self._is_repeated(body, each) else factor for each in body.instructions]
             yield self._counted(block.name, body, times, factor if whole else 1)
-        for region in self._analysed.regions if factor > 1 else ():
-            for after in blocks_after(self._analysed, region, factor, self._divergence):
-                count = after.kinds[Kind.INSTRUCTION]
-                # A branch, or phis and a branch that depends on none of them.
-                yield _Blocks(after.origin, after.copies, count, after.kinds[Kind.DIVERGENT], count, 0.0)
+        for added in added_blocks(self._planned, factor, self._divergence):
+            count = added.kinds[Kind.INSTRUCTION]
+            # A branch, or phis and a branch that depends on none of them; in other plans an estimate.
+            yield _Blocks(added.origin, added.copies, count, added.kinds[Kind.DIVERGENT], count, 0.0)
 
     def _is_repeated(self, body: RewrittenBody, instruction: Instruction) -> bool:
-        return not is_terminator(instruction) and body.is_divergent(instruction, self._analysed.divergence)
+        return not is_terminator(instruction) and body.is_divergent(instruction, self._planned.divergence)
 
     def _counted(self, name: str, body: RewrittenBody, times: Sequence[int], copies: int) -> _Blocks:
         listed = [*((each, 1) for each in body.prologue), *zip(body.instructions, times, strict=True)]

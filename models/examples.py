@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from coarsen.cost.work_counts import LaunchSizes, WorkCounts
 from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable, MechanismTable
-from coarsen.features.work_counts import LaunchSizes, WorkCounts
 
 LocalSize = tuple[int, ...]
 LaunchedWork = tuple[WorkCounts, LaunchSizes]

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from coarsen.api import coarsen
-from coarsen.pipeline import Observer
+from coarsen.frontend.lower import lower
+from coarsen.pipeline import Observer, carry_out
+from coarsen.source_places import place_of_branch
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
+from coarsen.variant.variant import Variant
 
 # A barrier in a loop whose length looks as if it differed between work-items.
 ASSUMING = """
@@ -26,3 +31,27 @@ def test_a_reused_observer_brings_nothing_from_one_kernel_to_the_next() -> None:
     assert (second.assumptions, len(second.plans), second.wide_accesses) == ((), 1, None)
     assert (len(first.plans), first.wide_accesses is not None) == (1, True)
     assert all(observer.seconds[stage] >= taken for stage, taken in seconds.items())
+
+
+def test_the_result_has_all_that_was_found_out() -> None:
+    chosen = Variant(coarsenings=(Coarsening(2, 0), Coarsening(2, 1)), transforms=Transforms(wide_accesses=True))
+    lowered = lower(ASSUMING)
+    found = carry_out(lowered, chosen, counts_clean_up=True)
+    assert (found.lowered, found.variant, len(found.plans)) == (lowered, chosen, 2)
+    assert (found.wide_accesses is not None, found.assumptions != ()) == (True, True)
+    loop = next(b for b in found.plans[1].divergence.kernel.blocks if len(b.terminator.targets) > 1)
+    # The second coarsening's kernel, which the first has written, knows its places in the source.
+    assert place_of_branch(found.plans[1].divergence.kernel, loop) is not None
+
+
+def test_what_the_clean_up_removes_is_counted_where_that_is_asked_for() -> None:
+    lowered = lower(
+        "kernel void k(global int *p) { int i = get_global_id(0); p[2 * i] = p[2 * i] * p[2 * i + 1]; }"
+    )
+    on = Variant(coarsenings=(Coarsening(4),))
+    off = Variant(coarsenings=(Coarsening(4),), transforms=REPLICATION_ALONE)
+    without = carry_out(lowered, off, counts_clean_up=True)
+    counted = carry_out(lowered, on, counts_clean_up=True)
+    assert (without.cleaned, carry_out(lowered, on).cleaned) == (None, None)
+    assert counted.cleaned == without.kernel.length - counted.kernel.length > 0
+    assert carry_out(lowered, Variant(), counts_clean_up=True).cleaned == 0

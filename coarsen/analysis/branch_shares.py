@@ -15,6 +15,11 @@ import math
 from collections.abc import Mapping
 
 from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
+from coarsen.analysis.algebra.comparisons import relation_of
+from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.predict.symbols import iteration, trips
+from coarsen.analysis.algebra.size_forms import extent_of_id
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -30,12 +35,7 @@ from coarsen.analysis.expressions import (
 )
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.analysis.polynomial import ONE as ONE_FORM
-from coarsen.analysis.polynomial import Polynomial
 from coarsen.analysis.shares_below import SharesBelow
-from coarsen.analysis.size_forms import extent_of_id
-from coarsen.analysis.symbols import iteration, trips
-from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType
 
@@ -152,11 +152,10 @@ class BranchShares:
         left, right = (self._counts.forms.form(operand) for operand in comparison.operands)
         gap = self._counts.sizes.expanded(left - right)
         gap = gap.replaced(lambda symbol: ends.get(symbol, Polynomial.symbol(symbol)))
-        relation = predicate(comparison)
+        relation = relation_of(comparison)
         if relation in ("eq", "ne"):
             share = self._equal(gap)
         else:
-            relation = relation.lstrip("us")
             gap = gap if relation in ("lt", "ge") else gap - ONE_FORM
             below, above = self._below(gap), self._below(_MINUS_ONE - gap)
             axis, place = self._end_of(gap)

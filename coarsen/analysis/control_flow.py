@@ -6,11 +6,12 @@ post-dominators exist also where a path ends in `unreachable`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.graph import Graph
+from coarsen.ir.graph.function import Function
 from coarsen.ir.kernel import Kernel
 
 EXIT = "<exit>"
@@ -25,18 +26,20 @@ class Loop:
     parent: str | None
 
 
-class ControlFlow:
-    """What the branches of a kernel allow. Every part is computed when first asked for."""
+class FlowGraph:
+    """What the branches between blocks allow. Every part is computed when first asked for.
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.entry = kernel.blocks[0].name
-        edges = ((block.name, target) for block in kernel.blocks for target in block.terminator.targets)
-        self.graph = Graph((block.name for block in kernel.blocks), edges)
+    Args:
+        targets: where each block may go, by its name, in the order of its branch; the entry first.
+    """
+
+    def __init__(self, targets: Mapping[str, Sequence[str]]) -> None:
+        self.entry = next(iter(targets))
+        self.graph = Graph(targets, ((block, target) for block in targets for target in targets[block]))
 
     def successors(self, block: str) -> list[str]:
         """Where a block may go, in the order of its branch."""
-        return list(dict.fromkeys(self.kernel.block[block].terminator.targets))
+        return list(self.graph.successors(block))
 
     def predecessors(self, block: str) -> list[str]:
         """Where a block may be reached from."""
@@ -210,3 +213,16 @@ class ControlFlow:
                 found.add(branch)
                 pending.append(branch)
         return frozenset(found)
+
+
+class ControlFlow(FlowGraph):
+    """What the branches of a kernel allow."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__({block.name: block.terminator.targets for block in kernel.blocks})
+        self.kernel = kernel
+
+
+def flow_graph(function: Function) -> FlowGraph:
+    """Return what the branches of a function allow whose blocks have unique names."""
+    return FlowGraph({block.name: block.terminator.targets for block in function.blocks})

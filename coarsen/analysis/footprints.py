@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.analysis.affine import Access, access_patterns
+from coarsen.analysis.algebra.affine import Access, access_patterns
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.predict.symbols import iteration
+from coarsen.analysis.algebra.size_forms import extent_of_id
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
@@ -29,9 +32,6 @@ from coarsen.analysis.expressions import (
     total,
 )
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.size_forms import extent_of_id
-from coarsen.analysis.symbols import iteration
 
 _DIMENSIONS = 3
 _GROUPS = tuple(f"groups({dimension})" for dimension in range(_DIMENSIONS))

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.predict.symbols import PieceKind
+from coarsen.analysis.algebra.size_forms import SizeForms
 from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import (
     ONE,
@@ -27,8 +30,6 @@ from coarsen.analysis.expressions import (
     total,
 )
 from coarsen.analysis.means import Mean, Means
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.size_forms import SizeForms
 from coarsen.ir.kernel import Instruction
 
 
@@ -124,7 +125,7 @@ def pace_of(sizes: SizeForms, loop: Loop, phi: Instruction) -> Pace | None:
     if piece is None or following.terms != {(symbol,): 1} or len(piece.parts) != 2:
         return None
     dividend, divisor = piece.parts
-    is_quotient = symbol.startswith("(") and dividend.terms == itself.terms and divisor.is_constant
+    is_quotient = piece.kind is PieceKind.QUOTIENT and dividend.terms == itself.terms and divisor.is_constant
     return Pace(start, divisor.constant_part, False, symbol) if is_quotient and divisor.constant_part > 1 else None
 
 

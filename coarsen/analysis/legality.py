@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.errors import RefusalError
+from coarsen.ir.details import is_inline_assembly
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.opencl.builtins import builtin_of
 from coarsen.ir.opencl.names import builtin_name
@@ -52,7 +53,7 @@ def _check_instruction(kernel: Kernel, instruction: Instruction) -> None:
 
 def _check_call(instruction: Instruction) -> None:
     if not instruction.callee:
-        if " asm " in instruction.text:
+        if is_inline_assembly(instruction):
             raise RefusalError("inline-assembly", "inline assembly can't be replicated", instruction.position)
         raise RefusalError("indirect-call", "a call through a pointer can't be analysed", instruction.position)
     refused = builtin_of(instruction).refused

@@ -20,20 +20,19 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.comparisons import relation_of
+from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.predict.symbols import iteration
+from coarsen.analysis.algebra.size_forms import SizeForms
 from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.geometric_loops import geometric_of
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.means import Mean, Means
-from coarsen.analysis.polynomial import ONE as ONE_FORM
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.size_forms import SizeForms
-from coarsen.analysis.symbols import iteration
-from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
 
-_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
 }
@@ -165,9 +164,7 @@ class LoopCounts:
 
     def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Mean | None:
         left, right = (self.forms.form(operand) for operand in comparison.operands)
-        relation = predicate(comparison)
-        relation = relation if relation in ("eq", "ne") else relation.lstrip("us")
-        relation = relation if stays_if else _OPPOSITE[relation]
+        relation = relation_of(comparison, holds=stays_if)
         gap = self.sizes.expanded(left - right)
         counter = iteration(loop.header)
         step = gap.factor_of(counter)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 from coarsen.analysis.expressions import (
     ONE,
     Expression,
@@ -25,8 +27,6 @@ from coarsen.analysis.expressions import (
     replaced,
     total,
 )
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 
 
 @dataclass(frozen=True, slots=True)

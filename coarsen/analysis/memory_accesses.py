@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from coarsen.ir.details import is_atomic
 from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.layout import content_bytes
 from coarsen.ir.opencl.builtins import Reach, builtin_of
@@ -43,10 +42,10 @@ def memory_access(instruction: Instruction) -> MemoryAccess | None:
     """The access that an instruction makes, or None."""
     if instruction.opcode == "load":
         size, width = _parts(instruction.type)
-        return MemoryAccess(instruction.operands[0], size, width, True, False, is_atomic(instruction))
+        return MemoryAccess(instruction.operands[0], size, width, True, False, instruction.is_atomic)
     if instruction.opcode == "store":
         size, width = _parts(instruction.operands[0].type)
-        return MemoryAccess(instruction.operands[1], size, width, False, True, is_atomic(instruction))
+        return MemoryAccess(instruction.operands[1], size, width, False, True, instruction.is_atomic)
     if instruction.opcode in ("atomicrmw", "cmpxchg"):
         size, width = _parts(instruction.operands[1].type)
         return MemoryAccess(instruction.operands[0], size, width, True, True, True)
@@ -55,10 +54,10 @@ def memory_access(instruction: Instruction) -> MemoryAccess | None:
 
 def _access_of_builtin(call: Instruction) -> MemoryAccess | None:
     name = builtin_name(call.callee)
-    match = _VECTOR_BUILTIN.match(name)
-    if match is not None:
-        return _vector_access(call, match)
     known = builtin_of(call)
+    match = _VECTOR_BUILTIN.match(name)
+    if match is not None and known.is_known:
+        return _vector_access(call, match)
     if not known.is_atomic or not isinstance(call.arguments[0].type, PointerType):
         return None
     values = [argument.type for argument in call.arguments[1:2]]

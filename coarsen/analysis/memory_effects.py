@@ -11,15 +11,16 @@ do all of this where that says nothing. Whoever asks about effects asks here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Generic, Self
 
 from coarsen.analysis.uses import names_in
-from coarsen.ir.attributes import declared_attributes
-from coarsen.ir.details import is_atomic, is_volatile
-from coarsen.ir.kernel import Instruction, Kernel, Value
-from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_of
+from coarsen.ir.graph.declarations import attributes_of_callees
+from coarsen.ir.graph.module import Module
+from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_named
+from coarsen.ir.reading import InstructionLike, OperandLike, P
 from coarsen.ir.types import AddressSpace, PointerType
 
 FUNCTIONS = frozenset(
@@ -39,7 +40,7 @@ _LOOKING = frozenset({"load", "icmp"})
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryEffects:
+class MemoryEffects(Generic[P]):
     """What an instruction, or several, may do to memory.
 
     Attributes:
@@ -51,8 +52,8 @@ class MemoryEffects:
         is_counted: whether each execution shows: of atomics, volatile accesses, output.
     """
 
-    reads: tuple[Value, ...] = ()
-    writes: tuple[Value, ...] = ()
+    reads: tuple[P, ...] = ()
+    writes: tuple[P, ...] = ()
     reads_anything: bool = False
     writes_anything: bool = False
     orders: bool = False
@@ -63,7 +64,7 @@ class MemoryEffects:
         """Return True if a load may give something else after it than before it."""
         return bool(self.writes) or self.writes_anything or self.orders
 
-    def __or__(self, other: MemoryEffects) -> MemoryEffects:
+    def __or__(self, other: MemoryEffects[P]) -> MemoryEffects[P]:
         return MemoryEffects(
             self.reads + other.reads,
             self.writes + other.writes,
@@ -74,31 +75,36 @@ class MemoryEffects:
         )
 
 
-NO_EFFECTS = MemoryEffects()
-_ALL_EFFECTS = MemoryEffects((), (), True, True, True, True)
-_FENCE = MemoryEffects((), (), True, True, True)
+NO_EFFECTS: MemoryEffects[Any] = MemoryEffects()
+_ALL_EFFECTS: MemoryEffects[Any] = MemoryEffects((), (), True, True, True, True)
+_FENCE: MemoryEffects[Any] = MemoryEffects((), (), True, True, True)
 
 
 class EffectsOfKernel:
     """Judges the instructions of a module by what it says of its functions.
 
     Args:
-        text: the module's, or the parts of it that hold its declarations and their attributes.
+        attributes: of each function that the module declares, in LLVM's words.
     """
 
-    def __init__(self, text: str) -> None:
-        self._attributes = declared_attributes(text)
+    def __init__(self, attributes: Mapping[str, str]) -> None:
+        self._attributes = attributes
+
+    @classmethod
+    def of_module(cls, module: Module) -> Self:
+        """Return the judge of the instructions of a module's functions."""
+        return cls(attributes_of_callees(module))
 
     @classmethod
     def of_kernel(cls, kernel: Kernel) -> Self:
         """Return the judge of a kernel's instructions."""
-        return cls(f"{kernel.before}\n{kernel.after}")
+        return cls(kernel.function_attributes)
 
-    def builtin(self, call: Instruction) -> Builtin:
+    def builtin(self, call: InstructionLike[OperandLike]) -> Builtin:
         """Return what is known of the function that a call calls."""
-        return builtin_of(call, self._attributes.get(call.callee, ""))
+        return builtin_named(call.callee, self._attributes.get(call.callee, ""))
 
-    def of(self, instruction: Instruction) -> MemoryEffects:
+    def of(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
         """Return what an instruction may do."""
         opcode, operands = instruction.opcode, instruction.operands
         if opcode in _WITHOUT_MEMORY:
@@ -107,62 +113,66 @@ class EffectsOfKernel:
             return self._of_call(instruction)
         if opcode == "fence":
             return _FENCE
-        shows = is_volatile(instruction) or is_atomic(instruction)
+        shows = instruction.is_volatile or instruction.is_atomic
         if opcode == "load":
-            return MemoryEffects(reads=operands[:1], orders=shows, is_counted=shows)
+            return MemoryEffects(reads=tuple(operands[:1]), orders=shows, is_counted=shows)
         if opcode == "store":
-            return MemoryEffects(writes=operands[1:2], orders=shows, is_counted=shows)
+            return MemoryEffects(writes=tuple(operands[1:2]), orders=shows, is_counted=shows)
         if opcode in ("atomicrmw", "cmpxchg"):
-            return MemoryEffects(operands[:1], operands[:1], orders=True, is_counted=True)
+            place = tuple(operands[:1])
+            return MemoryEffects(place, place, orders=True, is_counted=True)
         return _ALL_EFFECTS
 
-    def of_all(self, instructions: Iterable[Instruction]) -> MemoryEffects:
+    def of_all(self, instructions: Iterable[InstructionLike[P]]) -> MemoryEffects[P]:
         """Return what several instructions, those of a block for example, may do together."""
-        together = NO_EFFECTS
+        together: MemoryEffects[P] = NO_EFFECTS
         for instruction in instructions:
             effects = self.of(instruction)
             if effects is not NO_EFFECTS:
                 together |= effects
         return together
 
-    def _of_call(self, call: Instruction) -> MemoryEffects:
+    def _of_call(self, call: InstructionLike[P]) -> MemoryEffects[P]:
         builtin = self.builtin(call)
         is_everything = builtin.reads is Reach.EVERYTHING, builtin.writes is Reach.EVERYTHING
-        shows = builtin.role in (Role.PER_ITEM, Role.REFUSED) or is_volatile(call)
+        shows = builtin.role in (Role.PER_ITEM, Role.REFUSED) or call.is_volatile
         return MemoryEffects(
             _reached(call, builtin.reads),
             _reached(call, builtin.writes),
             *is_everything,
-            orders=builtin.orders or is_volatile(call),
+            orders=builtin.orders or call.is_volatile,
             is_counted=shows,
         )
 
-    def may_change_memory(self, instruction: Instruction) -> bool:
+    def may_change_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
         if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
             return True
         return self.of(instruction).changes_memory
 
-    def has_effect(self, instruction: Instruction) -> bool:
+    def has_effect(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
         if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
             return True
         effects = self.of(instruction)
         return effects.changes_memory or effects.is_counted
 
-    def is_ignored(self, instruction: Instruction) -> bool:
+    def is_ignored(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True for a call that does nothing at run time."""
         return instruction.opcode == "call" and self.builtin(instruction).role is Role.IGNORED
 
-    def is_function_of_operands(self, instruction: Instruction) -> bool:
+    def is_function_of_operands(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if the result is the same wherever the operands are."""
         if instruction.opcode != "call":
             return instruction.opcode in FUNCTIONS
-        if self.of(instruction) != NO_EFFECTS or self.is_ignored(instruction):
+        builtin = self.builtin(instruction)
+        if builtin.reads is not Reach.NOTHING or builtin.writes is not Reach.NOTHING:
+            return False  # whether or not an operand is a pointer
+        if self.of(instruction) != NO_EFFECTS or builtin.role is Role.IGNORED:
             return False
         return "memory(none)" in self._attributes.get(instruction.callee, "")
 
-    def depends_on_memory(self, instruction: Instruction) -> bool:
+    def depends_on_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True for a load, or a call that only computes a value, of memory that may change."""
         if instruction.opcode != "load" and self.has_effect(instruction):
             return False
@@ -186,7 +196,7 @@ class EffectsOfKernel:
         kept = {"store": operands[:1], "atomicrmw": operands[1:], "cmpxchg": operands[1:]}.get(opcode)
         return kept is None or any(pointer in names_in(operand) for operand in kept)
 
-    def _call_may_keep(self, call: Instruction) -> bool:
+    def _call_may_keep(self, call: InstructionLike[OperandLike]) -> bool:
         """Return True if a function may keep a pointer, or gives something that is computed from the address."""
         builtin = self.builtin(call)
         if builtin.role is Role.IGNORED:
@@ -198,14 +208,14 @@ class EffectsOfKernel:
         return builtin.role is not Role.GROUP_WIDE and not builtin.is_known
 
 
-def _reached(call: Instruction, reach: Reach) -> tuple[Value, ...]:
+def _reached(call: InstructionLike[P], reach: Reach) -> tuple[P, ...]:
     """Return the pointers through which a call reaches memory."""
     if reach in (Reach.NOTHING, Reach.EVERYTHING):
         return ()
     if reach is Reach.ARGUMENTS:
         return tuple(argument for argument in call.arguments if isinstance(argument.type, PointerType))
-    return call.arguments[:1] if reach is Reach.FIRST else call.arguments[1:2]
+    return tuple(call.arguments[:1] if reach is Reach.FIRST else call.arguments[1:2])
 
 
-def _is_constant(pointer: Value) -> bool:
+def _is_constant(pointer: OperandLike) -> bool:
     return isinstance(pointer.type, PointerType) and pointer.type.address_space == AddressSpace.CONSTANT

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.size_forms import extent_of_id, without_queries
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
@@ -24,8 +26,6 @@ from coarsen.analysis.expressions import (
     total,
 )
 from coarsen.analysis.means import Mean, Means, unit_of
-from coarsen.analysis.polynomial import Polynomial
-from coarsen.analysis.size_forms import extent_of_id, without_queries
 
 
 class SharesBelow:

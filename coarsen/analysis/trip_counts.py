@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from coarsen.analysis.algebra.comparisons import relation_of
+from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.analysis.algebra.predict.symbols import iteration
 from coarsen.analysis.control_flow import Loop
-from coarsen.analysis.index_forms import IndexForms
-from coarsen.analysis.symbols import iteration
-from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
-
-_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
 def trip_counts(forms: IndexForms) -> Mapping[str, int]:
@@ -59,10 +57,8 @@ def _iterations_passed(forms: IndexForms, loop: Loop, branch: Instruction, *, st
     counter = (iteration(loop.header),)
     if any(product not in ((), counter) for product in difference.terms):
         return None
-    relation = predicate(comparison).lstrip("us") if predicate(comparison) not in ("eq", "ne") else None
-    relation = relation or predicate(comparison)
-    wanted = relation if stays_if else _OPPOSITE[relation]
-    return _while(wanted, difference.constant_part, difference.terms.get(counter, 0))
+    relation = relation_of(comparison, holds=stays_if)
+    return _while(relation, difference.constant_part, difference.terms.get(counter, 0))
 
 
 def _while(relation: str, start: int, step: int) -> int | None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-
-_VARIABLE = re.compile(r"@[-a-zA-Z$._0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +36,4 @@ def names_in(operand: Value) -> tuple[str, ...]:
         return (operand.text,)
     if operand.kind is ValueKind.GLOBAL:
         return (f"@{operand.text}",)
-    if operand.kind is ValueKind.CONSTANT and "@" in operand.text:
-        return tuple(_VARIABLE.findall(operand.text))
-    return ()
+    return tuple(f"@{name}" for name in operand.mentioned)

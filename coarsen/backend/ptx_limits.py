@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from coarsen.errors import RefusalError
-from coarsen.ir.details import flags
+from coarsen.ir.details import is_inline_assembly
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.types import TargetType
 
@@ -30,7 +30,7 @@ def check_limits(kernel: Kernel) -> None:
 def relaxed_functions(kernel: Kernel) -> frozenset[str]:
     """The functions, by their mangled names, of which every call allows an approximation."""
     calls = [instruction for instruction in kernel.instructions() if instruction.callee]
-    precise = {call.callee for call in calls if not flags(call) & _APPROXIMATE_FLAGS}
+    precise = {call.callee for call in calls if _APPROXIMATE_FLAGS.isdisjoint(call.flags)}
     return frozenset(call.callee for call in calls) - precise
 
 
@@ -42,7 +42,7 @@ def _check_instruction(instruction: Instruction) -> None:
     if instruction.opcode != "call":
         return
     if not instruction.callee:
-        what = "inline assembly" if " asm " in instruction.text else "a call through a pointer"
+        what = "inline assembly" if is_inline_assembly(instruction) else "a call through a pointer"
         _refuse(what, instruction)
     if _INTRINSICS_WITHOUT_FORM.match(instruction.callee):
         _refuse(f"the intrinsic {instruction.callee}", instruction)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from coarsen.errors import RefusalError
-from coarsen.ir.details import atomic_operation
+from coarsen.ir.details import atomic_operation, is_inline_assembly
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.types import (
     ArrayType,
@@ -86,7 +86,7 @@ def _check_instruction(instruction: Instruction) -> None:
         _check_atomic(instruction)
     if opcode == "select" and isinstance(instruction.type, StructType | ArrayType):
         _refuse("a choice between whole structures", instruction)
-    if opcode == "alloca" and instruction.operands[0].kind is not ValueKind.CONSTANT:
+    if opcode == "alloca" and any(operand.kind is not ValueKind.CONSTANT for operand in instruction.operands):
         _refuse("private memory whose size is not constant", instruction)
     if opcode == "bitcast" and _has_boolean_elements(instruction.type, instruction.operands[0].type):
         _refuse("a vector of truth values taken as an integer", instruction)
@@ -95,7 +95,7 @@ def _check_instruction(instruction: Instruction) -> None:
 def _check_call(instruction: Instruction) -> None:
     callee = instruction.callee
     if not callee:
-        what = "inline assembly" if " asm " in instruction.text else "a call through a pointer"
+        what = "inline assembly" if is_inline_assembly(instruction) else "a call through a pointer"
         _refuse(what, instruction)
     if callee.startswith("llvm.") and not _INTRINSICS.match(callee):
         _refuse(f"the intrinsic {callee}", instruction)

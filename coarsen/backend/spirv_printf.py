@@ -9,7 +9,6 @@ there is one function for each list of argument types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
@@ -41,17 +40,15 @@ class _Call:
 
 def text_without_variadic_calls(kernel: Kernel) -> str:
     """The module of a kernel as LLVM IR text, with its calls of `printf` in the form above."""
-    calls = {i.text: call for i in kernel.instructions() if (call := _adjusted(i)) is not None}
-    blocks = ((block.name, _lines(block.instructions, calls)) for block in kernel.blocks)
-    known = kernel.before + kernel.after
-    declarations = {call.declaration() for call in calls.values() if f"@{call.callee}(" not in known}
+    blocks = ((block.name, map(_line, block.instructions)) for block in kernel.blocks)
+    calls = filter(None, map(_adjusted, kernel.instructions()))
+    declarations = {call.declaration() for call in calls if call.callee not in kernel.function_attributes}
     return assemble(kernel, blocks, sorted(declarations))
 
 
-def _lines(instructions: Iterable[Instruction], calls: dict[str, _Call]) -> Iterator[str]:
-    for instruction in instructions:
-        call = calls.get(instruction.text)
-        yield call.text(instruction.name) if call else instruction.text
+def _line(instruction: Instruction) -> str:
+    call = _adjusted(instruction)
+    return instruction.text if call is None else call.text(instruction.name)
 
 
 def _adjusted(instruction: Instruction) -> _Call | None:

@@ -19,12 +19,16 @@ from coarsen.cli.apply_options import (
     FastPath,
     Form,
     Kind,
+    Layouts,
     Levels,
+    LocalSize,
     LockStep,
+    Orders,
     Output,
     PrintAfter,
     Report,
     ReportFormat,
+    Shapes,
     Strides,
     TimePasses,
     WideAccesses,
@@ -33,6 +37,7 @@ from coarsen.cli.apply_report import write_report
 from coarsen.cli.apply_request import Request, macros_of
 from coarsen.cli.explanation import print_explanation
 from coarsen.cli.kernel_input import naming_file, with_file
+from coarsen.cli.local_size import launch_place, parsed_local_size
 from coarsen.cli.messages import note
 from coarsen.cli.options import (
     BuildOptions,
@@ -49,6 +54,7 @@ from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
 from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
+from coarsen.variant.data_plan import array_plans
 from coarsen.variant.transforms import Transforms, Use
 
 # The number of merged work-items has no effect on which lines are divergent.
@@ -81,11 +87,15 @@ def apply(
     wide_accesses: WideAccesses = False,
     clean_up: CleanUp = True,
     device_kind: Kind = None,
+    layout: Layouts = None,
+    order: Orders = None,
+    shape: Shapes = None,
     emit: Emit = None,
     output: Output = None,
     explain: Explain = False,
     report: Report = False,
     report_format: ReportFormat = None,
+    local_size: LocalSize = None,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -101,8 +111,13 @@ def apply(
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
     """
     _check_wanted(explain, report, report_format, emit)
+    if local_size is not None and not report:
+        raise InvalidInputError("--local-size goes with --report")
     options = build_options(define, include, cl_std, build_option)
     dimensions, levels = dim or [0], level or [Level.ITEM]
+    arrays = array_plans(layout or (), order or (), shape or ())
+    if explain and arrays:
+        raise InvalidInputError("--explain marks the source as it is: give it without --layout and --order")
     if explain:
         merged = configuration_of(_ANY_FACTOR, dimensions, level=levels)
         print_explanation(file, kernel, options, merged, output, macros_of(device))
@@ -119,6 +134,8 @@ def apply(
         any_size,
         Transforms(fast_path, lock_step, wide_accesses, clean_up),
         device_kind,
+        launch_place(parsed_local_size(local_size)),
+        arrays,
     )
     observer = Observer(frozenset(print_after or ()), show=_show)
     if report:
@@ -139,10 +156,13 @@ def _check_wanted(explain: bool, report: bool, report_format: Format | None, emi
 
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:
-    coarsened = request.coarsened(observer)
+    lowered = request.lowered(observer)
+    coarsened = CoarsenedKernel.of(request.coarsened(lowered.kernel, observer))
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
-    for assumption in coarsened.assumptions:
+    for array in lowered.arrays:
+        note(array.sentence)
+    for assumption in (*lowered.assumptions, *coarsened.assumptions):
         note(with_file(assumption, request.file))
     for added in described_arguments(coarsened.kernel):
         note(f"pass for the added argument {added.name}: {added.sentence}")

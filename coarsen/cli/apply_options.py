@@ -27,6 +27,7 @@ class Stage(enum.StrEnum):
     """The stages of the pipeline after which there is IR to show."""
 
     LOWER = "lower"
+    LAYOUT = "layout"
     GUARD = "guard"
     REPLICATE = "replicate"
     NORMALISE = "normalise"
@@ -103,6 +104,31 @@ Kind = Annotated[
     typer.Option("--device-kind", help="What the kernel is to run on.  [default: that of --device, else any]"),
 ]
 
+# Where data lie.
+
+Layouts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layout",
+        metavar="ARG=LAYOUT",
+        help="Let an argument's array lie as aos, soa or aosoa:WIDTH. Repeat for more.",
+    ),
+]
+Orders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--order",
+        metavar="ARG=ORDER",
+        help="Let its dimensions lie in another order: 1,0 for a transposed matrix.",
+    ),
+]
+Shapes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape", metavar="ARG=SHAPE", help="How many elements it has: 1000, or 48,64 for 48 rows of 64."
+    ),
+]
+
 # What to write.
 
 Emit = Annotated[
@@ -112,10 +138,20 @@ Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output.")
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Mark the divergent lines and regions of the source instead.")
+    bool,
+    typer.Option("--explain", help="Mark divergent lines and regions, say what memory accesses cost, instead."),
 ]
 Report = Annotated[
-    bool, typer.Option("--report", help="Say instead what was done to each divergent region, and why not more.")
+    bool,
+    typer.Option("--report", help="Say instead what was done to each divergent region, and what accesses cost."),
+]
+LocalSize = Annotated[
+    str | None,
+    typer.Option(
+        "--local-size",
+        metavar="SIZE",
+        help="The original launch's local size, 64 or 16x16, for what memory accesses cost; with --report.",
+    ),
 ]
 ReportFormat = Annotated[
     Format | None,
@@ -126,7 +162,7 @@ PrintAfter = Annotated[
     typer.Option(
         "--print-after",
         metavar="STAGE",
-        help="Show the IR after lower, guard, replicate, normalise or widen. May be repeated.",
+        help="Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.",
     ),
 ]
 TimePasses = Annotated[bool, typer.Option("--time-passes", help="Show how long each stage took.")]

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from coarsen import api
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
+from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.pipeline import Observer
-from coarsen.variant.coarsening import Level
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, carry_out, laid_out, lower_observed
+from coarsen.variant.coarsening import Coarsening, Level, configuration_of
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Request:
 
     `factors` and `device` exclude each other: for a device the factor is predicted. `strides` and `levels` are one
     for all of the `dimensions`, or one each. `device_kind` is None where the device, if there is one, says it.
+    `local_size` is the original launch's, None where it isn't known.
     """
 
     file: Path
@@ -36,6 +40,19 @@ class Request:
     any_size: bool
     given: Transforms
     device_kind: DeviceKind | None = None
+    local_size: tuple[int, int, int] | None = None
+    arrays: tuple[ArrayPlan, ...] = ()
+
+    @cached_property
+    def memory_device(self) -> MemoryDevice:
+        """Return how the device that was given reaches memory, or what is assumed of one of its kind."""
+        if self.device is None:
+            return ANY_CPU if self.device_kind is DeviceKind.CPU else ANY_DEVICE
+        # Imported late, as in `transforms`.
+        from coarsen.devices.targets import target_of
+        from coarsen.models.memory_devices import memory_device
+
+        return memory_device(target_of(self.device).descriptor)
 
     @cached_property
     def transforms(self) -> Transforms:
@@ -55,54 +72,56 @@ class Request:
         """Return the facts about the device that the kernel may ask for, by `macros_of`."""
         return macros_of(self.device)
 
-    def coarsened(self, observer: Observer) -> api.CoarsenedKernel:
-        """Carry it out. Raises as `coarsen.api.coarsen` does, refusals naming the file."""
-        factors = self._chosen_factors()
-        with naming_file(self.file):
-            return api.coarsen(
-                self.file,
-                kernel=self.kernel,
-                factor=factors,
-                dim=self.dimensions,
-                stride=self.strides,
-                level=self.levels,
-                any_size=self.any_size,
-                fast_path=self.transforms.fast_path.value,
-                lock_step=self.transforms.lock_step.value,
-                wide_accesses=self.transforms.wide_accesses,
-                clean_up=self.transforms.clean_up,
-                device_kind=self.transforms.device_kind.value,
-                options=self.options,
-                macros=self.macros,
-                observer=observer,
-            )
+    def lowered(self, observer: Observer) -> LaidOutKernel:
+        """Lower the kernel and lay its arrays out, once for the prediction and the coarsening.
 
-    def _chosen_factors(self) -> Sequence[int]:
-        """The factors that were given, or the one that is predicted for the device."""
-        if self.factors and self.device is None:
-            return self.factors
+        Raises:
+            InvalidInputError: neither factors nor a device, or both; the kernel can't be read.
+            RefusalError: the kernel can't be lowered, or laid out so; it names the file.
+        """
+        if bool(self.factors) == (self.device is not None):
+            both = ", but not both" if self.factors else ""
+            raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
         if self.factors:
-            raise InvalidInputError("give --factor, or --device to have the factor predicted, but not both")
-        if self.device is None:
-            raise InvalidInputError("give --factor, or --device to have the factor predicted")
-        return [self._predicted(self.device)]
+            self._variant(self.factors)  # A bad one is named before the kernel is read.
+        with naming_file(self.file):
+            lowered = lower_observed(self.file, self.kernel, self.options, observer, self.macros)
+            return laid_out(lowered, self.arrays, observer)
 
-    def _predicted(self, device: str) -> int:
+    def coarsened(self, lowered: Kernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
+        """Carry it out.
+
+        Args:
+            lowered: the kernel, from `lowered`.
+            observer: sees stages.
+            counts_clean_up: whether to count what the clean-up removes.
+
+        Raises:
+            InvalidInputError: a bad factor, dimension, stride or level.
+            RefusalError: the kernel can't be coarsened so; it names the file.
+        """
+        variant = self._variant(self.factors or [self._predicted(lowered)])
+        with naming_file(self.file):
+            return carry_out(lowered, variant, observer, counts_clean_up=counts_clean_up)
+
+    def _variant(self, factors: Sequence[int]) -> Variant:
+        chosen = configuration_of(factors, self.dimensions, self.strides, self.levels)
+        return Variant(coarsenings=chosen, transforms=self.transforms, any_size=self.any_size)
+
+    def _predicted(self, lowered: Kernel) -> int:
+        """The factor that is predicted for the device."""
+        # Imported late: the models load NumPy, which a coarsening by a given factor does without.
+        from coarsen.prediction import default_prediction
+
+        assert self.device is not None
         if len(self.dimensions) > 1:
             raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
-        dimension = self.dimensions[0]
+        dimension = Coarsening(1, self.dimensions[0]).dimension
         with naming_file(self.file):
-            predicted = api.predict(
-                self.file,
-                device=device,
-                kernel=self.kernel,
-                dim=dimension,
-                options=self.options,
-                macros=self.macros,
-            )
+            predicted = default_prediction(lowered, self.device, dimension)
         for caution in filter(None, (predicted.reason, predicted.device_note)):
             note(caution)
-        note(f"predicted factor {predicted.factor} along dimension {dimension} for {device}")
+        note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}")
         return predicted.factor
 
 

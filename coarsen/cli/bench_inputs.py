@@ -19,7 +19,7 @@ from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.free_launch import free_launch_names
-from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge
+from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
 from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
@@ -79,6 +79,8 @@ def _kernels_of(suite: SuiteName) -> Iterable[str]:
             return SUITE
         case SuiteName.JUDGE:
             return judge()
+        case SuiteName.RECORDS:
+            return records()
 
 
 def refuse_misspelt_subcommand(command: str, words: Sequence[str] | None, subcommands: Iterable[str]) -> None:

@@ -35,6 +35,7 @@ class SuiteName(enum.StrEnum):
 
     SEVENTEEN = "seventeen"
     JUDGE = "judge"
+    RECORDS = "records"
 
 
 class DesignName(enum.StrEnum):
@@ -48,8 +49,8 @@ Kernels = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KERNEL",
-        help="Names of the suite, synthetic-SEED-NUMBER, launch-SEED-NUMBER, judge-NAME, or files: "
-        "KERNEL.toml, or KERNEL.cl beside it.  [default: the seventeen of the paper]",
+        help="Names of the suite, synthetic-SEED-NUMBER, launch-SEED-NUMBER, judge-NAME, records-NAME, or "
+        "files: KERNEL.toml, or KERNEL.cl beside it.  [default: the seventeen of the paper]",
         show_default=False,
     ),
 ]
@@ -57,8 +58,8 @@ Suite = Annotated[
     SuiteName | None,
     typer.Option(
         "--suite",
-        help="All kernels of a suite: the seventeen of the paper, or the second judge's thirty, which nothing "
-        "may learn from.  [default: the seventeen, without any KERNEL]",
+        help="All kernels of a suite: the seventeen of the paper, those whose arrays hold records, or the second "
+        "judge's thirty, which nothing may learn from.  [default: the seventeen, without any KERNEL]",
         show_default=False,
     ),
 ]

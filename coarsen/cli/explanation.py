@@ -12,6 +12,7 @@ from coarsen.explanation import Explanation, Marks, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.printable import printable
+from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
 
 
@@ -31,7 +32,8 @@ def print_explanation(
     """
     lowered, source = lower_file(path, kernel, options, macros), opencl_c_of(path)
     with naming_file(path):
-        explanations = [explain_kernel(lowered, each.dimension, source, each.level) for each in coarsenings]
+        analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
+        explanations = [explain_kernel(analysed, source) for analysed in analyses]
     if output is None and sys.stdout.isatty():
         for explanation in explanations:
             _print_coloured(explanation)

@@ -10,7 +10,7 @@ import typer
 
 from coarsen.backend.registers import RegisterUse, registers_on
 from coarsen.cli.output import print_line, print_table
-from coarsen.features.register_pressure import maximum_live_words
+from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse

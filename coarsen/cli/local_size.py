@@ -16,6 +16,14 @@ def local_size_of(word: str) -> tuple[int, ...] | None:
     return tuple(int(extent) for extent in re.split("[x×]", word.strip()))
 
 
+def launch_place(size: tuple[int, ...] | None) -> tuple[int, int, int] | None:
+    """Return a local size along three dimensions, those that are missing being 1; None for none."""
+    if size is None:
+        return None
+    width, height, depth = (*size, 1, 1)[:3]
+    return width, height, depth
+
+
 def parsed_local_size(text: str | None) -> tuple[int, ...] | None:
     """Return the sizes given to `--local-size`; None where it wasn't given. Raises InvalidInputError."""
     if text is None:

@@ -9,13 +9,13 @@ import enum
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
-from coarsen.printable import printable, printable_in_line
+from coarsen.printable import GAP, printable, printable_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
 _LONGEST_WHOLE_WORD = 15
-_GAP = 2  # between columns
 
 
 class Format(enum.StrEnum):
@@ -85,7 +84,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     terminal = console()
     cells = [[printable_in_line(cell) for cell in row] for row in rows]
     columns = list(zip(headings, *cells, strict=True))
@@ -99,22 +98,9 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
-def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Iterator[str]:
-    """The lines of a table that may go to a file: plain, never wrapped. Arguments as for `print_table`."""
-    table = [list(headings), *([printable_in_line(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    to_the_right = [heading in numbers for heading in headings]
-    for row in table:
-        cells = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, to_the_right, strict=True)
-        )
-        yield (" " * _GAP).join(cells).rstrip()
-
-
 def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
     """The widths of columns, headings included: as wide as they are, the widest made narrower until all fit."""
-    room = available - _GAP * (len(columns) - 1)
+    room = available - GAP * (len(columns) - 1)
     natural = [max(map(len, column)) for column in columns]
     least = _least_widths(columns, room)
     for limit in range(max(natural), 0, -1):

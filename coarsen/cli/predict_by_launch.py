@@ -115,6 +115,11 @@ def _asked(question: LaunchQuestion, given: LaunchOfInput) -> AskedLaunch:
 def _place(question: LaunchQuestion, target: Target, given: LaunchOfInput) -> _Place:
     """Return where launches can be measured. Raises DeviceError or InvalidInputError where they can't be."""
     if given.described is None:
+        beside = given.input.path.with_suffix(".toml")
+        if beside.is_file():
+            raise InvalidInputError(
+                f"give {beside} in place of the kernel, or --measure NUMBER: it has the inputs"
+            )
         raise InvalidInputError(
             "there are no inputs: `coarsen bench init` writes a description of the launch, which is to be given "
             "in place of the kernel"

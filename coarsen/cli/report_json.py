@@ -31,6 +31,7 @@ The rest is there unless the kernel is refused:
         dimension           for "global-size": the original launch's size along it, else null
         like                for "local-memory": the name of the argument whose size it has, else null
     assumptions         what was taken for granted, a list of sentences
+    memory              what accesses to memory cost, as `memory_json.py` says
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from coarsen.cli.kernel_input import is_ir_file
-from coarsen.errors import RefusalError, SourcePosition
+from coarsen.cli.memory_json import memory_json
+from coarsen.cli.places_json import place_json
+from coarsen.cost.plan_cost import Part
+from coarsen.errors import RefusalError
 from coarsen.ir.added_arguments import DescribedArgument
-from coarsen.report import CoarseningReport, KernelReport, Part, RegionReport
+from coarsen.report import CoarseningReport, KernelReport, RegionReport
 from coarsen.transform.wide_accesses import WideAccesses
 
 
@@ -60,12 +63,13 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
         "wide_accesses": _wide(report.wide) if report.wide else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
         "assumptions": list(report.assumptions),
+        "memory": memory_json(report.memory, file) if report.memory else None,
     }
 
 
 def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[str, Any]:
     """The report of a kernel that was refused; `kernel` is its name if it was given."""
-    place = _place(refusal.position, file)
+    place = place_json(refusal.position, file)
     return {"kernel": kernel, "refusal": {"code": refusal.code, "reason": refusal.reason, **place}}
 
 
@@ -76,13 +80,13 @@ def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
         "dimension": chosen.dimension,
         "stride": chosen.stride,
         "level": chosen.level.value,
-        "shared": report.shared,
+        "shared": report.cost.shared,
         "work": {
-            "outside": report.outside.work,
+            "outside": report.cost.outside.work,
             "interleaved": report.interleaved_work,
             "copies": report.copied_work,
         },
-        "outside": _part(report.outside),
+        "outside": _part(report.cost.outside),
         "regions": [_region(region, file) for region in report.regions],
     }
 
@@ -90,7 +94,7 @@ def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
 def _region(region: RegionReport, file: Path) -> dict[str, Any]:
     reason = region.reason
     return {
-        **_place(region.position, file),
+        **place_json(region.position, file),
         "first_line": region.lines.first if region.lines else None,
         "last_line": region.lines.last if region.lines else None,
         "block": region.block,
@@ -108,13 +112,6 @@ def _part(part: Part) -> dict[str, int]:
         "shared": part.shared,
         "work": part.work,
     }
-
-
-def _place(position: SourcePosition | None, file: Path) -> dict[str, Any]:
-    if position is None:
-        return {"file": None, "line": None, "column": None}
-    own = None if is_ir_file(file) else str(file)
-    return {"file": position.file or own, "line": position.line, "column": position.column}
 
 
 def _wide(wide: WideAccesses) -> dict[str, int]:

@@ -1,15 +1,19 @@
 """The report of `coarsen apply --report` as a table to read.
 
 One table for each coarsening, a line for each divergent region, nested ones indented; then what stands outside of
-them, and the whole kernel. Below stands why no more is done to a region. The table fits 80 columns.
+them, and the whole kernel. Below stands why no more is done to a region, and what the
+accesses to memory cost. The tables of regions fit 80 columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coarsen.cli.output import aligned, counted
-from coarsen.report import CoarseningReport, KernelReport, Part, RegionReport
+from coarsen.cli.output import counted
+from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.plan_cost import Part
+from coarsen.printable import aligned
+from coarsen.report import CoarseningReport, KernelReport, RegionReport
 from coarsen.source_places import Lines
 from coarsen.transform.wide_accesses import WideAccesses
 
@@ -40,6 +44,10 @@ def _lines(report: KernelReport) -> Iterator[str]:
     if report.assumptions:
         yield ""
         yield from report.assumptions
+    told = list(memory_lines(report.memory)) if report.memory is not None else []
+    if told:
+        yield ""
+        yield from told
 
 
 def _growth(report: KernelReport) -> str:
@@ -62,8 +70,8 @@ def _wide(wide: WideAccesses) -> str:
 
 def _coarsening(report: CoarseningReport) -> Iterator[str]:
     yield from _summary(report)
-    rows = [row for region in report.regions for row in _rows(region, report.work, 0)]
-    rows.append(_row("outside of regions", "", "interleaved", report.outside, report.work))
+    rows = [row for region in report.regions for row in _rows(region, report.cost.work, 0)]
+    rows.append(_row("outside of regions", "", "interleaved", report.cost.outside, report.cost.work))
     rows.append(("whole kernel", "", "", *_whole(report), "100 %"))
     yield from aligned(_HEADINGS, rows, _NUMBERS)
     reasons = [(_where(region), region.reason) for region in report.all() if region.reason]
@@ -80,7 +88,9 @@ def _summary(report: CoarseningReport) -> Iterator[str]:
     nested = len(list(report.all())) - len(report.regions)
     regions = counted(len(report.regions), "divergent region") + (f" and {nested} nested" if nested else "")
     yield f"{report.coarsening}: {regions}"
-    interleaved, copied = (_percent(work, report.work) for work in (report.interleaved_work, report.copied_work))
+    interleaved, copied = (
+        _percent(work, report.cost.work) for work in (report.interleaved_work, report.copied_work)
+    )
     yield f"{interleaved} of the work is interleaved in regions, {copied} copied"
 
 
@@ -101,11 +111,11 @@ def _where(region: RegionReport) -> str:
 
 
 def _whole(report: CoarseningReport) -> tuple[str, ...]:
-    parts = [report.outside, *(region.own for region in report.all())]
+    parts = list(report.cost.parts())
     return (
         str(sum(part.instructions for part in parts)),
         str(sum(part.uniform for part in parts)),
-        str(report.shared),
+        str(report.cost.shared),
     )
 
 

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from coarsen.cli.messages import NOTE
-from coarsen.cli.output import aligned, counted
+from coarsen.cli.output import counted
 from coarsen.drop_in.launch_table import LaunchRow
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
-from coarsen.printable import printable
+from coarsen.printable import aligned, printable
 from coarsen.variant.variant import shape
 
 _log = logging.getLogger("coarsen")

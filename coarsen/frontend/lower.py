@@ -6,6 +6,7 @@ kernel.ll, kernel.bc ─────────▲
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,14 @@ from coarsen.frontend.source_text import TOO_LARGE, decode_source, is_assembly, 
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.reader import read_kernel
 from coarsen.limits import MOST_INPUT_BYTES
+
+_DEBUG_VERSION = '!"Debug Info Version"'
+# A string, which stays, or what refers to debug information.
+_DEBUG_REFERENCE = re.compile(
+    r'"[^"]*"|,? !(?:dbg|llvm\.loop) !\d+'
+    r"|^ *#dbg_[^\n]*|^ *(?:(?:tail|notail) )?call void @llvm\.dbg\.[^\n]*|^!llvm\.dbg\.[^\n]*",
+    re.MULTILINE,
+)
 
 
 def lower(
@@ -73,9 +82,18 @@ def assembly_of(source: str | Path, options: str | Sequence[str] = (), macros: D
 
 def _checked(assembly: str) -> str:
     """Assembly that LLVM reads and that is for SPIR, as LLVM prints it."""
+    if _DEBUG_VERSION in assembly:
+        # LLVM ends the process where a module with debug information isn't valid; without, it says why.
+        with parsed(_without_debug_references(assembly).replace(_DEBUG_VERSION, '!"No Version"')):
+            pass
     with parsed(assembly) as module:
         check_target(module.triple)
         return str(module)
+
+
+def _without_debug_references(assembly: str) -> str:
+    """Assembly whose debug information nothing refers to: LLVM warns where it leaves some out."""
+    return _DEBUG_REFERENCE.sub(lambda match: match[0] if match[0].startswith('"') else "", assembly)
 
 
 def _disassemble(content: bytes, path: Path) -> str:

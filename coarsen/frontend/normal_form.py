@@ -44,6 +44,9 @@ _KERNEL_DEFINITION = re.compile(
 _QUOTED_STRUCTURE = re.compile(r'^(%"[^"\n]*") = type ', re.MULTILINE)
 _NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_.]+")
 _ENQUEUED_BLOCK = re.compile(r"__.*_block_invoke(?:_\d+)?_kernel$")
+_OTHER_NAME = re.compile(
+    r"^@(?P<name>\S+) = (?:[\w()]+ )*(?:alias|ifunc) [^\n]*@(?P<meant>[-\w$.]+)$", re.MULTILINE
+)
 # The literals of C that end in ULL, of which usually the lower half alone counts.
 _WIDE = " i128"
 _BLOCKING_ATTRIBUTES = re.compile(r"\b(?:noinline|optnone) ")
@@ -193,6 +196,11 @@ def _refuse_recursion(module: Any, kernel: str) -> None:  # noqa: ANN401
     if not left:
         return
     name = left[0].removeprefix(TWIN_PREFIX)
+    if other := next((match for match in _OTHER_NAME.finditer(str(module)) if match["meant"] == left[0]), None):
+        reason = (
+            f"'@{other['name']}', another name of the function '{name}', is not supported: call '{name}' itself"
+        )
+        raise RefusalError("unsupported-instruction", reason)
     what = "kernel" if name == kernel else "helper function"
     raise RefusalError("recursion", f"the {what} '{name}' calls itself", _place(module, left[0]))
 
@@ -201,4 +209,4 @@ def _place(module: Any, function: str) -> SourcePosition | None:  # noqa: ANN401
     """Where a function is defined in the source, if the module says."""
     text = str(module)
     definition = re.search(rf'^define [^\n]*@"?{re.escape(function)}"?\([^\n]*!dbg !(\d+)', text, re.MULTILINE)
-    return Metadata(text).position(definition[1]) if definition else None
+    return Metadata.of_text(text).position(definition[1]) if definition else None

@@ -65,7 +65,7 @@ def _names_from_source(function: Any, variables: Mapping[str, str]) -> Mapping[s
 
 def _names_of_memory(function: Any, text: str) -> Mapping[str, str]:  # noqa: ANN401
     """The new names of arrays and of fields' addresses, where theirs don't tell the source's for sure."""
-    metadata = Metadata(text)
+    metadata = Metadata.of_text(text)
     declared = {m["value"]: metadata.variable_name(m["variable"]) for m in _DEBUG_DECLARATION.finditer(text)}
     members = set(_DEBUG_MEMBER.findall(text))
     found: dict[str, str] = {}
@@ -98,7 +98,7 @@ def _set_name(value: Any, name: str, taken: set[str]) -> None:  # noqa: ANN401
 def _variable_names(text: str) -> Mapping[str, str]:
     """The variable that each value is assigned to first, by the value's name."""
     names: dict[str, str] = {}
-    metadata = Metadata(text)
+    metadata = Metadata.of_text(text)
     for match in _DEBUG_VALUE.finditer(text):
         name = metadata.variable_name(match["variable"])
         if name and match[3] in _WHOLE_VALUE:

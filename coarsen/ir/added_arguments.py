@@ -1,4 +1,4 @@
-"""What a launch passes for the arguments that transforms have added behind a kernel's own, in words."""
+"""What a launch passes for the arguments that transforms have added after a kernel's own, in words."""
 
 from __future__ import annotations
 

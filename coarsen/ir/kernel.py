@@ -1,18 +1,19 @@
 """The whole view of a kernel, on one screen: Kernel → Block → Instruction → Value.
 
-It is read from a module that llvmlite has parsed (`reader.py`) and printed back as text (`printer.py`). Nothing
-here changes: a transform renames operands in an instruction's text and lets LLVM parse and verify what it wrote.
+It is read from the text that LLVM prints of a module (`reader.py`, by way of the graph) and printed back as text
+(`printer.py`). Nothing here changes: a transform edits the kernel's graph (`graph/bridge.py`).
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from coarsen.errors import SourcePosition
+from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
 from coarsen.ir.types import StructType, Type
 
 
@@ -29,11 +30,23 @@ class ValueKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An operand. `text` is a name without `%` or `@`, or a constant without its type."""
+    """An operand. `text` is a name without `%` or `@`, or a constant without its type.
+
+    `mentioned` are the names of the program-scope variables and functions in a constant expression, such as
+    `getelementptr (i8, ptr addrspace(3) @kernel.tile, i64 4)`.
+    """
 
     kind: ValueKind
     type: Type
     text: str
+    mentioned: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def number(self) -> int | None:
+        """The number that an integer constant is, as LLVM prints it; None for anything else."""
+        if self.kind is ValueKind.CONSTANT and self.text.removeprefix("-").isdecimal():
+            return int(self.text)
+        return None
 
     @property
     def is_local(self) -> bool:
@@ -48,6 +61,8 @@ class Instruction:
     `text` is LLVM's line without indentation and without debug information; `incoming` names a phi's blocks, in
     the order of its operands; `targets` names the blocks that a terminator may go to, in LLVM's textual order.
     `position` is where it was written; where that is an inlined function, `call_position` is the kernel's call.
+    `flags`, such as nsw, stand in LLVM's order; `detail` has what else its family says; `attachments` are pairs of
+    a kind of metadata, such as tbaa, and its node, such as `!12`.
     """
 
     name: str
@@ -59,6 +74,9 @@ class Instruction:
     targets: tuple[str, ...] = ()
     position: SourcePosition | None = None
     call_position: SourcePosition | None = None
+    flags: tuple[str, ...] = field(default=(), compare=False)
+    detail: Detail = field(default=None, compare=False)
+    attachments: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
     def callee(self) -> str:
@@ -69,12 +87,23 @@ class Instruction:
 
     @property
     def arguments(self) -> tuple[Value, ...]:
-        """The operands that carry data: a call's without its callee, a branch's condition."""
-        if self.opcode == "call":
-            return self.operands[:-1]
-        if not self.targets:
+        """The operands that carry data: a call's without its bundles and its callee."""
+        if self.opcode != "call":
             return self.operands
-        return tuple(operand for operand in self.operands if operand.kind is not ValueKind.BLOCK)
+        bundled = self.detail.bundled if isinstance(self.detail, CallSite) else 0
+        return self.operands[: -1 - bundled]
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether it is a load, a store, an atomic or a copy of memory that is volatile."""
+        if self.opcode == "call":
+            return "llvm.mem" in self.callee and self.arguments[-1].text == "true"
+        return is_volatile(self.detail)
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
+        return is_atomic(self.detail, self.opcode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +140,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class AddedArgument:
-    """An argument that a transform added behind the kernel's own; the launcher knows what to pass.
+    """An argument that a transform added after the kernel's own; the launcher knows what to pass.
 
     Attributes:
         meaning: `global-size`: the uncoarsened launch's global size along `dimension`, in work-items, as a 64-bit
@@ -141,7 +170,8 @@ class GlobalVariable:
 class Kernel:
     """A kernel and the module around it. The first block is the entry.
 
-    `added_arguments` describes the last of the arguments, those that transforms have added.
+    `added_arguments` describes the last of the arguments, those that transforms have added; `metadata` has the
+    text of each node by its number or name, `function_attributes` the attributes of each declared function.
     """
 
     name: str
@@ -154,6 +184,8 @@ class Kernel:
     after: str
     required_work_group_size: tuple[int, int, int] | None = None
     added_arguments: tuple[AddedArgument, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
+    function_attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def block(self) -> Mapping[str, Block]:
@@ -184,6 +216,11 @@ class Kernel:
     def in_order(self, names: Iterable[str]) -> list[Block]:
         """The blocks of some names, in the kernel's order."""
         return [self.block[name] for name in sorted(names, key=self._place.__getitem__)]
+
+    @property
+    def length(self) -> int:
+        """The number of instructions."""
+        return sum(len(block.instructions) for block in self.blocks)
 
     def instructions(self) -> Iterator[Instruction]:
         """All instructions, block by block."""

@@ -93,8 +93,8 @@ class StructType:
     def __str__(self) -> str:
         if self.name:
             return "%" + quoted(self.name)
-        inner = ", ".join(map(str, self.elements))
-        return f"<{{ {inner} }}>" if self.packed else f"{{ {inner} }}"
+        inner = f" {', '.join(map(str, self.elements))} " if self.elements else ""
+        return f"<{{{inner}}}>" if self.packed else f"{{{inner}}}"
 
 
 @dataclass(frozen=True, slots=True)

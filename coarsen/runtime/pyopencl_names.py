@@ -16,6 +16,7 @@ from typing import Any
 
 import pyopencl
 
+from coarsen.runtime.arguments import PLAIN
 from coarsen.runtime.kernel import Kernel
 
 # Returns our kernel of a program by its name; None for a program that isn't ours.
@@ -70,6 +71,12 @@ def _of_either(ours: Callable[..., Any], of_others: Callable[..., Any]) -> Calla
     return method
 
 
+def _own_member(name: str) -> object:
+    """Return what our kernels have in place of PyOpenCL's; None if nothing."""
+    ours = (each for each in Kernel.__mro__ if each not in PLAIN.__mro__)
+    return next((vars(each)[name] for each in ours if name in vars(each)), None)
+
+
 def _class_of_kernels(plain: Any, kernel_of: KernelOf) -> Any:  # noqa: ANN401 (its metaclass admits no subclass)
     """Return a class that stands for PyOpenCL's `plain` wherever a class can, and makes kernels of ours too."""
 
@@ -92,7 +99,7 @@ def _class_of_kernels(plain: Any, kernel_of: KernelOf) -> Any:  # noqa: ANN401 (
             return subclass is cls or issubclass(subclass, plain)
 
         def __getattribute__(cls, name: str) -> Any:  # noqa: ANN401
-            own = vars(Kernel).get(name)
+            own = _own_member(name)
             return _of_either(own, getattr(plain, name)) if isfunction(own) else getattr(plain, name)
 
         def __setattr__(cls, name: str, value: Any) -> None:  # noqa: ANN401

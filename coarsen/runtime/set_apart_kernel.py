@@ -11,7 +11,6 @@ import pyopencl
 
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.enqueue import Sizes, WaitList
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.tuned_arguments import Arguments
 
@@ -42,27 +41,6 @@ class SetApartKernel(Kernel):
     def program(self, program: Any) -> None:  # noqa: ANN401 (as above)
         # A program keeps a kernel for each thread, which must not keep the program.
         self._program_reference = ref(program)
-
-    def enqueue(
-        self,
-        queue: pyopencl.CommandQueue,
-        global_work_size: Sizes,
-        local_work_size: Sizes | None,
-        global_work_offset: Sizes | None = None,
-        wait_for: WaitList = None,
-        g_times_l: bool = False,
-        allow_empty_ndrange: bool = False,
-    ) -> pyopencl.Event:
-        """Launch the kernel as it is written, with the arguments set before (`set_args`, `set_arg`)."""
-        self._check_set()
-        return super().enqueue(
-            queue, global_work_size, local_work_size, global_work_offset, wait_for, g_times_l, allow_empty_ndrange
-        )
-
-    def clone(self) -> pyopencl.Kernel:
-        """As `pyopencl.Kernel.clone`, of the kernel as it is written."""
-        self._check_set()
-        return super().clone()
 
     def _set_and_note(
         self,

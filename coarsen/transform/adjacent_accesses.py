@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
+from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.aliasing import Aliasing, Footprint, Place
-from coarsen.analysis.exact_forms import ExactAddress, ExactForms
-from coarsen.analysis.polynomial import Polynomial, Product
-from coarsen.ir.details import alignment, is_atomic, is_volatile
+from coarsen.ir.details import alignment
 from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes, size_of
 from coarsen.ir.types import AddressSpace, Type, VectorType
@@ -171,7 +171,7 @@ class AdjacentAccesses:
 
 def is_plain_access(instruction: Instruction) -> bool:
     """Return True for a load or store that may become part of a vector access."""
-    if instruction.opcode not in ("load", "store") or is_volatile(instruction) or is_atomic(instruction):
+    if instruction.opcode not in ("load", "store") or instruction.is_volatile or instruction.is_atomic:
         return False
     type_ = instruction.type if instruction.opcode == "load" else instruction.operands[0].type
     element, count = shape_of(type_)

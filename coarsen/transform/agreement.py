@@ -9,68 +9,85 @@ head:  br %c, in, out           head:         %head.all = and %c, %c.1
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.instruction import Block
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.origin import Origin, Role
+from coarsen.transform.copies import new_block
 from coarsen.transform.names import NameSupply
-from coarsen.transform.written import WrittenBlock
 
 
-@dataclass
 class AgreementTest:
     """The test at the end of one block.
 
-    Attributes:
-        block: the block that ends with the divergent branch.
-        conditions: the branch's condition for each replica, as spelled.
+    Args:
+        block: the block that ends with the test.
+        conditions: the divergent branch's condition for each replica.
         targets: where the branch leads, if the condition holds and if it doesn't.
-        first: the one of them that is tested first.
+        is_true_first: whether the first of them is tested first.
         parted: the block that is entered when the replicas part.
+        origin: of the branch.
         supply: hands out fresh names.
+
+    Attributes:
+        block: the block that ends with the test.
+        differ: the block that follows: to the other target if all agree on that one, else to `parted`.
     """
 
-    block: str
-    conditions: Sequence[str]
-    targets: Sequence[str]
-    first: str
-    parted: str
-    supply: NameSupply
-    _differ: str = field(init=False)
+    def __init__(
+        self,
+        block: Block,
+        conditions: Sequence[Operand],
+        targets: Sequence[Block],
+        *,
+        is_true_first: bool,
+        parted: Block,
+        origin: Origin,
+        supply: NameSupply,
+    ) -> None:
+        self.block = block
+        self._conditions = conditions
+        self._is_true_first = is_true_first
+        self._first, self._other = targets if is_true_first else reversed(targets)
+        self._parted = parted
+        self._origin = origin.with_role(Role.VOTE)
+        self._supply = supply
+        self.differ = new_block(supply.fresh(f"{block.name}.differ"), origin.with_role(Role.DIVERGED))
 
-    def __post_init__(self) -> None:
-        self._differ = self.supply.fresh(f"{self.block}.differ")
-
-    def first_half(self) -> Iterator[str]:
-        """What stands in place of the branch: to the first target if all agree on it."""
-        if self.first == self.targets[0]:
-            yield from self._reduction("and", name := self._fresh("all"))
-            yield f"br i1 %{name}, label %{self.first}, label %{self._differ}"
+    def build_first_half(self) -> None:
+        """Build what stands in place of the branch: to the first target if all agree on it."""
+        build = Builder(self.block, self._origin)
+        if self._is_true_first:
+            build.branch_if(self._all(build), self._first, self.differ)
         else:
-            yield from self._reduction("or", name := self._fresh("any"))
-            yield f"br i1 %{name}, label %{self._differ}, label %{self.first}"
+            build.branch_if(self._any(build), self.differ, self._first)
 
-    def second_half(self) -> WrittenBlock:
-        """The block that follows: to the other target if all agree on that one, else to where they go on alone."""
-        other = self.targets[1] if self.first == self.targets[0] else self.targets[0]
-        if self.first == self.targets[0]:
-            lines = [*self._reduction("or", name := self._fresh("any"))]
-            lines.append(f"br i1 %{name}, label %{self.parted}, label %{other}")
+    def build_second_half(self) -> None:
+        """Build what the block that follows holds."""
+        build = Builder(self.differ, self._origin)
+        if self._is_true_first:
+            build.branch_if(self._any(build), self._parted, self._other)
         else:
-            lines = [*self._reduction("and", name := self._fresh("all"))]
-            lines.append(f"br i1 %{name}, label %{other}, label %{self.parted}")
-        return WrittenBlock(self._differ, tuple(lines))
+            build.branch_if(self._all(build), self._other, self._parted)
 
-    def block_before(self, target: str) -> str:
-        """The block from which one of the targets is reached when all agree on it."""
-        return self.block if target == self.first else self._differ
+    def block_before(self, target: Block) -> Block:
+        """Return the block from which one of the targets is reached when all agree on it."""
+        return self.block if target is self._first else self.differ
 
-    def _fresh(self, quantifier: str) -> str:
-        return self.supply.fresh(f"{self.block}.{quantifier}")
+    def _all(self, build: Builder) -> Operand:
+        return self._reduction(build, Opcode.AND, "all")
 
-    def _reduction(self, opcode: str, name: str) -> Iterator[str]:
+    def _any(self, build: Builder) -> Operand:
+        return self._reduction(build, Opcode.OR, "any")
+
+    def _reduction(self, build: Builder, opcode: Opcode, quantifier: str) -> Operand:
         """`and` or `or` over the conditions of all replicas."""
-        result = self.conditions[0]
-        for k, condition in enumerate(self.conditions[1:], start=2):
-            partial = name if k == len(self.conditions) else self.supply.fresh(f"{name}.of")
-            yield f"%{partial} = {opcode} i1 {result}, {condition}"
-            result = f"%{partial}"
+        name = self._supply.fresh(f"{self.block.name}.{quantifier}")
+        *between, last = self._conditions[1:]
+        result = self._conditions[0]
+        for condition in between:
+            result = build.binary(opcode, result, condition, self._supply.fresh(f"{name}.of"))
+        return build.binary(opcode, result, last, name)

@@ -14,17 +14,18 @@ could be seen:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.regions import Region
-from coarsen.ir.kernel import Block, Instruction, Kernel
-from coarsen.ir.printer import rename
-from coarsen.transform.written import Layered, WrittenBlock, phi_line, spelling
-
-Write = Callable[[Instruction, Mapping[str, str]], Iterator[str]]
-"""Writes an instruction that is not a phi under the names of one replica."""
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.rewriting import OriginMap, ValueMap, copy_instruction
+from coarsen.transform.copies import Copies
+from coarsen.transform.template import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,61 +41,77 @@ class Alone:
     """One replica's way through a region.
 
     Attributes:
-        kernel: whose region it is.
+        template: of which the region is a part.
         region: its blocks, its head and its join.
         entry: where the replica comes in.
-        arriving: what the replica calls values when it arrives.
-        names: what it calls values, and the region's blocks, from then on.
-        dispatch: the block (without `%`) from which it comes in.
-        leave: the block (without `%`) that stands for the region's join.
+        replica: which one it is.
+        arriving: what stands for values when it arrives.
+        values: what stands for values, and for the region's blocks, from then on.
+        dispatch: the block from which it comes in.
+        leave: the block that stands for the region's join.
+        origin: of what is copied.
     """
 
-    kernel: Kernel
+    template: Template
     region: Region
     entry: Entry
-    arriving: Mapping[str, str]
-    names: Mapping[str, str]
-    dispatch: str
-    leave: str
+    replica: int
+    arriving: ValueMap
+    values: ValueMap
+    dispatch: Block
+    leave: Block
+    origin: OriginMap
 
-    def coming_in(self) -> str:
-        """The last instruction of the dispatching block."""
+    def enter(self, build: Builder) -> None:
+        """Build the last instruction of the dispatching block."""
+        entry = self.template.block[self.entry.block]
         if self.entry.is_restart:
-            return f"br label {self.names[self.entry.block]}"
-        blocks = {block: self.names[block] for block in self.region.blocks}
-        blocks[self.region.join] = "%" + self.leave
-        return rename(self.kernel.block[self.entry.block].terminator.text, Layered(blocks, self.arriving))
+            build.branch(self.values.block(entry))
+            return
+        arriving = ValueMap(self.arriving)
+        for block in self.template.in_order(self.region.blocks):
+            arriving[block] = self.values.find(block)
+        arriving[self._join] = self.leave
+        build.insert(copy_instruction(entry.terminator, arriving, self.origin))
 
-    def blocks(self, write: Write) -> Iterator[WrittenBlock]:
-        """The region's blocks."""
-        for block in self.kernel.in_order(self.region.blocks):
-            yield self._block(block, write)
+    def blocks(self, copies: Copies) -> Iterator[Block]:
+        """Write the region's blocks."""
+        for block in self.template.in_order(self.region.blocks):
+            into = self.values.block(block)
+            for instruction in block.instructions:
+                if instruction.opcode is Opcode.PHI:
+                    self._write_phi(instruction, block, into)
+                else:
+                    copies.write(instruction, self.replica, self._values_inside, into, self.origin)
+            yield into
 
-    def leaving(self, phi: Instruction) -> Iterator[tuple[str, str]]:
-        """The values, and the blocks from which they come, that one of the join's phis has in this replica."""
-        for value, source in zip(phi.operands, phi.incoming, strict=True):
-            if source in self.region.blocks:
-                yield spelling(value, self.names), self.names[source]
-            if not self.entry.is_restart and source == self.entry.block:
-                yield spelling(value, self.arriving), "%" + self.dispatch
+    def leaving(self, phi: Instruction) -> Iterator[tuple[Operand, Block]]:
+        """Yield what one of the join's phis takes from this replica: values, and the blocks they come from."""
+        for value, source in phi.edges():
+            if source.name in self.region.blocks:
+                yield self.values.operand(value), self.values.block(source)
+            if not self.entry.is_restart and source.name == self.entry.block:
+                yield self.arriving.operand(value), self.dispatch
 
-    def _block(self, block: Block, write: Write) -> WrittenBlock:
-        names = self._names_inside
-        lines: list[str] = []
-        for instruction in block.instructions:
-            if instruction.opcode == "phi":
-                name = self.names[instruction.name]
-                lines.append(phi_line(name, instruction, self._incoming(instruction, block)))
-            else:
-                lines.extend(write(instruction, names))
-        return WrittenBlock(self.names[block.name][1:], tuple(lines))
+    @property
+    def _join(self) -> Block:
+        return self.template.block[self.region.join]
 
     @cached_property
-    def _names_inside(self) -> Mapping[str, str]:
-        """What is called what in the region's blocks."""
-        return Layered({self.region.join: "%" + self.leave}, self.names)
+    def _values_inside(self) -> ValueMap:
+        """What stands for what in the region's blocks."""
+        inside = ValueMap(self.values)
+        inside[self._join] = self.leave
+        return inside
 
-    def _incoming(self, phi: Instruction, block: Block) -> Iterator[tuple[str, str]]:
+    def _write_phi(self, phi: Instruction, block: Block, into: Block) -> None:
+        copied = self.values.find(phi)
+        assert isinstance(copied, Instruction)
+        for value, source in self._incoming(phi, block):
+            copied.add_incoming(value, source)
+        into.append(copied)
+
+    def _incoming(self, phi: Instruction, block: Block) -> Iterator[tuple[Operand, Block]]:
         if self.entry.is_restart and block.name == self.entry.block:
-            yield self.arriving.get(phi.name, "%" + phi.name), "%" + self.dispatch
+            yield self.arriving.find(phi), self.dispatch
         yield from self.leaving(phi)

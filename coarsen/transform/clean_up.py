@@ -1,27 +1,22 @@
-"""What the rewriting of ids and replication leave over is cleaned up: what is computed twice, what is dead.
+"""Cleaning up after the rewriting of ids and replication: results that are computed twice, and dead code.
 
 Dead code and branches on constants are left to LLVM's passes: the normal form, which follows, runs them. The value
 numbering that llvmlite offers is NewGVN, which LLVM does not use by default and of which wrong code is known, and
-InstCombine turns the source's address arithmetic into byte offsets: hence `shared_values.py`.
+InstCombine turns the source's address arithmetic into byte offsets: hence `value_numbering/shared_values.py`.
 """
 
 from __future__ import annotations
 
-from coarsen.transform.body_text import cut_body
-from coarsen.transform.memory_order import MemoryOrder
-from coarsen.transform.shared_values import SharedValues
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.ir.graph.module import Module
+from coarsen.transform.value_numbering.shared_values import share_values
 
 
-def clean_up(assembly: str, kernel: str) -> str:
-    """The text of a coarsened kernel's module, cleaned up.
+def clean_up(module: Module, kernel: str) -> None:
+    """Clean up a coarsened kernel in place; LLVM has to bring it into normal form again.
 
     Args:
-        assembly: LLVM IR text of a module where every value has a name, as the replicator or LLVM writes it.
+        module: owned by the caller, with names that are unique.
         kernel: the kernel's name.
-
-    Returns:
-        LLVM IR text to bring into normal form again.
     """
-    body = cut_body(assembly, kernel)
-    blocks = SharedValues(body, MemoryOrder(assembly)).blocks()
-    return body.with_blocks(blocks)
+    share_values(module.function(kernel), EffectsOfKernel.of_module(module))

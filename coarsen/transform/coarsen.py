@@ -14,15 +14,16 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.ir.printer import assemble
-from coarsen.transform.added_arguments import with_arguments
-from coarsen.transform.group_ids import GroupIdRewriter
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.local_copies import local_copies, local_memory_arguments
+from coarsen.transform.local_copies import LocalCopies, add_local_copies, local_memory_arguments
 from coarsen.transform.names import NameSupply
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.replicate import Replicator
+from coarsen.transform.template import Template
 from coarsen.transform.work_group_size import divide_required_size
 from coarsen.variant.coarsening import Coarsening, Level
 
@@ -52,36 +53,29 @@ def analyse(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Analys
 
 
 def added_arguments(analysed: Analysed, coarsening: Coarsening) -> tuple[AddedArgument, ...]:
-    """What the coarsened kernel takes behind the arguments of `analysed.kernel`, in this order."""
+    """What the coarsened kernel takes after the arguments of `analysed.kernel`, in this order."""
     own = analysed.divergence.own_local_memory
     return tuple(local_memory_arguments(analysed.kernel, own, coarsening.factor))
 
 
-def coarsened_assembly(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> str:
-    """The LLVM IR text of the coarsened kernel's module, not yet verified.
+def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> Module:
+    """Return the module of the coarsened kernel, whose names are unique, not yet verified.
 
     Raises:
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
+    kernel, module = analysed.kernel, thaw(analysed.kernel)
+    function, supply = module.function(kernel.name), NameSupply(kernel)
+    template = Template(kernel, module)
+    copies = LocalCopies()
     if coarsening.level is Level.GROUP:
-        return _with_merged_groups(analysed, coarsening, plan)
-    kernel = analysed.kernel
-    signature, node = divide_required_size(kernel, coarsening)
-    supply = NameSupply(kernel)
-    return _assembled(kernel, plan, IdRewriter(kernel, coarsening, supply), supply, signature) + node
-
-
-def _with_merged_groups(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> str:
-    """The kernel with its work-group size as it was, and with local memory for each replica."""
-    kernel = analysed.kernel
-    supply = NameSupply(kernel)
-    copies = local_copies(kernel, analysed.divergence.own_local_memory, coarsening.factor, supply)
-    ids = GroupIdRewriter(kernel, coarsening, supply, local_copies=copies)
-    extended = with_arguments(kernel, copies.arguments)
-    return _assembled(extended, plan, ids, supply, extended.signature)
-
-
-def _assembled(kernel: Kernel, plan: RegionPlan, ids: IdRewriter, supply: NameSupply, signature: str) -> str:
-    replicator = Replicator(plan, ids, supply)
-    blocks = [(block.name, block.lines) for block in replicator.body()]
-    return assemble(kernel, blocks, replicator.declarations(), signature)
+        # The work-group size stays as it was, and each replica has local memory of its own.
+        own = analysed.divergence.own_local_memory
+        copies = add_local_copies(kernel, module, own, coarsening.factor, supply)
+    else:
+        divide_required_size(module, function, coarsening)
+    ids = IdRewriter(kernel, coarsening, supply, module)
+    own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
+    Replicator(template, plan, ids, supply, own_memory).replicate()
+    make_names_unique(function, module.structures)
+    return module

@@ -19,7 +19,7 @@ def check_copied_length(kernel: Kernel, chosen: Configuration) -> None:
         kernel: uncoarsened, in normal form.
         chosen: how it is coarsened.
     """
-    most = sum(1 for _ in kernel.instructions()) * math.prod(coarsening.factor for coarsening in chosen)
+    most = kernel.length * math.prod(coarsening.factor for coarsening in chosen)
     if most <= MOST_COPIED_INSTRUCTIONS:
         return  # even if nothing is the same for all: the usual case, which costs no analysis
     length = copied_length(kernel, chosen)
@@ -31,7 +31,7 @@ def check_copied_length(kernel: Kernel, chosen: Configuration) -> None:
 def copied_length(kernel: Kernel, chosen: Configuration) -> int:
     """The instructions of a coarsened kernel: each as often as replicas differ in it, along all dimensions.
 
-    Tests for agreement and the slow paths behind them are not counted.
+    Tests for agreement and the slow paths after them are not counted.
     """
     copies = {id(instruction): 1 for instruction in kernel.instructions()}
     for coarsening in chosen:

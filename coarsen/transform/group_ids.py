@@ -1,4 +1,4 @@
-"""Rewriting of ids where whole work-groups are merged.
+"""The ids of merged work-groups.
 
 Replica k of the coarsened group g is the original group g·F + k, of the same local size L. With the local id t
 
@@ -12,91 +12,73 @@ coarsened launch says:
     %x = get_global_id(0)                    %group.id.x = get_group_id(0) * 2
     …                                        %x = global offset + %group.id.x * local size + local id
                                              %x.1 = %x + local size
-
-The rest is as for work-items (`ids.py`): what is narrowed at once is narrowed once, a query whose dimension is
-only known at run time becomes a selection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Callable
 
+from coarsen.ir.graph.builder import number
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, Query
 from coarsen.ir.types import IntegerType
-from coarsen.transform.ids import TEMPORARY, IdRewriter, Progression
-from coarsen.transform.local_copies import LocalCopies
-
-_CHANGED = IDS_OF_GROUPS | {Query.GLOBAL_SIZE, Query.GROUP_COUNT}
+from coarsen.transform.progression import Replicas
+from coarsen.transform.prologue import TEMPORARY, Prologue
 
 
-@dataclass
-class GroupIdRewriter(IdRewriter):
-    """Collects the instructions that compute the ids of merged groups, and knows each replica's local memory."""
+class GroupIds:
+    """Builds the ids of merged work-groups; `start` is where they are built."""
 
-    ids: ClassVar[frozenset[Query]] = frozenset({Query.GLOBAL_ID, Query.GROUP_ID})
-    changed: ClassVar[frozenset[Query]] = _CHANGED
-    local_copies: LocalCopies = field(default_factory=LocalCopies)
+    ids = frozenset({Query.GLOBAL_ID, Query.GROUP_ID})
+    changed = IDS_OF_GROUPS | {Query.GLOBAL_SIZE, Query.GROUP_COUNT}
 
-    def own_names(self, replica: int) -> Mapping[str, str]:
-        """What a replica calls the local memory of which each has its own."""
-        return self.local_copies.names(replica)
+    def __init__(self, start: Prologue) -> None:
+        self._start = start
 
-    def declarations(self) -> Iterator[str]:
-        """The lines for builtins that the kernel did not call before, and for copies of its local variables."""
-        yield from super().declarations()
-        yield from self.local_copies.lines
+    def first(self, query: Query) -> Operand:
+        """Return replica 0 of an id."""
+        return self._start.once(("replica 0", query), lambda: self._rescaled(query))
 
-    def _rescaled_id(self, query: Query) -> str:
-        dimension = self.coarsening.dimension
-        name = query.short_name(dimension)
+    def replicas(self, query: Query) -> Replicas:
+        """Return the replicas of an id."""
+        name, fresh = query.short_name(self._start.coarsening.dimension), self._start.names.fresh
+        return self._spaced(self.first(query), self._distance(query), lambda k: fresh(f"{name}.{k}"))
+
+    def narrowed(self, name: str, type_: IntegerType, query: Query) -> Replicas:
+        """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
+        first = self._start.narrow(self.first(query), type_, name)
+        distance = self._narrowed_distance(query, type_)
+        return self._spaced(first, distance, lambda k: self._start.names.replica(name, k))
+
+    def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], str]) -> Replicas:
+        replicas = [first]
+        for k in range(1, self._start.coarsening.factor):
+            replicas.append(self._start.shift(replicas[-1], distance, name(k)))
+        return Replicas(tuple(replicas), distance)
+
+    def _rescaled(self, query: Query) -> Operand:
+        start = self._start
+        name = query.short_name(start.coarsening.dimension)
         if query is Query.GROUP_ID:
-            return self._operation("mul", self._query(query, dimension), str(self.coarsening.factor), name)
-        size = self._query(Query.LOCAL_SIZE, dimension)
-        start = self._operation("mul", self._first(Query.GROUP_ID), size, TEMPORARY)
-        position = self._operation("add", start, self._query(Query.LOCAL_ID, dimension), TEMPORARY)
-        return self._operation("add", position, self._query(Query.GLOBAL_OFFSET, dimension), name)
+            return start.compute(Opcode.MUL, start.ask(query), start.number(start.coarsening.factor), name)
+        size = start.ask(Query.LOCAL_SIZE)
+        group = start.compute(Opcode.MUL, self.first(Query.GROUP_ID), size, TEMPORARY)
+        position = start.compute(Opcode.ADD, group, start.ask(Query.LOCAL_ID), TEMPORARY)
+        return start.compute(Opcode.ADD, position, start.ask(Query.GLOBAL_OFFSET), name)
 
-    def _replicas_of_id(self, query: Query) -> list[str]:
-        name = query.short_name(self.coarsening.dimension)
-        replicas = [self._first(query)]
-        for k in range(1, self.coarsening.factor):
-            replicas.append(self._operation("add", replicas[-1], self._distance(query), f"{name}.{k}"))
-        self._progressions[tuple(replicas)] = Progression(replicas[0], self._distance(query), self._integer)
-        return replicas
-
-    def _narrowed(self, name: str, type_: IntegerType, query: Query) -> list[str]:
-        key = f"%{name}"
-        if key not in self._rescaled:
-            replicas = [key]
-            self.prologue.append(f"%{name} = trunc {self._integer} {self._first(query)} to {type_}")
-            distance = self._narrowed_distance(query, type_)
-            for k in range(1, self.coarsening.factor):
-                other = self.names.replica(name, k)
-                self.prologue.append(f"%{other} = add {type_} {replicas[-1]}, {distance}")
-                replicas.append(f"%{other}")
-            self._rescaled[key] = replicas
-            self._progressions[tuple(replicas)] = Progression(key, distance, str(type_))
-        return self._rescaled[key]
-
-    def _distance(self, query: Query) -> str:
+    def _distance(self, query: Query) -> Operand:
         """How far apart an id's neighbouring replicas stand."""
-        return "1" if query is Query.GROUP_ID else self._query(Query.LOCAL_SIZE, self.coarsening.dimension)
+        return self._start.number(1) if query is Query.GROUP_ID else self._start.ask(Query.LOCAL_SIZE)
 
-    def _narrowed_distance(self, query: Query, type_: IntegerType) -> str:
+    def _narrowed_distance(self, query: Query, type_: IntegerType) -> Operand:
         """The distance in a narrower type, narrowed once."""
+        start = self._start
         if query is Query.GROUP_ID:
-            return str(1 % 2**type_.width)
-        key = f"distance as {type_}"
-        if key not in self._rescaled:
-            name = self.names.fresh(Query.LOCAL_SIZE.short_name(self.coarsening.dimension))
-            self.prologue.append(f"%{name} = trunc {self._integer} {self._distance(query)} to {type_}")
-            self._rescaled[key] = [f"%{name}"]
-        return self._rescaled[key][0]
+            return number(type_, 1)
 
-    def _name_of_answer(self, query: Query, dimension: int) -> str:
-        """The local size is used again for each replica, so that it gets a name that a back end keeps."""
-        if query is Query.LOCAL_SIZE:
-            return query.short_name(dimension)
-        return super()._name_of_answer(query, dimension)
+        def narrowed() -> Operand:
+            name = start.names.fresh(Query.LOCAL_SIZE.short_name(start.coarsening.dimension))
+            return start.narrow(self._distance(query), type_, name)
+
+        return start.once(("distance", type_), narrowed)

@@ -34,12 +34,11 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.kernel import AddedArgument, Kernel, ValueKind
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
-from coarsen.transform.added_arguments import SIZE_TYPE, add_argument, global_size_argument
+from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
 from coarsen.transform.names import NameSupply
 from coarsen.transform.queries import Queries
+from coarsen.transform.work_group_size import REQUIRED
 from coarsen.variant.coarsening import Configuration, Level
-
-_REQUIRED = "reqd_work_group_size"
 
 
 def guards_of(chosen: Configuration) -> tuple[tuple[int, Level], ...]:
@@ -70,9 +69,9 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     argument = global_size_argument(dimension, NameSupply(kernel))
     module = thaw(kernel)
     function = module.function(kernel.name)
-    size = add_argument(module, function, argument)
+    (size,) = add_arguments(module, function, [argument])
     if level is Level.ITEM:
-        function.attachments = tuple(each for each in function.attachments if each[0] != _REQUIRED)
+        function.detach(REQUIRED)
     taken = [named.name for named in named_in(function)]
     guard = _Guard(module, function, dimension)
     guard.put_around_body(level, size)
@@ -145,7 +144,7 @@ class _Guard:
             self._select(instruction, self._sizes[query])
         elif instruction.arguments[0].text == str(self._dimension):
             instruction.replace_all_uses(self._sizes[query])
-            _erase(instruction)
+            instruction.erase()
 
     def _select(self, query: Instruction, size: Operand) -> None:
         """A size whose dimension is known only at run time."""
@@ -182,15 +181,10 @@ class _Guard:
 def _put_in_place(new: Instruction, old: Instruction) -> None:
     """Let a value that was just built stand for another one, which goes."""
     _take_place(new, old)
-    _erase(old)
+    old.erase()
 
 
 def _take_place(new: Instruction, old: Instruction) -> None:
     """Let a value that was just built be used, and called, like another one."""
     old.replace_all_uses(new)
     new.name, new.has_unique_name = old.name, True
-
-
-def _erase(instruction: Instruction) -> None:
-    assert instruction.block is not None
-    instruction.block.erase(instruction)

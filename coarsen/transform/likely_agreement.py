@@ -115,5 +115,5 @@ def _is_far_apart(divergence: Divergence, instruction: Instruction) -> bool:
 
 
 def _definition(divergence: Divergence, value: Value) -> Instruction | None:
-    """The instruction behind a value that differs between replicas; None for one that they share."""
+    """The instruction that computes a value which differs between replicas; None for one that they share."""
     return divergence.kernel.definition[value.text] if value.text in divergence.values and value.is_local else None

@@ -12,13 +12,13 @@ Replica 0 keeps what is there. Local memory that all groups fill alike (`analysi
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.errors import InternalError
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import Named, Variable
 from coarsen.ir.kernel import AddedArgument, Argument, Kernel
-from coarsen.transform.added_arguments import copy_of_argument
+from coarsen.transform.added_arguments import add_arguments, copy_of_argument
 from coarsen.transform.names import NameSupply
 
 
@@ -27,48 +27,49 @@ class LocalCopies:
     """The copies of a kernel's local memory for the replicas 1, 2, …
 
     Attributes:
-        arguments: the added arguments, those of one original side by side.
-        lines: the definitions of the added variables.
-        copies: what the replicas 1, 2, … call an argument (`tile`: `%tile_1`, …) or a variable (with its `@`).
+        copies: the arguments and variables that stand for an argument (`tile`) or a variable (with its `@`).
     """
 
-    arguments: tuple[Argument, ...] = ()
-    lines: tuple[str, ...] = ()
-    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    copies: Mapping[str, tuple[Named, ...]] = field(default_factory=dict)
 
-    def names(self, replica: int) -> Mapping[str, str]:
-        """What a replica calls the memory of which each replica has its own; nothing for replica 0."""
+    def of_replica(self, replica: int, original: Callable[[str], Named]) -> Mapping[Named, Named]:
+        """Return what stands for the memory of which each replica has its own; nothing for replica 0.
+
+        Args:
+            replica: which one it is.
+            original: gives an argument or variable by its name, a variable's with its `@`.
+        """
         if replica == 0:
             return {}
-        return {name: copies[replica - 1] for name, copies in self.copies.items()}
+        return {original(name): copies[replica - 1] for name, copies in self.copies.items()}
 
 
-def local_copies(kernel: Kernel, own: Sequence[str], factor: int, supply: NameSupply) -> LocalCopies:
-    """Name the copies of local memory.
+def add_local_copies(
+    kernel: Kernel, module: Module, own: Sequence[str], factor: int, supply: NameSupply
+) -> LocalCopies:
+    """Add copies of local memory to a module, those of one argument or variable side by side.
 
     Args:
-        kernel: the kernel before the merging.
+        kernel: before the merging.
+        module: has the kernel; owned by the caller.
         own: its local memory that differs between groups (`Divergence.own_local_memory`).
         factor: the number of groups that become one.
         supply: names that are free in the kernel.
     """
-    copies: dict[str, tuple[str, ...]] = {}
-    arguments: list[Argument] = []
-    lines: list[str] = []
-    for argument in _own_arguments(kernel, own):
-        added = [copy_of_argument(argument, k, supply) for k in range(1, factor)]
-        arguments += added
-        copies[argument.name] = tuple(f"%{copy.name}" for copy in added)
-    for variable in (name for name in own if name.startswith("@")):
-        names = _free_names(kernel, variable, factor - 1)
-        definition = _definition(kernel, variable)
-        lines += [f"{name}{definition.removeprefix(variable)}" for name in names]
-        copies[variable] = names
-    return LocalCopies(tuple(arguments), tuple(lines), copies)
+    arguments = _own_arguments(kernel, own)
+    added = [copy_of_argument(argument, k, supply) for argument in arguments for k in range(1, factor)]
+    new = iter(add_arguments(module, module.function(kernel.name), added))
+    copies: dict[str, tuple[Named, ...]] = {
+        argument.name: tuple(next(new) for _ in range(1, factor)) for argument in arguments
+    }
+    for name in (name for name in own if name.startswith("@")):
+        original = module.variables[name[1:]]
+        copies[name] = tuple(_add_copy(module, original) for _ in range(1, factor))
+    return LocalCopies(copies)
 
 
 def local_memory_arguments(kernel: Kernel, own: Sequence[str], factor: int) -> Iterator[AddedArgument]:
-    """What the launcher passes for the arguments that `local_copies` adds, in their order."""
+    """What the launcher passes for the arguments that `add_local_copies` adds, in their order."""
     first_added = len(kernel.arguments) - len(kernel.added_arguments)
     for argument in _own_arguments(kernel, own):
         index = kernel.arguments.index(argument)
@@ -81,23 +82,10 @@ def _own_arguments(kernel: Kernel, own: Sequence[str]) -> list[Argument]:
     return [argument for argument in kernel.arguments if argument.name in own]
 
 
-def _free_names(kernel: Kernel, variable: str, count: int) -> tuple[str, ...]:
-    """Names of copies that nothing at program scope has, `@f.tile.1` for one."""
-    text = kernel.before + kernel.after
-    taken = set(re.findall(r"@[-a-zA-Z$._0-9]+", text))
-    names: list[str] = []
+def _add_copy(module: Module, original: Variable) -> Variable:
+    """A copy under a name that nothing at program scope has, `@f.tile.1` for one."""
     number = 1
-    while len(names) < count:
-        name = f"{variable}.{number}"
-        if name not in taken:
-            names.append(name)
+    while (name := f"{original.name}.{number}") in module.variables or name in module.callees:
         number += 1
-    return tuple(names)
-
-
-def _definition(kernel: Kernel, variable: str) -> str:
-    """The line that defines a program-scope variable."""
-    for line in (*kernel.before.splitlines(), *kernel.after.splitlines()):
-        if line.startswith(f"{variable} = "):
-            return line
-    raise InternalError(f"the program-scope variable '{variable[1:]}' is not in the printed module")
+    copy = module.variables[name] = Variable(name, original.address_space, original.definition)
+    return copy

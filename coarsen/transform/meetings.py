@@ -19,40 +19,56 @@ prove it: a right program may have a barrier that is never reached.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from coarsen.analysis.divergence import Divergence
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import Callee
 from coarsen.ir.opencl.names import mangled_name
+from coarsen.ir.types import IntegerType, VoidType
 from coarsen.transform.agreed_branches import has_barrier
 from coarsen.transform.region_plan import PlannedRegion
 
+Meet = Callable[[Builder], None]
+"""Builds what makes the whole work-group meet, or nothing where it need not."""
+
 _FUNCTION = mangled_name("barrier", "j")
-_BARRIER = f"call spir_func void @{_FUNCTION}(i32 1) convergent nounwind"
-_DECLARATION = f"declare spir_func void @{_FUNCTION}(i32) convergent nounwind"
+_ATTRIBUTES = "convergent nounwind"
+_LOCAL = number(IntegerType(32), 1)
 
 
 class Meetings:
-    """Where one coarsening of a kernel puts barriers besides the kernel's own."""
+    """Where one coarsening of a kernel puts barriers besides the kernel's own.
 
-    def __init__(self, divergence: Divergence) -> None:
+    Args:
+        divergence: of the kernel.
+        module: in which the coarsened kernel will stand.
+    """
+
+    def __init__(self, divergence: Divergence, module: Module) -> None:
         self._divergence = divergence
-        self._is_used = False
+        self._module = module
+        self._barrier = module.callees.get(_FUNCTION) or Callee(
+            _FUNCTION, f"declare spir_func void @{_FUNCTION}(i32) {_ATTRIBUTES}"
+        )
 
-    def of_region(self, planned: PlannedRegion) -> tuple[str, ...]:
-        """The lines to put after each copy of a region, and before the first one where it has a fast path."""
+    def of_region(self, planned: PlannedRegion) -> Meet:
+        """Return what builds a meeting after each copy of a region, and before the first one of a slow path."""
         if not self._divergence.merges_groups or not has_barrier(self._divergence, planned.region):
-            return ()
+            return _meet_nowhere
         if not self._is_reached_by_all({planned.region.head, *planned.branches}, planned.branches):
-            return ()
-        self._is_used = True
-        return (_BARRIER,)
+            return _meet_nowhere
+        return self._meet
 
-    def declarations(self) -> Iterator[str]:
-        """The `declare` line of the barrier, if one was put and the kernel has none of its own."""
-        if self._is_used and not _declares_barrier(self._divergence.kernel):
-            yield _DECLARATION
+    def declare(self) -> None:
+        """Declare the barrier if one was put and the module has none of its own; to be done at the end."""
+        if self._barrier.uses:
+            self._module.declare([self._barrier])
+
+    def _meet(self, build: Builder) -> None:
+        build.call(self._barrier, VoidType(), [_LOCAL], attributes=_ATTRIBUTES)
 
     def _is_reached_by_all(self, blocks: Iterable[str], branches: frozenset[str]) -> bool:
         """Whether all work-items of a group reach blocks together, and go the same way at branches."""
@@ -71,5 +87,5 @@ class Meetings:
         return frozenset(found)
 
 
-def _declares_barrier(kernel: Kernel) -> bool:
-    return f"@{_FUNCTION}(" in kernel.before + kernel.after
+def _meet_nowhere(_build: Builder) -> None:
+    """Build nothing."""

@@ -13,11 +13,11 @@ class NameSupply:
         self._taken.update(block.name for block in kernel.blocks)
         self._taken.update(instruction.name for instruction in kernel.instructions() if instruction.name)
         self._taken.update(kernel.structures)
-        # Names are never given back: a search goes on behind the last number that was found.
+        # Names are never given back: a search goes on after the last number that was found.
         self._next: dict[str, int] = {}
 
     def fresh(self, wanted: str) -> str:
-        """`wanted`, or `wanted` with the first number behind it that makes it free."""
+        """`wanted`, or `wanted` with the first number after it that makes it free."""
         name, number = wanted, self._next.get(wanted, 1)
         while name in self._taken:
             name = f"{wanted}.{number}"

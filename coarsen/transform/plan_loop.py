@@ -56,7 +56,7 @@ def loop_branches(divergence: Divergence, region: Region, transforms: Transforms
     inner = inner_branches(divergence, region)
     parting = frozenset(branch for branch, own in inner.items() if own is None)
     if not parting <= loop.blocks:
-        raise NotTogether("unstructured", "work-items that have left the loop may part once more behind it")
+        raise NotTogether("unstructured", "work-items that have left the loop may part once more after it")
     check_barriers(divergence, region, parting)
     if transforms.lock_step is Use.AUTO and with_barriers:
         _check_agreement(divergence, parting)

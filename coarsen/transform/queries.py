@@ -10,8 +10,8 @@ from coarsen.ir.graph.operands import Callee, Operand
 from coarsen.ir.opencl.names import mangled_name
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import IntegerType
-from coarsen.transform.query_lines import ATTRIBUTES, declaration
 
+_ATTRIBUTES = "nounwind willreturn memory(none)"
 _DIMENSION = IntegerType(32)
 
 
@@ -29,8 +29,11 @@ class Queries:
 
     def ask(self, build: Builder, query: Query, dimension: int, name: str = "call") -> Instruction:
         """Ask what the launch says along a dimension."""
-        arguments = [number(_DIMENSION, dimension)]
-        return build.call(self._callee(query), self.integer, arguments, name, ATTRIBUTES)
+        return self.ask_along(build, query, number(_DIMENSION, dimension), name)
+
+    def ask_along(self, build: Builder, query: Query, dimension: Operand, name: str) -> Instruction:
+        """Ask what the launch says along a dimension that may be known only at run time."""
+        return build.call(self._callee(query), self.integer, [dimension], name, _ATTRIBUTES)
 
     def position(self, build: Builder, dimension: int) -> Instruction:
         """Compute the global id without its offset."""
@@ -49,5 +52,6 @@ class Queries:
         name = mangled_name(query.value, "j")
         known = self._module.callees.get(name) or self._called.get(query)
         if known is None:
-            known = self._called[query] = Callee(name, declaration(query, str(self.integer)))
+            declaration = f"declare spir_func {self.integer} @{name}(i32) {_ATTRIBUTES}"
+            known = self._called[query] = Callee(name, declaration)
         return known

@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
 from coarsen.transform.names import NameSupply
+
+_TRUTH, _BYTE, _INDEX = IntegerType(1), IntegerType(8), IntegerType(32)
 
 
 def can_be_kept(type_: Type) -> bool:
     """Whether an array can hold values of a type: numbers and vectors of them, not pointers or the like."""
     element = type_.element if isinstance(type_, VectorType) else type_
-    if isinstance(type_, VectorType) and str(element) == "i1":
+    if isinstance(type_, VectorType) and element == _TRUTH:
         return False
     return isinstance(element, IntegerType | FloatType)
 
 
-@dataclass(frozen=True)
 class ReplicaArray:
-    """A private array `name` (with `%`) of `count` values of one type; truth values are kept as bytes."""
+    """A private array of values of one type; truth values are kept as bytes.
 
-    name: str
-    type: Type
-    count: int
-    supply: NameSupply
+    Args:
+        build: puts what reserves the array at the kernel's start.
+        name: of the array, free in the kernel.
+        type_: of the values; one that can be kept.
+        count: the number of values.
+        supply: names that are free in the kernel.
+    """
 
-    @property
-    def variable(self) -> str:
-        """The instruction that reserves it, at the kernel's start."""
-        return f"{self.name} = alloca {self._array}"
+    def __init__(self, build: Builder, name: str, type_: Type, count: int, supply: NameSupply) -> None:
+        self._type = type_
+        self._kept = _BYTE if type_ == _TRUTH else type_
+        self._array = ArrayType(count, self._kept)
+        self._supply = supply
+        self._variable = build.allocate(self._array, name)
 
-    def store(self, value: str, index: str) -> list[str]:
-        """Stores a value at an index, a 32-bit integer or a constant."""
-        if not self._is_truth:
-            place, lines = self._place(index)
-            return [*lines, f"store {self.type} {value}, ptr {place}"]
-        byte = self._fresh("byte")
-        place, lines = self._place(index)
-        return [f"{byte} = zext i1 {value} to i8", *lines, f"store i8 {byte}, ptr {place}"]
+    def store(self, build: Builder, value: Operand, index: Operand) -> None:
+        """Store a value at an index, a 32-bit integer."""
+        if self._type == _TRUTH:
+            value = build.cast(Opcode.ZEXT, value, _BYTE, self._fresh("byte"))
+        build.store(value, self._place(build, index))
 
-    def load(self, name: str, index: str) -> list[str]:
-        """Loads the value at an index as `name` (with `%`)."""
-        place, lines = self._place(index)
-        if not self._is_truth:
-            return [*lines, f"{name} = load {self.type}, ptr {place}"]
-        byte = self._fresh("byte")
-        return [*lines, f"{byte} = load i8, ptr {place}", f"{name} = trunc i8 {byte} to i1"]
+    def load(self, build: Builder, index: Operand, name: str) -> Instruction:
+        """Load the value at an index, a 32-bit integer, under a name."""
+        place = self._place(build, index)
+        if self._type != _TRUTH:
+            return build.load(self._kept, place, name)
+        byte = build.load(_BYTE, place, self._fresh("byte"))
+        return build.cast(Opcode.TRUNC, byte, _TRUTH, name)
 
-    @property
-    def _is_truth(self) -> bool:
-        return str(self.type) == "i1"
-
-    @property
-    def _array(self) -> str:
-        return f"[{self.count} x {'i8' if self._is_truth else self.type}]"
-
-    def _place(self, index: str) -> tuple[str, list[str]]:
-        place = self._fresh("place")
-        return place, [f"{place} = getelementptr inbounds {self._array}, ptr {self.name}, i32 0, i32 {index}"]
+    def _place(self, build: Builder, index: Operand) -> Instruction:
+        indices = [number(_INDEX, 0), index]
+        return build.element(self._array, self._variable, indices, self._fresh("place"))
 
     def _fresh(self, what: str) -> str:
-        return "%" + self.supply.fresh(f"{self.name[1:]}.{what}")
+        return self._supply.fresh(f"{self._variable.name}.{what}")

@@ -1,4 +1,4 @@
-"""Replication: the body of the coarsened kernel, written as text.
+"""Replication: the body of the coarsened kernel, made of copies of the kernel's own instructions.
 
 Outside of divergent regions a uniform instruction stands once and a divergent one F times, interleaved:
 
@@ -16,7 +16,7 @@ What is done to a divergent region is planned before (`region_plan.py`):
     copies       the region is replicated whole, one copy after the other (`sequence.py`)
 
     fast path,   its blocks are written like those outside of regions; where the replicas may part a test is made
-    lock-step    (`agreement.py`) that leads, should they, to the region's slow path, behind which they meet again
+    lock-step    (`agreement.py`) that leads, should they, to the region's slow path, after which they meet again
 
         head ─ all ─▶ region, interleaved ───────────▶ join          loop: header ─ all stay ─▶ body ─▶ header
           ├─ none ─▶ the other side ─────────────────▶ join                  ├─ none stays ─▶ exit ─▶ join
@@ -27,180 +27,180 @@ Refuses nothing itself: `coarsen.py` has checked legality before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 
-from coarsen.ir.kernel import Block, Instruction
-from coarsen.ir.printer import rename
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Named, Operand
+from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
 from coarsen.transform.agreement import AgreementTest
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.meetings import Meetings
+from coarsen.transform.meetings import Meet, Meetings
 from coarsen.transform.names import NameSupply
 from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.replica_copies import ReplicaCopies
+from coarsen.transform.replica_values import ReplicaValues
 from coarsen.transform.sequence import CopiesInSequence
-from coarsen.transform.slow_path import SlowPath, Surroundings, slow_path
-from coarsen.transform.written import Names, WrittenBlock, phi_line, spelling
+from coarsen.transform.slow_path import SlowPath, slow_path
+from coarsen.transform.surroundings import Surroundings
+from coarsen.transform.template import Template
 from coarsen.variant.transforms import DeviceKind
 
 
 class Replicator:
-    """Writes the replicated body of one kernel.
+    """Replicates the body of one kernel.
 
-    `_names[k]` maps each value and block that has copies to what replica k calls it, with `%`; what it lacks is
-    shared by all replicas.
+    Args:
+        template: the kernel.
+        plan: what is done to its divergent regions.
+        ids: answers its queries.
+        supply: hands out fresh names.
+        own_memory: what stands for arguments and variables of which each replica has its own, for each replica.
     """
 
-    def __init__(self, plan: RegionPlan, ids: IdRewriter, supply: NameSupply) -> None:
+    def __init__(
+        self,
+        template: Template,
+        plan: RegionPlan,
+        ids: IdRewriter,
+        supply: NameSupply,
+        own_memory: Sequence[Mapping[Named, Named]],
+    ) -> None:
+        self._template = template
         self._divergence = plan.divergence
-        self._kernel = plan.divergence.kernel
         self._ids = ids
         self._supply = supply
-        self._keeps_loops_out = plan.transforms.device_kind is DeviceKind.CPU
-        self._factor = ids.coarsening.factor
         self._planned = tuple(plan.all())
-        self._meetings = Meetings(plan.divergence)
-        self._copied = frozenset().union(
-            *(planned.region.blocks for planned in self._planned if planned.treatment is Treatment.COPIES)
+        self._meetings = Meetings(plan.divergence, template.module)
+        copied = (planned.region.blocks for planned in self._planned if planned.treatment is Treatment.COPIES)
+        self._copied = frozenset[str]().union(*copied)
+        made = ReplicaCopies(template, plan.divergence, self._copied, ids, supply, own_memory)
+        self._copies, self._shared, self._values = made.copies, made.shared, made.values
+        own = frozenset[Named]().union(*own_memory)
+        around = Surroundings(
+            divergence=plan.divergence,
+            template=template,
+            copies=made.copies,
+            values=made.values,
+            replicas=ReplicaValues(template, made.values, ids, made.at_start, own),
+            variables=Block("variables"),
+            supply=supply,
+            keeps_loops_out=plan.transforms.device_kind is DeviceKind.CPU,
         )
-        self._at_start: set[str] = set()
-        self._names: list[Names] = [dict(ids.own_names(k)) for k in range(self._factor)]
-        self._name_copies()
-        self._slow_path = {planned.region.head: self._carried_out_alone(planned) for planned in self._planned}
+        self._variables = around.variables
+        self._meet = {planned.region.head: self._meetings.of_region(planned) for planned in self._planned}
+        self._slow_path = {planned.region.head: self._alone(planned, around) for planned in self._planned}
         self._tests = {test.block: test for planned in self._planned for test in self._tests_of(planned)}
         self._joining: dict[str, list[PlannedRegion]] = {}
         for planned in self._planned:
             self._joining.setdefault(planned.region.join, []).append(planned)
 
-    def body(self) -> list[WrittenBlock]:
-        """The blocks of the coarsened kernel, entry first."""
-        written: list[WrittenBlock] = []
-        for block in self._kernel.blocks:
-            if block.name not in self._copied:
-                written.extend(self._shared_blocks(block))
-        entry = written[0]
-        return [WrittenBlock(entry.name, (*self._variables(), *self._ids.prologue, *entry.lines)), *written[1:]]
-
-    def declarations(self) -> Iterator[str]:
-        """The `declare` lines for what the body calls and the kernel did not."""
-        yield from self._ids.declarations()
-        yield from self._meetings.declarations()
-
-    def _variables(self) -> Iterator[str]:
-        """The private variables that slow paths need; they stand first in the kernel."""
-        for slow in self._slow_path.values():
-            yield from slow.variables()
-
-    # Names.
-
-    def _name_copies(self) -> None:
-        for block in self._kernel.blocks:
-            if block.name in self._copied:
-                self._name(block.name)
-            for instruction in block.instructions:
-                if instruction.name:
-                    self._name_value(instruction, block.name in self._copied)
-
-    def _name_value(self, instruction: Instruction, copied: bool) -> None:
-        replicas = self._ids.answered_at_start(instruction)
-        if replicas:
-            self._at_start.add(instruction.name)
-            for k, names in enumerate(self._names):
-                names[instruction.name] = replicas[k if len(replicas) > 1 else 0]
-        elif copied or self._divergence.is_divergent(instruction):
-            self._name(instruction.name)
-
-    def _name(self, name: str) -> None:
-        for k, names in enumerate(self._names):
-            names[name] = "%" + self._supply.replica(name, k)
+    def replicate(self) -> None:
+        """Put the coarsened body in the place of the kernel's own."""
+        originals = [block for block in self._template.function.blocks if block.name not in self._copied]
+        blocks = [block for original in originals for block in self._shared_blocks(original)]
+        for original in originals:
+            self._complete_phis(original)
+        entry, body = blocks[0], blocks[0].take_from(0)
+        for instruction in (*self._variables.take_from(0), *self._ids.prologue.take_from(0), *body):
+            entry.append(instruction)
+        self._template.function.replace_blocks(blocks)
+        self._ids.declare()
+        self._meetings.declare()
 
     # What is done to the divergent regions.
 
-    def _carried_out_alone(self, planned: PlannedRegion) -> SlowPath:
-        """The copies of a region, or its slow path, whose copies have names of their own."""
-        region, head = planned.region, planned.region.head
-        meeting = self._meetings.of_region(planned)
+    def _alone(self, planned: PlannedRegion, around: Surroundings) -> SlowPath:
+        """The copies of a region, or its slow path, which has copies of its own."""
+        region, meet = planned.region, self._meet[planned.region.head]
         if planned.treatment is not Treatment.COPIES:
-            return slow_path(region, planned.entry, self._surroundings, meeting)
-        names = self._names
-        return CopiesInSequence(
-            self._divergence, region, planned.entry, names, names, head, self._clone, self._supply, meeting
-        )
-
-    @cached_property
-    def _surroundings(self) -> Surroundings:
-        at_start = frozenset(self._at_start)
-        return Surroundings(
-            self._divergence, self._ids, at_start, self._names, self._clone, self._supply, self._keeps_loops_out
-        )
+            return slow_path(region, planned.entry, around, meet)
+        head = self._shared.block(self._template.block[region.head])
+        return CopiesInSequence(around, region, planned.entry, self._values, head, meet, for_replica)
 
     def _tests_of(self, planned: PlannedRegion) -> Iterator[AgreementTest]:
-        for block in sorted(planned.branches):
-            conditions = self._kernel.block[block].terminator.arguments
+        for name in sorted(planned.branches):
+            block = self._template.block[name]
+            branch = block.terminator
+            first = planned.first_target(self._divergence.control_flow, name)
             yield AgreementTest(
-                block=block,
-                conditions=tuple(spelling(conditions[0], names) for names in self._names),
-                targets=self._kernel.block[block].terminator.targets,
-                first=planned.first_target(self._divergence.control_flow, block),
+                block=self._shared.block(block),
+                conditions=[values.operand(branch.operands[0]) for values in self._values],
+                targets=[self._shared.block(target) for target in branch.blocks],
+                is_true_first=first == branch.blocks[0].name,
                 parted=self._slow_path[planned.region.head].dispatch,
+                origin=branch.origin,
                 supply=self._supply,
             )
 
     # Shared blocks: uniform once, divergent interleaved.
 
-    def _shared_blocks(self, block: Block) -> Iterator[WrittenBlock]:
-        """A shared block, the second half of its test, and what stands behind it as the head of a region."""
-        lines: list[str] = []
-        for instruction in block.instructions[:-1]:
-            lines.extend(self._interleaved(instruction, block))
-        test = self._tests.get(block.name)
+    def _shared_blocks(self, original: Block) -> Iterator[Block]:
+        """Write a shared block, the second half of its test, and what stands after it as the head of a region."""
+        block = self._shared.block(original)
+        for instruction in original.instructions[:-1]:
+            self._interleave(instruction, block)
+        test = self._tests.get(block)
         slow = self._slow_path.get(block.name)
+        build = Builder(block, original.terminator.origin)
         if test:
-            lines.extend(test.first_half())
-        elif slow and slow.dispatch == block.name:
-            lines.extend(slow.coming_in())
+            test.build_first_half()
+        elif slow and slow.dispatch is block:
+            slow.enter(build)
         else:
-            lines.append(rename(block.terminator.text, self._names[0]))
-        yield WrittenBlock(block.name, tuple(lines))
+            build.insert(copy_instruction(original.terminator, ValueMap(self._values[0])))
+        yield block
         if test:
-            yield test.second_half()
-        if slow and slow.dispatch != block.name:
-            yield WrittenBlock(slow.dispatch, (*slow.meeting, *slow.coming_in()))
+            test.build_second_half()
+            yield test.differ
+        if slow and slow.dispatch is not block:
+            self._enter(slow, self._meet[block.name])
+            yield slow.dispatch
         if slow:
             yield from slow.blocks()
 
-    def _interleaved(self, instruction: Instruction, block: Block) -> Iterator[str]:
-        divergent = self._divergence.is_divergent(instruction)
-        for k in range(self._factor if divergent else 1):
-            if instruction.opcode == "phi":
-                name = self._names[k].get(instruction.name, "%" + instruction.name)
-                yield phi_line(name, instruction, self._incoming(instruction, block, k))
-            else:
-                yield from self._clone(instruction, k, self._names[k])
+    def _enter(self, slow: SlowPath, meet: Meet) -> None:
+        build = Builder(slow.dispatch, slow.dispatch.origin)
+        meet(build)
+        slow.enter(build)
 
-    def _incoming(self, phi: Instruction, block: Block, k: int) -> Iterator[tuple[str, str]]:
-        """A phi of a shared block; the ways out of copies all come from the last block behind them."""
+    def _interleave(self, instruction: Instruction, block: Block) -> None:
+        divergent = self._divergence.is_divergent(self._template.known[instruction])
+        for k in range(len(self._values) if divergent else 1):
+            if instruction.opcode is Opcode.PHI:
+                block.append(self._phi(instruction, k))
+            else:
+                origin = for_replica(k) if divergent else same_origin
+                self._copies.write(instruction, k, self._values[k], block, origin)
+
+    def _phi(self, original: Instruction, k: int) -> Instruction:
+        copied = self._values[k].find(original)
+        assert isinstance(copied, Instruction)
+        return copied
+
+    def _complete_phis(self, block: Block) -> None:
+        """Give a shared block's phis their sources, which are all written by now."""
+        for phi in block.phis:
+            divergent = self._divergence.is_divergent(self._template.known[phi])
+            for k in range(len(self._values) if divergent else 1):
+                for value, source in self._incoming(phi, block, k):
+                    self._phi(phi, k).add_incoming(value, source)
+
+    def _incoming(self, phi: Instruction, block: Block, k: int) -> Iterator[tuple[Operand, Block]]:
+        """A phi of a shared block; the ways out of copies all come from the last block after them."""
         joining = self._joining.get(block.name, [])
         copied = [planned for planned in joining if planned.treatment is Treatment.COPIES]
-        for value, source in zip(phi.operands, phi.incoming, strict=True):
-            if not any(planned.is_left_from(source) for planned in copied):
-                yield spelling(value, self._names[k]), "%" + self._leaving(source, block.name)
+        for value, source in phi.edges():
+            if not any(planned.is_left_from(source.name) for planned in copied):
+                yield self._values[k].operand(value), self._leaving(source, block)
         for planned in joining:
-            if any(map(planned.is_left_from, phi.incoming)):
+            if any(planned.is_left_from(source.name) for source in phi.blocks):
                 slow = self._slow_path[planned.region.head]
-                yield slow.out(phi, k), "%" + slow.last
+                yield slow.out(phi, k), slow.last
 
-    def _leaving(self, source: str, target: str) -> str:
+    def _leaving(self, source: Block, target: Block) -> Block:
         """The block from which the edge between two shared blocks comes."""
-        test = self._tests.get(source)
-        return test.block_before(target) if test else source
-
-    # One instruction for one replica.
-
-    def _clone(self, instruction: Instruction, k: int, names: Mapping[str, str]) -> Iterator[str]:
-        if instruction.name in self._at_start:
-            return
-        if not self._ids.handles(instruction):
-            yield rename(instruction.text, names)
-        else:
-            name = names.get(instruction.name, "%" + instruction.name)[1:]
-            yield from self._ids.selection(instruction, name, k, names)
+        copied = self._shared.block(source)
+        test = self._tests.get(copied)
+        return test.block_before(self._shared.block(target)) if test else copied

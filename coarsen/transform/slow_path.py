@@ -8,144 +8,118 @@ avoided: PoCL's compile time doubles with each barrier that depends on a conditi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.origin import Role
+from coarsen.ir.graph.rewriting import OriginMap, ValueMap, for_replica
 from coarsen.transform.agreed_branches import has_barrier, has_loop
 from coarsen.transform.alone import Entry
-from coarsen.transform.ids import IdRewriter
-from coarsen.transform.names import NameSupply
-from coarsen.transform.sequence import CopiesInSequence, WriteReplica
+from coarsen.transform.copies import new_block
+from coarsen.transform.meetings import Meet
+from coarsen.transform.sequence import CopiesInSequence
+from coarsen.transform.surroundings import Surroundings
 from coarsen.transform.turn_values import TurnValues
-from coarsen.transform.turns import Turns
-from coarsen.transform.written import Layered, Names, WrittenBlock
+from coarsen.transform.turns import IN_TURN, Turns
 
 
 class SlowPath(Protocol):
     """The way of all replicas, one after the other, through a region."""
 
     @property
-    def dispatch(self) -> str:
-        """The block (without `%`) that enters it."""
+    def dispatch(self) -> Block:
+        """The block that enters it."""
         ...
 
     @property
-    def meeting(self) -> tuple[str, ...]:
-        """What makes the whole work-group meet, for the start of the block that enters it."""
+    def last(self) -> Block:
+        """The block that goes on to the join."""
         ...
 
-    @property
-    def last(self) -> str:
-        """The block (without `%`) that goes on to the join."""
+    def enter(self, build: Builder) -> None:
+        """Build what the dispatching block ends with."""
         ...
 
-    def variables(self) -> tuple[str, ...]:
-        """The private variables it needs, for the start of the kernel."""
+    def blocks(self) -> Iterator[Block]:
+        """Write all other blocks, in their order."""
         ...
 
-    def coming_in(self) -> tuple[str, ...]:
-        """What the dispatching block ends with."""
-        ...
-
-    def blocks(self) -> Iterator[WrittenBlock]:
-        """All other blocks."""
-        ...
-
-    def out(self, phi: Instruction, k: int) -> str:
-        """What one of the join's phis is for replica k in the last block (with `%`)."""
+    def out(self, phi: Instruction, k: int) -> Operand:
+        """Return what one of the join's phis is for replica k in the last block, once the blocks are written."""
         ...
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What a slow path needs to know of the kernel around it.
-
-    Attributes:
-        divergence: of the kernel.
-        ids: rewrites its ids.
-        at_start: the values that are computed at the kernel's start.
-        names: what each replica calls values.
-        write: writes an instruction for one replica.
-        supply: hands out fresh names.
-        keeps_loops_out: whether a region without a loop is copied, so as not to bring a loop into the kernel.
-    """
-
-    divergence: Divergence
-    ids: IdRewriter
-    at_start: frozenset[str]
-    names: Sequence[Names]
-    write: WriteReplica
-    supply: NameSupply
-    keeps_loops_out: bool = False
-
-
-def slow_path(region: Region, entry: Entry, around: Surroundings, meeting: tuple[str, ...] = ()) -> SlowPath:
-    """The slow path of a region that is entered at `entry` when the replicas part.
+def slow_path(region: Region, entry: Entry, around: Surroundings, meet: Meet) -> SlowPath:
+    """Return the slow path of a region that is entered at `entry` when the replicas part.
 
     Args:
         region: its blocks, its head and its join.
         entry: where each replica comes in.
         around: the kernel around it.
-        meeting: what stands after each replica's way for the whole work-group to meet (`meetings.py`).
+        meet: lets the whole work-group meet after each replica's way.
     """
-    dispatch = around.supply.fresh(f"{region.head}.parted")
-    values = _turn_values(region, entry, around)
-    if values is not None:
-        own, shared = _own_names(region, around), around.names[0]
-        return Turns(around.divergence, region, entry, values, shared, own, dispatch, around.write, meeting)
-    names = [Layered(_own_names(region, around), of_replica) for of_replica in around.names]
-    return CopiesInSequence(
-        around.divergence,
-        region,
-        entry,
-        around.names,
-        names,
-        dispatch,
-        around.write,
-        around.supply,
-        meeting,
-    )
+    head = around.template.block[region.head]
+    origin = head.terminator.origin.with_role(Role.DIVERGED)
+    dispatch = new_block(around.supply.fresh(f"{region.head}.parted"), origin)
+    turn_values = _turn_values(region, entry, around)
+    if turn_values is not None:
+        arriving = ValueMap(around.values[0])
+        for original, in_turn in turn_values.in_turn.items():
+            arriving[original] = in_turn
+        own = _own_copies(region, around, arriving, IN_TURN)
+        return Turns(around, region, entry, turn_values, arriving, own, dispatch, meet)
+    values = [_own_copies(region, around, of_replica, _alone(k)) for k, of_replica in enumerate(around.values)]
+    return CopiesInSequence(around, region, entry, values, dispatch, meet, _alone)
 
 
-def _own_names(region: Region, around: Surroundings) -> Names:
-    """Names for one copy of a region's blocks and of the values in them."""
-    names: Names = {}
-    for block in around.divergence.kernel.in_order(region.blocks):
-        names[block.name] = "%" + around.supply.fresh(f"{block.name}.alone")
-        for instruction in block.instructions:
-            if instruction.name and instruction.name not in around.at_start:
-                names[instruction.name] = "%" + around.supply.fresh(f"{instruction.name}.alone")
-    return names
+def _alone(replica: int) -> OriginMap:
+    """The origin of what one replica goes through alone."""
+    return for_replica(replica, Role.SLOW_PATH)
+
+
+def _own_copies(region: Region, around: Surroundings, arriving: ValueMap, origin: OriginMap) -> ValueMap:
+    """Copies of a region's blocks and of the values in them, over what stands for values outside."""
+    values = ValueMap(arriving)
+    for block in around.template.in_order(region.blocks):
+        values[block] = around.copies.of_block(block, around.supply.fresh(f"{block.name}.alone"), origin)
+        for instruction in filter(around.copies.has_copies, block.instructions):
+            name = around.supply.fresh(f"{instruction.name}.alone")
+            values[instruction] = around.copies.of_value(instruction, name, origin)
+    return values
 
 
 def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValues | None:
     """What changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
-    kernel = around.divergence.kernel
-    inside = [i for block in kernel.in_order(region.blocks) for i in block.instructions]
-    if any(i.name not in around.at_start and around.ids.handles(i) for i in inside):
+    inside = [i for block in around.template.in_order(region.blocks) for i in block.instructions]
+    if any(map(around.copies.is_answered_in_place, inside)):
         return None  # an id that is asked for in its place, differently for each replica
     barrier = has_barrier(around.divergence, region)
     if around.keeps_loops_out and not barrier and not has_loop(around.divergence, region):
         return None
-    values = TurnValues(kernel, around.names, around.ids, around.supply)
-    for operand in _coming_from_outside(inside, around.at_start):
+    values = TurnValues(around.replicas, around.supply, around.template.block[region.head].terminator.origin)
+    for operand in _coming_from_outside(inside, around.copies.has_copies):
         values.need(operand)
     values.need_on_arrival(region, entry)
     values.need_at_join(region)
-    phis = [phi for phi in kernel.block[region.join].phis if around.divergence.is_divergent(phi)]
-    values.need_results(phis)
-    if not values.can_be_said:
-        return None
-    in_turns = len(inside) + values.instructions
-    return values if barrier or in_turns < len(inside) * len(around.names) else None
+    phis = around.divergence.kernel.block[region.join].phis
+    values.need_results(phi for phi in phis if around.divergence.is_divergent(phi))
+    if values.can_be_said:
+        in_turns = len(inside) + values.instructions
+        if barrier or in_turns < len(inside) * len(around.values):
+            return values
+    for given_up in (values.variables, values.before, values.at_turn):
+        given_up.replace_instructions(())
+    return None
 
 
-def _coming_from_outside(inside: Sequence[Instruction], at_start: frozenset[str]) -> Iterator[Value]:
+def _coming_from_outside(
+    inside: Sequence[Instruction], is_computed_there: Callable[[Instruction], bool]
+) -> Iterator[Operand]:
     """What a region's instructions use and what is not computed in it."""
-    defined = {instruction.name for instruction in inside if instruction.name not in at_start}
+    defined = set(filter(is_computed_there, inside))
     for instruction in inside:
-        yield from (operand for operand in instruction.operands if operand.text not in defined)
+        yield from (operand for operand in instruction.operands if operand not in defined)

@@ -11,221 +11,213 @@ is taken:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
 from coarsen.analysis.regions import Region
-from coarsen.analysis.uses import names_in
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.printer import rename
-from coarsen.ir.types import PointerType, Type
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Constant, Named, Operand
+from coarsen.ir.graph.origin import Origin, Role
+from coarsen.ir.graph.rewriting import ValueMap, copy_instruction
+from coarsen.ir.kernel import Instruction as KernelInstruction
+from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.alone import Entry
-from coarsen.transform.ids import IdRewriter, Progression
 from coarsen.transform.names import NameSupply
+from coarsen.transform.progression import Progression
 from coarsen.transform.replica_array import ReplicaArray, can_be_kept
+from coarsen.transform.replica_values import ReplicaValues
 
+NUMBER = IntegerType(32)
+"""The type of the number of a turn."""
 _ARITHMETIC = frozenset(
     (
-        *("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor"),
-        *("trunc", "zext", "sext", "icmp", "select", "getelementptr", "addrspacecast"),
+        *(Opcode.ADD, Opcode.SUB, Opcode.MUL, Opcode.SHL, Opcode.LSHR, Opcode.ASHR),
+        *(Opcode.AND, Opcode.OR, Opcode.XOR, Opcode.TRUNC, Opcode.ZEXT, Opcode.SEXT),
+        *(Opcode.ICMP, Opcode.SELECT, Opcode.GETELEMENTPTR, Opcode.ADDRSPACECAST),
     )
 )
 _DEPTH = 8
 _COUNTING = 5  # the instructions of an empty loop
 
 
-@dataclass
 class TurnValues:
     """Collects the values that turns need, and the instructions that provide them.
 
-    Attributes:
-        kernel: whose values they are.
-        names: what each replica calls them.
-        ids: knows which are ids.
+    Args:
+        replicas: what stands for the kernel's values in each replica.
         supply: hands out fresh names.
-        variables: the private arrays, for the start of the kernel.
+        origin: of the region that the loop is for.
+
+    Attributes:
+        replicas: as given.
+        supply: as given.
+        origin: of what is made for the loop.
+        variables: the private arrays, for the start of the kernel; a block that stands nowhere, as the next two.
         before: what stands before the loop over the replicas.
         at_turn: what stands at the start of each turn.
-        turn: the number of the turn, a 32-bit integer (with `%`).
+        turn: the number of the turn: a phi without sources that stands nowhere.
+        in_turn: what a turn has for the values that differ between replicas.
         can_be_said: whether all that was asked for can be provided.
     """
 
-    kernel: Kernel
-    names: Sequence[Mapping[str, str]]
-    ids: IdRewriter
-    supply: NameSupply
-    variables: list[str] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)
-    at_turn: list[str] = field(default_factory=list)
-    can_be_said: bool = True
-    turn: str = field(init=False)
-    _in_turn: dict[str, str] = field(default_factory=dict)
-    _is_turn_of: dict[int, str] = field(default_factory=dict)
-    _results: dict[str, ReplicaArray] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.turn = "%" + self.supply.fresh("replica")
-        self._own_memory = frozenset(self.ids.own_names(1))
-
-    @property
-    def in_turn(self) -> Mapping[str, str]:
-        """What a turn calls the values, for those that differ between replicas."""
-        return self._in_turn
+    def __init__(self, replicas: ReplicaValues, supply: NameSupply, origin: Origin) -> None:
+        self.replicas = replicas
+        self.supply = supply
+        self.origin = origin.with_role(Role.REPLICA_LOOP)
+        self.variables, self.before, self.at_turn = Block("variables"), Block("before"), Block("turn")
+        self.turn = Instruction(Opcode.PHI, NUMBER, name=supply.fresh("replica"), origin=self.origin)
+        self.in_turn: dict[Named, Operand] = {}
+        self.can_be_said = True
+        self._build = Builder(self.at_turn, self.origin)
+        self._build_before = Builder(self.before, self.origin)
+        self._is_turn_of: dict[int, Instruction] = {}
+        self._results: dict[str, ReplicaArray] = {}
 
     @property
     def instructions(self) -> int:
         """How many instructions the turns need besides the region's own."""
-        taking = len(self._results) * (2 + 2 * len(self.names))
-        return len(self.variables) + len(self.before) + len(self.at_turn) + taking + _COUNTING
+        taking = len(self._results) * (2 + 2 * self.replicas.count)
+        providing = (self.variables, self.before, self.at_turn)
+        return sum(len(block.instructions) for block in providing) + taking + _COUNTING
 
-    def need(self, operand: Value) -> None:
+    # What turns need.
+
+    def need(self, operand: Operand) -> None:
         """What an instruction uses in a turn, as it is before the loop."""
-        for name in names_in(operand):
-            if not self._differs(name):
+        for named in operand.referenced():
+            if not self.replicas.differ(named):
                 continue
-            if operand.kind is ValueKind.CONSTANT:
+            if operand is not named:
                 self.can_be_said = False  # a constant expression can't name what a turn has chosen
-            elif name not in self._in_turn:
-                self._provide(name, _DEPTH)
+            elif named not in self.in_turn:
+                self._provide(named, _DEPTH)
 
     def need_on_arrival(self, region: Region, entry: Entry) -> None:
         """The values with which a replica comes into a region."""
-        if entry.is_restart:
-            for phi in self.kernel.block[entry.block].phis:
-                self.need(Value(ValueKind.INSTRUCTION, phi.type, phi.name))
-            return
-        for operand in self.kernel.block[entry.block].terminator.arguments:
+        block = self.replicas.block(entry.block)
+        for operand in block.phis if entry.is_restart else block.terminator.arguments:
             self.need(operand)
-        for name in (*sorted(region.blocks), region.join):
-            for phi in self.kernel.block[name].phis:
-                for value, source in zip(phi.operands, phi.incoming, strict=True):
-                    if source == entry.block:
+        if not entry.is_restart:
+            for phi in self._phis_of(*sorted(region.blocks), region.join):
+                for value, source in phi.edges():
+                    if source is block:
                         self.need(value)
 
     def need_at_join(self, region: Region) -> None:
         """The values from before the region that phis of its join take when they are reached through it."""
-        for phi in self.kernel.block[region.join].phis:
-            for value, source in zip(phi.operands, phi.incoming, strict=True):
-                if source in region.blocks and self.kernel.block_of.get(value.text) not in region.blocks:
+        for phi in self._phis_of(region.join):
+            for value, source in phi.edges():
+                if source.name in region.blocks and _block_of(value) not in region.blocks:
                     self.need(value)
 
-    def need_results(self, phis: Iterable[Instruction]) -> None:
+    def need_results(self, phis: Iterable[KernelInstruction]) -> None:
         """The join's phis of which each replica has its own: kept in private arrays until the loop is over."""
         for phi in phis:
             array = self._array(phi.name, phi.type)
             if array is not None:
                 self._results[phi.name] = array
 
-    def keep_result(self, phi: Instruction, value: str) -> list[str]:
-        """The instructions that keep a turn's result."""
-        return self._results[phi.name].store(value, self.turn)
+    # Results.
 
-    def take_result(self, phi: Instruction, k: int, name: str) -> list[str]:
-        """The instructions that take replica k's result, as `name` (with `%`), behind the loop."""
-        return self._results[phi.name].load(name, str(k))
+    def keep_result(self, build: Builder, result: str, value: Operand) -> None:
+        """Keep what one of the join's phis is in a turn."""
+        self._results[result].store(build, value, self.turn)
 
-    def _differs(self, name: str) -> bool:
-        return len(set(self._replicas(name))) > 1
+    def take_result(self, build: Builder, result: str, k: int, name: str) -> Instruction:
+        """Take what one of the join's phis is for replica k, under a name, after the loop."""
+        return self._results[result].load(build, number(NUMBER, k), name)
 
-    def _replicas(self, name: str) -> tuple[str, ...]:
-        own = name if name.startswith("@") else "%" + name
-        return tuple(names.get(name, own) for names in self.names)
+    # Providing values.
 
-    def _provide(self, name: str, depth: int) -> None:
-        progression = self.ids.progression(self._replicas(name))
-        definition = self.kernel.definition.get(name)
-        if progression is not None:
-            self._count(name, progression)
-        elif name in self._own_memory:
-            self._choose(name)
-        elif depth and definition is not None and self._is_cheap(definition, depth):
-            self._compute_again(definition, depth)
+    def _provide(self, value: Named, depth: int) -> None:
+        spacing = self.replicas.spacing(value)
+        if spacing is not None:
+            self._count(value, spacing)
+        elif self.replicas.is_own_memory(value):
+            self._choose(value)
+        elif depth and isinstance(value, Instruction) and self._is_cheap(value, depth):
+            self._compute_again(value, depth)
         else:
-            self._keep(name)
+            self._keep(value)
 
-    def _is_cheap(self, definition: Instruction, depth: int) -> bool:
-        """Whether an instruction is arithmetic on ids and on values that all replicas share."""
-        if definition.opcode not in _ARITHMETIC or self.ids.answered_at_start(definition):
+    def _is_cheap(self, instruction: Instruction, depth: int) -> bool:
+        """Whether it is arithmetic on ids and on values that all replicas share."""
+        if instruction.opcode not in _ARITHMETIC or self.replicas.is_at_start(instruction):
             return False
         return all(
-            self._is_cheap_operand(name, operand.kind, depth)
-            for operand in definition.operands
-            for name in names_in(operand)
+            self._is_cheap_operand(named, operand is not named, depth)
+            for operand in instruction.operands
+            for named in operand.referenced()
         )
 
-    def _is_cheap_operand(self, name: str, kind: ValueKind, depth: int) -> bool:
-        if kind is ValueKind.CONSTANT:
-            return not self._differs(name)
-        if not self._differs(name) or self.ids.progression(self._replicas(name)) is not None:
+    def _is_cheap_operand(self, named: Named, in_constant: bool, depth: int) -> bool:
+        if in_constant or not self.replicas.differ(named):
+            return not self.replicas.differ(named)
+        if self.replicas.spacing(named) is not None or self.replicas.is_own_memory(named):
             return True
-        if name in self._own_memory:
-            return True
-        definition = self.kernel.definition.get(name)
-        return depth > 0 and definition is not None and self._is_cheap(definition, depth - 1)
+        return depth > 0 and isinstance(named, Instruction) and self._is_cheap(named, depth - 1)
 
-    def _count(self, name: str, progression: Progression) -> None:
-        type_, turn = progression.type, self.turn
-        if type_ != "i32":
-            turn = self._named(name, "offset")
-            opcode = "zext" if int(type_[1:]) > 32 else "trunc"
-            self.at_turn.append(f"{turn} = {opcode} i32 {self.turn} to {type_}")
-        if progression.distance != "1":
-            distance = self._named(name, "offset")
-            self.at_turn.append(f"{distance} = mul {type_} {turn}, {progression.distance}")
-            turn = distance
-        self._in_turn[name] = self._named(name, "alone")
-        self.at_turn.append(f"{self._in_turn[name]} = add {type_} {progression.first}, {turn}")
+    def _count(self, value: Named, spacing: Progression) -> None:
+        turn: Operand = self.turn
+        type_ = spacing.first.type
+        if type_ != NUMBER:
+            is_wider = isinstance(type_, IntegerType) and type_.width > NUMBER.width
+            opcode = Opcode.ZEXT if is_wider else Opcode.TRUNC
+            turn = self._build.cast(opcode, turn, type_, self._named(value, "offset"))
+        if spacing.distance != Constant(type_, "1"):
+            turn = self._build.binary(Opcode.MUL, turn, spacing.distance, self._named(value, "offset"))
+        name = self._named(value, "alone")
+        self.in_turn[value] = self._build.binary(Opcode.ADD, spacing.first, turn, name)
 
-    def _compute_again(self, definition: Instruction, depth: int) -> None:
-        for name in (name for operand in definition.operands for name in names_in(operand)):
-            if name not in self._in_turn and self._differs(name):
-                self._provide(name, depth - 1)
-        self._in_turn[definition.name] = self._named(definition.name, "alone")
-        self.at_turn.append(rename(definition.text, self._in_turn | self._shared(definition)))
+    def _compute_again(self, original: Instruction, depth: int) -> None:
+        values = ValueMap()
+        for named in (named for operand in original.operands for named in operand.referenced()):
+            if named not in self.in_turn and self.replicas.differ(named):
+                self._provide(named, depth - 1)
+            values[named] = self.in_turn.get(named, self.replicas.of(named)[0])
+        copy = copy_instruction(original, values, lambda origin: origin.with_role(Role.REPLICA_LOOP))
+        copy.name = self._named(original, "alone")
+        self.in_turn[original] = self._build.insert(copy)
 
-    def _shared(self, definition: Instruction) -> dict[str, str]:
-        """What the operands that all replicas share are called."""
-        shared = [operand.text for operand in definition.operands if operand.is_local]
-        return {name: self._replicas(name)[0] for name in shared if not self._differs(name)}
-
-    def _choose(self, name: str) -> None:
+    def _choose(self, value: Named) -> None:
         """A turn's own local memory, out of that of all replicas."""
-        first, *others = self._replicas(name)
-        type_ = self._type_of(name)
+        chosen, *others = self.replicas.of(value)
         for k, replica in enumerate(others, start=1):
-            chosen = self._named(name.strip("@"), "alone")
-            self.at_turn.append(f"{chosen} = select i1 {self._is_turn(k)}, {type_} {replica}, {type_} {first}")
-            first = chosen
-        self._in_turn[name] = first
+            name = self._named(value, "alone")
+            chosen = self._build.select(self._is_turn(k), replica, chosen, name)
+        self.in_turn[value] = chosen
 
-    def _is_turn(self, k: int) -> str:
+    def _is_turn(self, k: int) -> Instruction:
         """Whether it is replica k's turn."""
         if k not in self._is_turn_of:
-            self._is_turn_of[k] = "%" + self.supply.fresh(f"{self.turn[1:]}.is.{k}")
-            self.at_turn.append(f"{self._is_turn_of[k]} = icmp eq i32 {self.turn}, {k}")
+            name = self.supply.fresh(f"{self.turn.name}.is.{k}")
+            self._is_turn_of[k] = self._build.compare("eq", self.turn, number(NUMBER, k), name)
         return self._is_turn_of[k]
 
-    def _type_of(self, name: str) -> Type:
-        if name.startswith("@"):
-            return PointerType(self.kernel.globals[name[1:]].address_space)
-        return self.kernel.type_of[name]
-
-    def _keep(self, name: str) -> None:
-        array = self._array(name, self._type_of(name))
+    def _keep(self, value: Named) -> None:
+        array = self._array(value.name, value.type)
         if array is None:
             return
-        for k, replica in enumerate(self._replicas(name)):
-            self.before.extend(array.store(replica, str(k)))
-        self._in_turn[name] = self._named(name, "alone")
-        self.at_turn.extend(array.load(self._in_turn[name], self.turn))
+        for k, replica in enumerate(self.replicas.of(value)):
+            array.store(self._build_before, replica, number(NUMBER, k))
+        self.in_turn[value] = array.load(self._build, self.turn, self._named(value, "alone"))
 
     def _array(self, name: str, type_: Type) -> ReplicaArray | None:
         if not can_be_kept(type_):
             self.can_be_said = False
             return None
-        array = ReplicaArray(self._named(name, "kept"), type_, len(self.names), self.supply)
-        self.variables.append(array.variable)
-        return array
+        build, name = Builder(self.variables, self.origin), self.supply.fresh(f"{name}.kept")
+        return ReplicaArray(build, name, type_, self.replicas.count, self.supply)
 
-    def _named(self, name: str, what: str) -> str:
-        return "%" + self.supply.fresh(f"{name}.{what}")
+    def _named(self, value: Named, what: str) -> str:
+        return self.supply.fresh(f"{value.name}.{what}")
+
+    def _phis_of(self, *blocks: str) -> Iterator[Instruction]:
+        for name in blocks:
+            yield from self.replicas.block(name).phis
+
+
+def _block_of(value: Operand) -> str:
+    """The name of the block that computes a value; empty for any other operand."""
+    return value.block.name if isinstance(value, Instruction) and value.block is not None else ""

@@ -7,113 +7,133 @@ before: head ─▶ region ─▶ join        after:  parted ─▶ turn ─▶ 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator
 
-from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.origin import Role
+from coarsen.ir.graph.rewriting import ValueMap, for_replica
 from coarsen.transform.alone import Alone, Entry
-from coarsen.transform.join_results import JoinResults
-from coarsen.transform.sequence import WriteReplica
-from coarsen.transform.turn_values import TurnValues
-from coarsen.transform.written import Layered, Names, WrittenBlock, phi_line
+from coarsen.transform.copies import new_block
+from coarsen.transform.meetings import Meet
+from coarsen.transform.surroundings import Surroundings
+from coarsen.transform.turn_values import NUMBER, TurnValues
+
+IN_TURN = for_replica(None, Role.SLOW_PATH)
+"""The origin of what all replicas go through, one after the other."""
 
 
-@dataclass
 class Turns:
     """The loop over the replicas.
 
-    Attributes:
-        divergence: of the kernel.
+    Args:
+        around: the kernel around it.
         region: its blocks, its head and its join.
         entry: where each replica comes in.
-        values: what changes from turn to turn.
-        shared: what every replica calls the values that all of them share.
-        names: what a turn calls the region's blocks and the values in them.
-        dispatch: the block (without `%`) from which the loop is entered.
-        write: writes an instruction for one replica.
-        meeting: what stands at the end of each turn for the whole work-group to meet (`meetings.py`).
+        turn_values: what changes from turn to turn.
+        arriving: what stands for values when a turn begins.
+        values: what stands for them, and for the region's blocks, from then on.
+        dispatch: the block from which the loop is entered.
+        meet: lets the whole work-group meet at the end of each turn.
+
+    Attributes:
+        dispatch: the block from which the loop is entered.
+        last: the block that goes on to the join.
     """
 
-    divergence: Divergence
-    region: Region
-    entry: Entry
-    values: TurnValues
-    shared: Names
-    names: Names
-    dispatch: str
-    write: WriteReplica
-    meeting: tuple[str, ...] = ()
-    last: str = field(init=False)
-    _turn: str = field(init=False)
-    _end: str = field(init=False)
-    _out: JoinResults = field(init=False)
+    def __init__(
+        self,
+        around: Surroundings,
+        region: Region,
+        entry: Entry,
+        turn_values: TurnValues,
+        arriving: ValueMap,
+        values: ValueMap,
+        dispatch: Block,
+        meet: Meet,
+    ) -> None:
+        self.dispatch = dispatch
+        self._around = around
+        self._turn_values = turn_values
+        self._join = around.template.block[region.join]
+        self._meet = meet
+        self._start, self._end, self.last = (
+            new_block(around.supply.fresh(f"{region.head}.{what}"), turn_values.origin)
+            for what in ("turn", "turn.end", "turns.done")
+        )
+        for variable in turn_values.variables.take_from(0):
+            around.variables.append(variable)
+        self._results: dict[tuple[Instruction, int], Operand] = {}
+        self._alone = Alone(
+            around.template,
+            region,
+            entry,
+            replica=0,
+            arriving=arriving,
+            values=values,
+            dispatch=self._start,
+            leave=self._end,
+            origin=IN_TURN,
+        )
 
-    def __post_init__(self) -> None:
-        self._out = JoinResults(self.divergence, self.values.supply)
-        fresh = self.values.supply.fresh
-        self._turn, self._end = fresh(f"{self.region.head}.turn"), fresh(f"{self.region.head}.turn.end")
-        self.last = fresh(f"{self.region.head}.turns.done")
+    def enter(self, build: Builder) -> None:
+        """Build what the dispatching block ends with."""
+        for instruction in self._turn_values.before.take_from(0):
+            build.insert(instruction)
+        build.branch(self._start)
 
-    def variables(self) -> tuple[str, ...]:
-        """The private arrays of values and results."""
-        return tuple(self.values.variables)
+    def blocks(self) -> Iterator[Block]:
+        """Write the loop, and the block after it."""
+        following = self._around.supply.fresh("replica.next")
+        yield self._begin_turn()
+        yield from self._alone.blocks(self._around.copies)
+        yield self._end_turn(following)
+        yield self._take_results()
 
-    def coming_in(self) -> tuple[str, ...]:
-        """What the dispatching block holds."""
-        return (*self.values.before, f"br label %{self._turn}")
+    def out(self, phi: Instruction, k: int) -> Operand:
+        """Return what one of the join's phis is for replica k after the loop, which is written by then."""
+        return self._results[phi, k if self._is_divergent(phi) else 0]
 
-    def blocks(self) -> Iterator[WrittenBlock]:
-        """The loop, and the block behind it."""
-        following = "%" + self.values.supply.fresh("replica.next")
-        yield self._start(following)
-        yield from self._alone.blocks(self._write)
-        yield self._end_of_turn(following)
-        yield self._results()
+    def _begin_turn(self) -> Block:
+        build = Builder(self._start, self._turn_values.origin)
+        build.insert(self._turn_values.turn)
+        for instruction in self._turn_values.at_turn.take_from(0):
+            build.insert(instruction)
+        self._alone.enter(build)
+        return self._start
 
-    def out(self, phi: Instruction, k: int) -> str:
-        """What one of the join's phis is for replica k behind the loop (with `%`)."""
-        return self._out.name(phi, k)
+    def _end_turn(self, following: str) -> Block:
+        """Write the block that keeps a turn's results; what replicas share is the same after any turn."""
+        build, fresh = Builder(self._end, self._turn_values.origin), self._around.supply.fresh
+        of_turn: dict[Instruction, Instruction] = {}
+        for phi in self._join.phis:
+            name = fresh(f"{phi.name}.{'alone' if self._is_divergent(phi) else 'out'}")
+            of_turn[phi] = build.phi(phi.type, list(self._alone.leaving(phi)), name)
+        for phi, value in of_turn.items():
+            if self._is_divergent(phi):
+                self._turn_values.keep_result(build, phi.name, value)
+            else:
+                self._results[phi, 0] = value
+        self._meet(build)
+        again, turn = fresh("replica.again"), self._turn_values.turn
+        next_turn = build.binary(Opcode.ADD, turn, number(NUMBER, 1), following, ("nuw", "nsw"))
+        is_left = build.compare("ult", next_turn, number(NUMBER, len(self._around.values)), again)
+        build.branch_if(is_left, self._start, self.last)
+        turn.add_incoming(number(NUMBER, 0), self.dispatch)
+        turn.add_incoming(next_turn, self._end)
+        return self._end
 
-    @cached_property
-    def _alone(self) -> Alone:
-        arriving = Layered(self.values.in_turn, self.shared)
-        names = Layered(self.names, arriving)
-        kernel = self.divergence.kernel
-        return Alone(kernel, self.region, self.entry, arriving, names, self._turn, self._end)
+    def _take_results(self) -> Block:
+        build = Builder(self.last, self._turn_values.origin)
+        for phi in filter(self._is_divergent, self._join.phis):
+            for k in range(len(self._around.values)):
+                name = self._around.supply.fresh(f"{phi.name}.out")
+                self._results[phi, k] = self._turn_values.take_result(build, phi.name, k, name)
+        build.branch(self._around.values[0].block(self._join))
+        return self.last
 
-    def _write(self, instruction: Instruction, names: Mapping[str, str]) -> Iterator[str]:
-        return self.write(instruction, 0, names)
-
-    def _start(self, following: str) -> WrittenBlock:
-        turn = self.values.turn
-        counter = f"{turn} = phi i32 [ 0, %{self.dispatch} ], [ {following}, %{self._end} ]"
-        return WrittenBlock(self._turn, (counter, *self.values.at_turn, self._alone.coming_in()))
-
-    def _end_of_turn(self, following: str) -> WrittenBlock:
-        phis = self.divergence.kernel.block[self.region.join].phis
-        values = {phi.name: self._value_of(phi) for phi in phis}
-        lines = [phi_line(values[phi.name], phi, self._alone.leaving(phi)) for phi in phis]
-        for phi in filter(self.divergence.is_divergent, phis):
-            lines.extend(self.values.keep_result(phi, values[phi.name]))
-        lines.extend(self.meeting)
-        again = "%" + self.values.supply.fresh("replica.again")
-        lines.append(f"{following} = add nuw nsw i32 {self.values.turn}, 1")
-        lines.append(f"{again} = icmp ult i32 {following}, {len(self.values.names)}")
-        lines.append(f"br i1 {again}, label %{self._turn}, label %{self.last}")
-        return WrittenBlock(self._end, tuple(lines))
-
-    def _value_of(self, phi: Instruction) -> str:
-        """A turn's value; what does not differ between replicas is the same after any turn."""
-        if self.divergence.is_divergent(phi):
-            return "%" + self.values.supply.fresh(f"{phi.name}.alone")
-        return self.out(phi, 0)
-
-    def _results(self) -> WrittenBlock:
-        lines: list[str] = []
-        for phi in filter(self.divergence.is_divergent, self.divergence.kernel.block[self.region.join].phis):
-            for k in range(len(self.values.names)):
-                lines.extend(self.values.take_result(phi, k, self.out(phi, k)))
-        return WrittenBlock(self.last, (*lines, f"br label %{self.region.join}"))
+    def _is_divergent(self, phi: Instruction) -> bool:
+        return self._around.divergence.is_divergent(self._around.template.known[phi])

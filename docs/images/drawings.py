@@ -1,4 +1,4 @@
-"""Draws the SVG files of `how-coarsening-works.md`, beside this file: `python docs/images/drawings.py`.
+"""Draws the SVG files of the explanation pages, beside this file: `python docs/images/drawings.py`.
 
 Each has a white ground of its own, so that it reads the same on a light page, a dark page and paper. What is told
 apart by colour is told apart by a pattern or by words too.
@@ -246,6 +246,50 @@ def lock_step() -> Drawing:
     return drawing
 
 
+def memory_access() -> Drawing:
+    """Sectors that eight lanes touch at two strides; the banks of a tile's column, without and with a pad."""
+    drawing = Drawing("Which sectors eight lanes touch at once, and in which banks the column of a tile lies", 442)
+    drawing.text(14, 26, "8 lanes, factor 2, replica 0: which elements?", bold=True)
+    _sectors(drawing, 40, 1, "stride 1: every second one, 2 sectors")
+    _sectors(drawing, 122, 8, "stride 8: side by side, 1 sector")
+    drawing.text(14, 212, "a frame is a sector of 32 bytes, 8 floats; replica 1 takes the white ones", size=13)
+    drawing.text(14, 248, "a column of a tile, in 4 banks", bold=True)
+    _tile(drawing, 14, 0, "rows of 4: all in bank 0")
+    _tile(drawing, 254, 1, "rows of 5: one in each bank")
+    return drawing
+
+
+def _sectors(drawing: Drawing, y: float, stride: int, words: str) -> None:
+    for element in range(16):
+        x = 16 + 28 * element + 4 * (element // 8)
+        is_first = element % (2 * stride) < stride
+        drawing.box(x, y + 6, 26, 28, str(element), fill=FILLS[0] if is_first else GROUND, hatched=is_first)
+    for sector in range(2):
+        x = 13 + 228 * sector
+        drawing.line((x, y), (x + 228, y), (x + 228, y + 40), (x, y + 40), (x, y))
+    drawing.text(14, y + 60, words, size=13)
+
+
+def _tile(drawing: Drawing, x: float, pad: int, words: str) -> None:
+    for bank in range(4):
+        drawing.text(x + 25 + 50 * bank, 270, f"bank {bank}", size=12, anchor="middle")
+    for row in range(4):
+        for column in range(4 + pad):
+            word = row * (4 + pad) + column
+            is_read = column == 0
+            name = f"{row},{column}" if column < 4 else "pad"
+            drawing.box(
+                x + 50 * (word % 4),
+                280 + 26 * (word // 4),
+                48,
+                24,
+                name,
+                fill=FILLS[1] if is_read else GREY if column >= 4 else GROUND,
+                hatched=is_read,
+            )
+    drawing.text(x, 432, words, size=13)
+
+
 def work_groups() -> Drawing:
     """Two work-groups with local memory that become one."""
     drawing = Drawing(
@@ -285,6 +329,7 @@ DRAWINGS = {
     "instructions": instructions,
     "divergent-region": divergent_region,
     "lock-step": lock_step,
+    "memory-access": memory_access,
     "work-groups": work_groups,
 }
 

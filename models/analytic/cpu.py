@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from types import MappingProxyType
 
-from coarsen.features.work_counts import LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import (
     Estimate,
     bandwidth_at,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.errors import InvalidInputError
-from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.models.analytic.machine import (
     DIVISION,
     DOUBLE,

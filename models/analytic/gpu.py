@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import (
     Estimate,
     bandwidth_at,

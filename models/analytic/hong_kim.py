@@ -31,8 +31,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.errors import InvalidInputError
-from coarsen.features.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import (
     Estimate,
     bandwidth_at,

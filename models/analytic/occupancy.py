@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coarsen.features.work_counts import LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.machine import DeviceProfile
 from coarsen.models.analytic.unit_limits import UnitLimits, resident_groups
 

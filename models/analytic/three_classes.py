@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from coarsen.features.work_counts import LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import Estimate
 from coarsen.models.analytic.hong_kim import parameters
 from coarsen.models.analytic.machine import DeviceProfile

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from coarsen.features.work_counts import AccessCount
+from coarsen.cost.work_counts import AccessCount
 
 
 def sectors(access: AccessCount, lanes: int, sector_bytes: int) -> int:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from coarsen.cost.work_counts import AccessCount, InstructionClass
 from coarsen.errors import InvalidInputError
-from coarsen.features.work_counts import AccessCount, InstructionClass
 from coarsen.models.analytic.cpu import cpu
 from coarsen.models.analytic.estimate import Estimate
 from coarsen.models.analytic.gpu import gpu

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coarsen.features.work_counts import InstructionClass
+from coarsen.cost.work_counts import InstructionClass
 from coarsen.models.launch.described import PATTERNS, DescribedLaunch
 from coarsen.models.launch.planning import PLAN_COSTS
 from coarsen.variant.coarsening import DIMENSIONS, Level

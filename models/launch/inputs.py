@@ -16,8 +16,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from coarsen.cost.work_counts import InstructionClass
 from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS
-from coarsen.features.work_counts import InstructionClass
 from coarsen.models.launch.described import PATTERNS, DescribedLaunch
 from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values
 from coarsen.models.launch.input_values import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
+from coarsen.cost.work_counts import AccessCount
 from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS, along
-from coarsen.features.work_counts import AccessCount
 from coarsen.models.analytic.transactions import moved_bytes
 from coarsen.models.launch.described import DescribedLaunch
 from coarsen.models.launch.input_values import Pair

@@ -33,6 +33,7 @@ class WorkItem:
             "get_group_id": self.group[dimension],
             "get_local_id": self.local[dimension],
             "get_local_size": self.local_size[dimension],
+            "get_global_offset": 0,
             "get_global_id": self.group[dimension] * self.local_size[dimension] + self.local[dimension],
         }[name]
 

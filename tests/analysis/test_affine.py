@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.analysis.affine import INDIRECT, SYMBOLIC, Access, Stride, access_patterns
+from coarsen.analysis.algebra.affine import INDIRECT, SYMBOLIC, Access, Stride, access_patterns
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.frontend.lower import lower
 from coarsen.ir.types import AddressSpace
 

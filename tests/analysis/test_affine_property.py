@@ -8,9 +8,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coarsen.analysis.affine import INDIRECT, SYMBOLIC, Access, access_patterns
+from coarsen.analysis.algebra.affine import INDIRECT, SYMBOLIC, Access, access_patterns
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from tests.analysis.address_interpreter import WorkItem, address

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.executions import Executions
 from coarsen.analysis.expressions import evaluate
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel

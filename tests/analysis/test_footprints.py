@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.expression_text import expression_text
 from coarsen.analysis.expressions import Expression, evaluate
 from coarsen.analysis.footprints import Footprint, footprints
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
 

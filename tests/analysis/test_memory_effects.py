@@ -13,7 +13,8 @@ from coarsen.analysis.memory_accesses import memory_access
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.private_memory import PrivateMemory
 from coarsen.frontend.lower import lower
-from coarsen.ir.attributes import declared_attributes
+from coarsen.ir.graph.declarations import attributes_of_callees
+from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.kernel import Kernel, Value
 
 PARAMETERS = "global float *p, global float *q, local float *tile, int n"
@@ -116,12 +117,13 @@ def test_a_function_of_which_nothing_is_known_may_keep_and_write_what_it_is_give
 
 
 def test_attributes_are_those_of_the_declaration_and_of_its_group() -> None:
-    found = declared_attributes(
+    text = (
         'declare i32 @"a b"(i32)\n'
         "declare spir_func i64 @one(i32, ptr captures(none)) local_unnamed_addr #3\n"
         "declare i64 @two(i32) nounwind memory(none)\n"
         'attributes #3 = { nounwind memory(read) "frame-pointer"="all" }\n'
     )
+    found = attributes_of_callees(parse_module(text))
     assert found["one"] == 'local_unnamed_addr nounwind memory(read) "frame-pointer"="all"'
     assert found["two"] == "nounwind memory(none)"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coarsen.analysis.polynomial import Polynomial
+from coarsen.analysis.algebra.polynomial import Polynomial
 
 SYMBOLS = ("a", "b", "c")
 TERMS = st.dictionaries(

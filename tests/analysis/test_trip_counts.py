@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.analysis.trip_counts import trip_counts
 from coarsen.frontend.lower import lower
 

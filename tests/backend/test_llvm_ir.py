@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import lower_and_coarsen
+from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from tests.frontend.corpus import launches
 
@@ -44,5 +44,5 @@ kernel void k(global int *a) { a[get_global_id(0)] = helper(a[0]); }
 
 def test_demanded_size_follows_the_factor() -> None:
     launch = launches()["volume_sum"]
-    coarsened = lower_and_coarsen(launch.path, [Coarsening(2, 0), Coarsening(4, 2)])
+    coarsened = coarsen_kernel(lower(launch.path), [Coarsening(2, 0), Coarsening(4, 2)])
     assert lower(write_llvm_ir(coarsened)).required_work_group_size == (2, 4, 1)

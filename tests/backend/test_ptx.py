@@ -12,7 +12,7 @@ import pytest
 from coarsen.backend.ptx import write_ptx
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import lower_and_coarsen
+from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from tests.frontend.corpus import launches
 
@@ -54,7 +54,7 @@ def test_kernels_of_the_suite(path: Path) -> None:
 
 
 def test_coarsened_kernel() -> None:
-    coarsened = lower_and_coarsen(SUITE / "sgemm.cl", [Coarsening(4, 1)])
+    coarsened = coarsen_kernel(lower(SUITE / "sgemm.cl"), [Coarsening(4, 1)])
     text = write_ptx(coarsened)
     assemble(text, "sm_75")
     assert text.count("st.global") == 4

@@ -18,8 +18,8 @@ from coarsen.backend.registers import (
     nvidia_registers,
     registers_on,
 )
+from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.features.register_pressure import maximum_live_words
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE

@@ -11,7 +11,9 @@ import pytest
 
 from coarsen.api import coarsen
 from coarsen.cli.apply_request import Request
+from coarsen.frontend.clang import Clang
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.transform.replicate import Replicator
 from tests.cli.conftest import Run, written
 
 Golden = Callable[[str, str], None]
@@ -126,7 +128,9 @@ def test_lines_are_the_kernels_own_where_a_helper_is_inlined(place: str, folder:
 
 def test_factor_1_has_nothing_to_report(folder: Path, run: Run) -> None:
     assert report(run, "regions.cl", "--factor", 1)["coarsenings"] == []
-    assert run("apply", "regions.cl", "--factor", 1, "--report").out == "kernel regions: not coarsened\n"
+    heading, _, rest = run("apply", "regions.cl", "--factor", 1, "--report").out.partition("\n\n")
+    assert heading == "kernel regions: not coarsened"
+    assert rest.startswith("Memory: ")
 
 
 def test_a_file_gets_the_report(folder: Path, run: Run) -> None:
@@ -219,6 +223,45 @@ def test_added_arguments(folder: Path, run: Run) -> None:
     assert "// tile_1: local memory of the size that is passed for tile\nkernel void reverse(" in outcome.out
 
 
+TILED = """\
+kernel void turn(global float *out, global const float *in, global const float *scale, int n)
+{
+    local float tile[32][32];
+    int x = get_local_id(0), y = get_local_id(1);
+    tile[y][x] = in[get_global_id(1) * n + get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0) * n + get_global_id(1)] = tile[x][y] * scale[0];
+}
+"""
+
+
+def test_memory_as_a_table(folder: Path, run: Run, golden: Golden) -> None:
+    written(folder, "turn.cl", TILED)
+    outcome = run("apply", "turn.cl", "--factor", 2, "--dim", 1, "--local-size", "32x8", "--report")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(outcome.out, "report_turn.txt")
+
+
+def test_memory_as_json(folder: Path, run: Run, golden: Golden) -> None:
+    written(folder, "turn.cl", TILED)
+    memory = report(run, "turn.cl", "--factor", 2, "--dim", 1, "--local-size", "32x8")["memory"]
+    golden(json.dumps(memory, indent=2, ensure_ascii=False) + "\n", "report_turn_memory.json")
+
+
+def test_memory_is_that_of_the_device(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Request, "_predicted", lambda *_: 2)
+    written(folder, "turn.cl", TILED)
+    for words, lanes, banks in (
+        (("--device", "tahiti"), 64, 32),
+        (("--device", "pocl"), 16, None),
+        (("--factor", 2, "--device-kind", "cpu"), 16, None),
+        (("--factor", 2), 32, 32),
+    ):
+        memory = report(run, "turn.cl", *words)["memory"]
+        assert (memory["device"]["lanes"], memory["device"]["banks"]) == (lanes, banks)
+        assert bool(memory["arrays"]) == (banks is not None)
+
+
 def test_options_mean_the_same_as_arguments(folder: Path, run: Run) -> None:
     words = ("--factor", 4, "--any-size", "--fast-path", "always", "--lock-step", "never", "--no-clean-up")
     wanted = coarsen(
@@ -269,6 +312,9 @@ def test_levels_go_with_dimensions(folder: Path, run: Run) -> None:
         (("--factor", 2, "--level", "item", "--level", "group"), "level must have one value"),
         (("--report",), "give --factor, or --device"),
         (("--report", "--factor", 2, "--level", "warp"), "'warp' is not one of 'item', 'group'"),
+        (("--factor", 2, "--local-size", "64"), "--local-size goes with --report"),
+        (("--report", "--factor", 2, "--local-size", "64,1"), "--local-size takes one to three sizes"),
+        (("--report", "--factor", 4, "--local-size", "6"), "a local size of 6 along dimension 0 can't be divided"),
         (("--report", "--factor", 2, "--fast-path", "often"), "'often' is not one of 'auto', 'always', 'never'"),
     ],
 )
@@ -276,3 +322,43 @@ def test_bad_input(words: tuple[object, ...], message: str, folder: Path, run: R
     outcome = run("apply", "regions.cl", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("words", "times", "code"),
+    [(("--factor", 4), 1, 0), (("--factor", 2, "--any-size", "-f", "json"), 1, 0), (("--factor", 10**4), 0, 2)],
+)
+def test_a_report_compiles_and_coarsens_once(
+    words: tuple[object, ...],
+    times: int,
+    code: int,
+    folder: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled, replicated = counted(Clang, "run", monkeypatch), counted(Replicator, "replicate", monkeypatch)
+    outcome = run("apply", "regions.cl", *words, "--report")
+    assert (outcome.code, len(compiled), len(replicated)) == (code, times, times)
+
+
+def test_a_prediction_and_an_explanation_compile_once(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = counted(Clang, "run", monkeypatch)
+    assert run("apply", "regions.cl", "--device", "tahiti").code == 0
+    assert len(compiled) == 1
+    assert run("apply", "regions.cl", "--explain", "--dim", 0, "--dim", 1).code == 0
+    assert len(compiled) == 2
+
+
+def counted(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The calls of a method from now on."""
+    calls: list[object] = []
+    original = getattr(owner, name)
+
+    def counting(*arguments: object, **named: object) -> object:
+        calls.append(arguments)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls

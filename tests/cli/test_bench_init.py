@@ -52,6 +52,26 @@ def initialised(kernel_file: Path, **options: object) -> Benchmark:
     return read_benchmark(path)
 
 
+def test_a_matrix_has_as_many_elements_as_its_sizes_multiply_to(tmp_path: Path) -> None:
+    path = tmp_path / "mv.cl"
+    path.write_text("""\
+kernel void mv(global const float *a, global const float *x, int width, int height, global float *y)
+{
+    int row = get_global_id(0);
+    float sum = 0.0f;
+    for (int column = 0; column < width; column++)
+        sum += a[row * width + column] * x[column];
+    if (row < height)
+        y[row] = sum;
+}
+""")
+    read = initialised(path)
+    n = read.preset("test").size["n"]
+    assert n < 1024 < read.preset("cpu").size["n"] ** 2 <= 1 << 20
+    buffers = read.workload("test").buffers
+    assert {name: buffer.size for name, buffer in buffers.items()} == {"a": n * n, "x": n, "y": n}
+
+
 @pytest.mark.parametrize("name", SUITE)
 def test_the_suites_kernels(name: str, tmp_path: Path) -> None:
     source = SUITE[name].kernel_file

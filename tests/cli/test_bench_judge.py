@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.cli.bench_inputs import benchmarks_of
 from coarsen.cli.bench_options import SuiteName
-from coarsen.opencl_bench.workloads.lookup import SUITE, judge
+from coarsen.opencl_bench.workloads.lookup import SUITE, judge, records
 from tests.cli.conftest import Run
 
 SMALL = ("--preset", "test", "--quick", "--factors", "1,2", "--strides", "1", "--dims", "0")
@@ -20,6 +20,7 @@ def test_suites() -> None:
     assert [name for _, name in benchmarks_of(None)] == list(SUITE)
     assert [name for _, name in benchmarks_of(None, suite=SuiteName.SEVENTEEN)] == list(SUITE)
     assert [name for _, name in benchmarks_of(None, suite=SuiteName.JUDGE)] == list(judge())
+    assert [name for _, name in benchmarks_of(None, suite=SuiteName.RECORDS)] == list(records())
     assert [name for _, name in benchmarks_of(["mt"], suite=SuiteName.JUDGE)] == ["mt", *judge()]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.backend import ptxas
 from coarsen.backend.registers import amd_registers
-from coarsen.features.register_pressure import maximum_live_words
+from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from coarsen.cli.messages import logging_to_stderr, note, say
-from coarsen.cli.output import aligned, print_json, print_line, print_table, write_result
+from coarsen.cli.output import print_json, print_line, print_table, write_result
+from coarsen.printable import aligned
 from tests.cli.test_tables import Terminal
 
 HOSTILE = "\x1b]0;owned\x07sgemm\x1b[2J"

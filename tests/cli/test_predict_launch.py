@@ -63,6 +63,10 @@ def test_as_json(run: Run, models: Path, kernel: Path) -> None:
 def test_what_can_not_be_measured_is_predicted_alone(run: Run, models: Path, kernel: Path) -> None:
     outcome = run("predict", kernel, "-d", "intel", "--models", models)
     assert outcome.out.splitlines()[-1].startswith("Nothing was measured: there are no inputs: ")
+    kernel.with_suffix(".toml").touch()
+    beside = run("predict", kernel, "-d", "intel", "--models", models)
+    assert beside.out.splitlines()[-1].startswith(f"Nothing was measured: give {kernel.with_suffix('.toml')} in ")
+    kernel.with_suffix(".toml").unlink()
     asked = run("predict", kernel, "-d", "intel", "--models", models, "--measure", "2")
     assert asked.code == 2
     assert asked.error.startswith(f"{kernel}: there is no scale.toml beside it; coarsen bench init")

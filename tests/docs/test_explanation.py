@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 import coarsen
+from coarsen.cost.locality.device import ANY_DEVICE
+from coarsen.cost.locality.report import memory_report
+from coarsen.cost.locality.text import memory_lines
+from coarsen.frontend.lower import lower
+from coarsen.variant.coarsening import Coarsening
 from tests.docs.conftest import ROOT
 from tests.docs.snippets import blocks
 
 PAGE = ROOT / "docs" / "explanation" / "how-coarsening-works.md"
+MEMORY_PAGE = ROOT / "docs" / "explanation" / "memory-access.md"
 IMAGES = ROOT / "docs" / "images"
 # Which kernel of the page, coarsened how, and a line by which what came of it is found.
 PRINTED: tuple[tuple[str, dict[str, Any], str], ...] = (
@@ -32,6 +38,12 @@ def test_the_code_is_what_the_tool_prints(kernel: str, options: dict[str, Any], 
     printed = next(text for text in texts if line in text and not is_line_of(line, source))
     written = coarsen.coarsen(source, kernel=kernel, **options).opencl_c
     assert in_order(lines_of(printed), lines_of(written))
+
+
+def test_what_is_told_of_memory_is_what_the_tool_tells() -> None:
+    source, told = (block.text for block in blocks(MEMORY_PAGE))
+    report = memory_report(lower(source), (Coarsening(2, 1),), ANY_DEVICE, (32, 8, 1))
+    assert list(memory_lines(report)) == told.rstrip("\n").splitlines()
 
 
 def test_code_that_the_tool_did_not_print_is_found() -> None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features import (
     FACTORS,
@@ -16,7 +17,6 @@ from coarsen.features import (
     feature_tables,
     mechanism_table,
 )
-from coarsen.features.register_pressure import maximum_live_words
 from coarsen.transform.coarsen import analyse
 from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered, lowered_body
 

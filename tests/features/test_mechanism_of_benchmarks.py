@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from coarsen.analysis.affine import INDIRECT, SYMBOLIC, Access, Stride, access_patterns
+from coarsen.analysis.algebra.affine import INDIRECT, SYMBOLIC, Access, Stride, access_patterns
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.index_forms import IndexForms
 from coarsen.features import MechanismFeatures, mechanism_table
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel

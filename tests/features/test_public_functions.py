@@ -13,7 +13,7 @@ NAMES = ("extract", "feature_table", "mechanism_table")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_is_not_its_module(name: str) -> None:
     code = (
-        f"import coarsen.features.planned_work.planned_kernel, coarsen.features.{name}\n"
+        f"import coarsen.features.kernel_facts, coarsen.features.{name}\n"
         f"from coarsen.features import {name}\n"
         f"assert callable({name}), {name}"
     )

@@ -10,8 +10,8 @@ from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.cost.test_replication import CASES, CONTROL_FLOW, TOLERANCE, kernel_of
 from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
-from tests.features.test_replication import CASES, CONTROL_FLOW, TOLERANCE, kernel_of
 
 # entry: call, trunc, call, trunc, icmp, br
 # row: sext, gep, load, icmp, br

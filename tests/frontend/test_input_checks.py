@@ -109,6 +109,30 @@ def test_data_layouts_that_say_the_same(layout: str) -> None:
     assert "1.0f" in coarsen(module(layout=layout)).opencl_c
 
 
+def test_a_module_that_is_not_valid_with_debug_information() -> None:
+    body = "store ptr blockaddress(@k, %entry), ptr addrspace(1) %p\n  ret void"  # which has no address
+    version = '!llvm.module.flags = !{!0}\n!0 = !{i32 2, !"Debug Info Version", i32 3}\n'
+    assert invalid(module(body, after=version)).startswith("not LLVM IR that LLVM")
+
+
+def test_debug_information_that_is_valid_gives_no_warning(capfd: pytest.CaptureFixture[str]) -> None:
+    store = f"{ADDRESS}store float 1.0, ptr addrspace(1) %p, !dbg !4"
+    body = f"{store}\n  br label %next, !llvm.loop !6\nnext:\n  ret void"
+    nodes = """
+!llvm.module.flags = !{!0}
+!llvm.dbg.cu = !{!1}
+!0 = !{i32 2, !"Debug Info Version", i32 3}
+!1 = distinct !DICompileUnit(language: DW_LANG_C99, file: !2, emissionKind: FullDebug)
+!2 = !DIFile(filename: "a.cl", directory: "/")
+!3 = distinct !DISubprogram(name: "k", file: !2, line: 1, type: !5, unit: !1, spFlags: DISPFlagDefinition)
+!4 = !DILocation(line: 3, column: 7, scope: !3)
+!5 = !DISubroutineType(types: !{null})
+!6 = distinct !{!6, !4}
+"""
+    assert "1.0f" in coarsen(module(body, attributes="!dbg !3", after=nodes)).opencl_c
+    assert capfd.readouterr().err == ""
+
+
 PERSONALITY = "declare i32 @__gxx_personality_v0(...)\ndeclare void @f()"
 REFUSED = {
     "an address space": (

@@ -9,7 +9,6 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
-from coarsen.ir.details import flags
 
 STORES_VALUE = "kernel void store(global int *out) { out[0] = VALUE; }"
 
@@ -89,7 +88,7 @@ def test_single_precision_constants_are_the_front_ends_alone() -> None:
 def test_relaxed_math_marks_operations() -> None:
     source = "kernel void scale(global float *x) { x[0] = x[0] * 2.5f; }"
     (product,) = [i for i in lower(source, options="-cl-fast-relaxed-math").instructions() if i.opcode == "fmul"]
-    assert {"nnan", "ninf", "afn"} <= flags(product) or "fast" in flags(product)
+    assert {"nnan", "ninf", "afn"} <= {*product.flags} or "fast" in product.flags
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,30 @@ def test_functions_outside_of_the_table_are_judged_by_their_declaration(
     found = builtin_named("_Z7unknownPi", declaration)
     assert (found.role, found.reads, found.is_known) == (role, reads, False)
     assert found.orders == (role is Role.PER_ITEM)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["vload_x", "vload4_cached", "vstorex", "write_image_tile", "atomic_loader", "atomic_fma", "atom_xchg_all"],
+)
+def test_functions_that_only_begin_like_a_builtin_are_judged_by_their_declaration(name: str) -> None:
+    assert builtin_named(mangled_name(name, "Pi")) == builtin_named("_Z7unknownPi")
+    assert builtin_named(mangled_name(name, "i"), "memory(none)") == builtin_named("_Z7unknowni", "memory(none)")
+
+
+@pytest.mark.parametrize(
+    ("names", "reads", "writes"),
+    [
+        ("vload2 vload16 vload_half vload_half3 vloada_half4", Reach.ARGUMENTS, Reach.NOTHING),
+        ("vstore3 vstore_half vstore_half2_rtz vstorea_half16_rte", Reach.NOTHING, Reach.ARGUMENTS),
+        ("write_imagef write_imagei write_imageui write_imageh", Reach.NOTHING, Reach.EVERYTHING),
+        ("atomic_load atomic_load_explicit", Reach.ARGUMENTS, Reach.NOTHING),
+        ("atomic_init atomic_store atomic_flag_clear_explicit", Reach.NOTHING, Reach.ARGUMENTS),
+        ("atomic_add atom_cmpxchg atomic_fetch_max_explicit atomic_exchange", Reach.ARGUMENTS, Reach.ARGUMENTS),
+        ("atomic_compare_exchange_weak atomic_flag_test_and_set", Reach.ARGUMENTS, Reach.ARGUMENTS),
+    ],
+)
+def test_builtins_of_several_versions_are_in_the_table(names: str, reads: Reach, writes: Reach) -> None:
+    for name in names.split():
+        found = builtin_named(mangled_name(name, "Pi"))
+        assert (found.is_known, found.reads, found.writes) == (True, reads, writes), name

@@ -25,7 +25,7 @@ def test_bytes(body: str) -> None:
 
 def test_metadata() -> None:
     text = r'!1 = !{!"a\\b", !"\22quoted\22"}'
-    assert Metadata(text).strings("1") == ("a\\b", '"quoted"')
+    assert Metadata.of_text(text).strings("1") == ("a\\b", '"quoted"')
 
 
 def test_a_string_that_looks_like_what_follows_it() -> None:

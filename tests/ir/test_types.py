@@ -30,6 +30,8 @@ from coarsen.ir.types import (
         "[2 x [3 x <4 x i8>]]",
         "{ i32, ptr addrspace(1), [4 x float] }",
         "<{ i8, i32 }>",
+        "{}",
+        "<{}>",
         "void",
         "label",
         'target("spirv.Image", void, 1, 0, 0, 0, 0, 0, 0)',

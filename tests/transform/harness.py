@@ -24,7 +24,6 @@ from coarsen.variant.coarsening import Coarsening, Configuration, Level, configu
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
-from tests.transform.suite_combinations import everything_is_asked_for
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
 
@@ -35,6 +34,21 @@ class Outcome:
 
     contents: list[NDArray[Any]]
     guards_intact: bool
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A coarsened kernel's OpenCL C or SPIR-V, the options that it needs, its name and the added arguments."""
+
+    code: str | bytes
+    options: tuple[str, ...]
+    name: str
+    added: tuple[AddedArgument, ...]
+
+    def build(self, context: cl.Context, options: tuple[str, ...]) -> cl.Kernel:
+        """Return it built for a device, with those of a case's options that a device takes."""
+        further = [*parse_options(options).device_options, *workaround(context)]
+        return cl.Kernel(build_uncached(context, self.code, [*self.options, *further]), self.name)
 
 
 @functools.lru_cache(maxsize=64)
@@ -54,12 +68,15 @@ def build_coarsened(
     context: cl.Context, kernel: CoarsenedKernel, form: str, options: tuple[str, ...]
 ) -> cl.Kernel:
     """A coarsened kernel on a device, through OpenCL C or through SPIR-V."""
-    rest = [*parse_options(options).device_options, *workaround(context)]
+    return emitted_as(kernel, form).build(context, options)
+
+
+def emitted_as(kernel: CoarsenedKernel, form: str) -> Emitted:
+    """Return a coarsened kernel as OpenCL C or as SPIR-V."""
+    named = (kernel.kernel.name, kernel.kernel.added_arguments)
     if form == "spirv":
-        program = build_uncached(context, kernel.spirv, rest)
-    else:
-        program = build_uncached(context, kernel.opencl_c, [kernel.opencl_c_standard, *rest])
-    return cl.Kernel(program, kernel.kernel.name)
+        return Emitted(kernel.spirv, (), *named)
+    return Emitted(kernel.opencl_c, (kernel.opencl_c_standard,), *named)
 
 
 def build_original(context: cl.Context, case: Case) -> cl.Kernel:
@@ -78,25 +95,36 @@ def forms(device: DeviceDescription) -> tuple[str, ...]:
     return ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",)
 
 
-def some_forms(device: DeviceDescription, number: int) -> tuple[str, ...]:
-    """All forms if everything is asked for, else one: by turns, with the number of a combination.
-
-    PoCL, which compiles for long, has one by turns in any case.
-    """
-    if everything_is_asked_for() and not device.is_called("pocl"):
-        return forms(device)
-    return (form_by_turns(device, number),)
-
-
 def form_by_turns(device: DeviceDescription, number: int) -> str:
-    """One form, with the number of a combination: each in turn the first for what comes in pairs."""
-    everything = forms(device)
-    return everything[(number + number // 2) % len(everything)]
+    """Return the form in which the combination of a number is built: by turns, SPIR-V first where it is taken."""
+    return forms(device)[-1 if is_first_turn(number) else 0]
 
 
 def is_left_out(device: DeviceDescription, number: int) -> bool:
-    """PoCL compiles for long: unless everything is asked for, every other combination is enough for it."""
-    return device.is_called("pocl") and number % 2 == 1 and not everything_is_asked_for()
+    """Return True if a combination is not for PoCL, which compiles for long and takes every other.
+
+    It takes those that other devices take as SPIR-V: so each combination's OpenCL C goes through an optimising
+    compiler somewhere.
+    """
+    return device.is_called("pocl") and not is_first_turn(number)
+
+
+def is_first_turn(number: int) -> bool:
+    """Return True for every other number, but for both of what comes in pairs as often: 0, 3, 4, 7, 8 …"""
+    return (number + number // 2) % 2 == 0
+
+
+def coarsened_outcome(
+    queue: cl.CommandQueue, kernel: CoarsenedKernel, form: str, case: Case, chosen: Configuration
+) -> Outcome:
+    """Return what a case's coarsened kernel leaves: run once for all choices that emit the same code."""
+    return _emitted_outcome(queue.context, emitted_as(kernel, form), case, chosen)
+
+
+@functools.lru_cache(maxsize=256)
+def _emitted_outcome(context: cl.Context, emitted: Emitted, case: Case, chosen: Configuration) -> Outcome:
+    kernel = emitted.build(context, case.options)
+    return launch(cl.CommandQueue(context), kernel, case, chosen, emitted.added)
 
 
 def workaround(context: cl.Context) -> list[str]:

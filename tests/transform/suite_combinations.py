@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,11 +41,12 @@ def all_combinations() -> list[Combination]:
 
 def _along(benchmark: Benchmark, dimension: int) -> Iterator[Combination]:
     size = benchmark.divisible_local_sizes[dimension][dimension]
-    for factor, stride in itertools.product(FACTORS, STRIDES):
+    for factor in (factor for factor in FACTORS if size % factor == 0):
         rest = size // factor
-        number = int(stride) if stride.isdigit() else rest
-        if size % factor == 0 and rest % number == 0:
-            yield Combination(benchmark.name, Coarsening(factor, dimension, number), stride)
+        # Several names may mean one stride, and with factor 1 all strides are the same kernel.
+        names = {int(name) if name.isdigit() else rest: name for name in reversed(STRIDES)}
+        for stride in (stride for stride in sorted(names) if rest % stride == 0 and (factor > 1 or stride == 1)):
+            yield Combination(benchmark.name, Coarsening(factor, dimension, stride), names[stride])
 
 
 def chosen_combinations() -> list[Combination]:

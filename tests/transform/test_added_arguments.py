@@ -13,14 +13,11 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import renormalised
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.printer import module_text
 from coarsen.ir.reader import read_kernel
-from coarsen.transform.added_arguments import (
-    copy_of_argument,
-    global_size_argument,
-    with_arguments,
-)
+from coarsen.transform.added_arguments import add_arguments, copy_of_argument, global_size_argument
 from coarsen.transform.names import NameSupply
 
 VECTORS = """
@@ -50,19 +47,21 @@ def further_arguments(kernel: Kernel) -> Iterator[Argument]:
         yield from (copy_of_argument(argument, replica, names) for replica in (1, 2))
 
 
-def extended(source: str, options: str = "") -> tuple[Kernel, Kernel]:
-    """A kernel with further arguments as it was written, and as it is read back."""
+def extended(source: str, options: str = "") -> tuple[tuple[Argument, ...], Kernel]:
+    """The arguments of a kernel and further ones, and the kernel that is read back with them."""
     kernel = lower(source, options=options)
-    written = with_arguments(kernel, list(further_arguments(kernel)))
-    with renormalised(module_text(written)) as module:
-        return written, read_kernel(module, kernel.name)
+    added = tuple(further_arguments(kernel))
+    module = thaw(kernel)
+    add_arguments(module, module.function(kernel.name), added)
+    with renormalised(module_text(module)) as written:
+        return (*kernel.arguments, *added), read_kernel(written, kernel.name)
 
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("options", ["", "-cl-kernel-arg-info"])
 def test_they_are_read_back_as_they_were_written(source: str, options: str) -> None:
-    written, read = extended(source, options)
-    assert read.arguments == written.arguments
+    arguments, read = extended(source, options)
+    assert read.arguments == arguments
     assert len(read.arguments) > len(lower(source).arguments)
 
 
@@ -84,10 +83,17 @@ def test_llvm_ir_without_a_record_of_the_source_gets_none() -> None:
     assembly = (
         'target triple = "spir64-unknown-unknown"\ndefine spir_kernel void @plain(i32 %n) {\n  ret void\n}\n'
     )
-    written, read = extended(assembly)
+    _, read = extended(assembly)
     assert "kernel_arg" not in read.signature
     assert [str(argument.type) for argument in read.arguments] == ["i32", "i64"]
-    assert with_arguments(written, []) is written
+
+
+def test_no_arguments_change_nothing() -> None:
+    kernel = lower(VECTORS)
+    module = thaw(kernel)
+    before = module_text(module)
+    assert add_arguments(module, module.function(kernel.name), []) == []
+    assert module_text(module) == before
 
 
 def test_opencl_c_declares_them() -> None:

@@ -1,20 +1,25 @@
 """The rewritten ids are a bijection onto the original NDRange, tested exhaustively over small sizes.
 
-What is tested is the code that the transform emits: its few arithmetic instructions are interpreted here for every
-coarsened work-item of a launch.
+What is tested is the code that the transform builds: its few arithmetic instructions are interpreted here for
+every coarsened work-item of a launch.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
 
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.graph.bridge import module_like
+from coarsen.ir.graph.instruction import Instruction as Built
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.names import builtin_name
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
 from coarsen.variant.coarsening import Coarsening
@@ -27,18 +32,17 @@ kernel void ids(global ulong *out) {
         + get_enqueued_local_size(0);
 }
 """
-OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "udiv": lambda a, b: a // b,
-    "urem": lambda a, b: a % b,
+OPERATIONS: dict[Opcode, Callable[[int, int], int]] = {
+    Opcode.ADD: operator.add,
+    Opcode.SUB: operator.sub,
+    Opcode.MUL: operator.mul,
+    Opcode.UDIV: operator.floordiv,
+    Opcode.UREM: operator.mod,
 }
-QUERY = re.compile(r"%(\S+) = call .*@_Z\d+(get_\w+?)j\(i32 (\d)\)")
-ARITHMETIC = re.compile(r"%(\S+) = (\w+) i64 (\S+), (\S+)$")
 
 Triple = tuple[int, int, int]
-Compute = Callable[[dict[str, int], dict[str, Triple]], int]
+Results = Mapping[Operand, int]
+Compute = Callable[[Results, Mapping[str, Triple]], int]
 
 
 @dataclass(frozen=True)
@@ -80,48 +84,51 @@ def kernel() -> Kernel:
 
 
 class Rewritten:
-    """The emitted answers of one coarsening: for each query the text of each replica's value."""
+    """The answers of one coarsening: for each query what stands for it in each replica."""
 
     def __init__(self, kernel: Kernel, coarsening: Coarsening) -> None:
-        self._ids = IdRewriter(kernel, coarsening, NameSupply(kernel))
-        self._replicas = {}
-        for instruction in kernel.instructions():
-            if self._ids.handles(instruction):
-                key = re.sub(
-                    r".*@_Z\d+(get_\w+?)[jv]\((?:i32 (?:noundef )?(\d))?\).*", r"\1(\2)", instruction.text
-                )
-                self._replicas[key] = self._ids.replicas(instruction)
-
-        self._program = [self._parse(line) for line in self._ids.prologue]
+        ids = IdRewriter(kernel, coarsening, NameSupply(kernel), module_like(kernel))
+        self._replicas = {
+            queried(instruction): ids.replicas(instruction)
+            for instruction in kernel.instructions()
+            if ids.handles(instruction)
+        }
+        self._program = [(instruction, meaning(instruction)) for instruction in ids.prologue.instructions]
 
     def __contains__(self, query: str) -> bool:
         return query in self._replicas
 
-    def run(self, answers: dict[str, Triple]) -> dict[str, int]:
-        """All values that the emitted instructions compute for one coarsened work-item."""
-        values: dict[str, int] = {}
-        for name, compute in self._program:
-            values[name] = compute(values, answers)
-        return values
+    def run(self, answers: Mapping[str, Triple]) -> Results:
+        """All values that the instructions compute for one coarsened work-item."""
+        results: dict[Operand, int] = {}
+        for instruction, compute in self._program:
+            results[instruction] = compute(results, answers)
+        return results
 
-    def spelling(self, query: str, replica: int) -> str:
+    def standing_for(self, query: str, replica: int) -> Operand:
         """The value that stands for a query in one replica."""
         replicas = self._replicas[query]
         return replicas[replica if len(replicas) > 1 else 0]
 
-    @staticmethod
-    def _parse(line: str) -> tuple[str, Compute]:
-        if query := QUERY.match(line):
-            asked, along = query[2], int(query[3])
-            return f"%{query[1]}", lambda values, answers: answers[asked][along]
-        match = ARITHMETIC.match(line)
-        assert match is not None, f"not interpreted: {line}"
-        operation, left, right = OPERATIONS[match[2]], match[3], match[4]
-        return f"%{match[1]}", lambda values, answers: operation(_value(values, left), _value(values, right))
+
+def queried(call: Instruction) -> str:
+    """A query as it is written, `get_local_id(0)`."""
+    along = ", ".join(argument.text for argument in call.arguments)
+    return f"{builtin_name(call.callee)}({along})"
 
 
-def _value(values: dict[str, int], operand: str) -> int:
-    return values[operand] if operand.startswith("%") else int(operand)
+def meaning(instruction: Built) -> Compute:
+    """What an instruction computes, from what those before it have and from the launch's answers."""
+    if instruction.opcode is Opcode.CALL:
+        asked, along = builtin_name(instruction.callee), int(instruction.arguments[0].text)
+        return lambda _, answers: answers[asked][along]
+    left, right = instruction.operands
+    operation = OPERATIONS[instruction.opcode]
+    return lambda results, _: operation(result_of(left, results), result_of(right, results))
+
+
+def result_of(operand: Operand, results: Results) -> int:
+    return results[operand] if operand.is_local else int(operand.text)
 
 
 @pytest.mark.parametrize("dimension", [0, 1, 2])
@@ -151,8 +158,8 @@ def check_geometry(rewritten: Rewritten, dimension: int, factor: int, coarsened_
 def original_item(
     rewritten: Rewritten,
     replica: int,
-    values: dict[str, int],
-    answers: dict[str, Triple],
+    values: Results,
+    answers: Mapping[str, Triple],
     original: Geometry,
     group: Triple,
 ) -> Triple:
@@ -160,7 +167,7 @@ def original_item(
 
     def ask(query: str, along: int) -> int:
         key = f"{query}({along})"
-        return values[rewritten.spelling(key, replica)] if key in rewritten else answers[query][along]
+        return values[rewritten.standing_for(key, replica)] if key in rewritten else answers[query][along]
 
     item = _triple(tuple(ask("get_local_id", along) for along in range(3)))
     wanted = original.answers(group, item)
@@ -171,7 +178,7 @@ def original_item(
     sizes, offset, ids = wanted["get_global_size"], original.offset, wanted["get_global_id"]
     position = [ids[i] - offset[i] for i in range(3)]
     linear = (position[2] * sizes[1] + position[1]) * sizes[0] + position[0]
-    assert values[rewritten.spelling("get_global_linear_id()", replica)] == linear
+    assert values[rewritten.standing_for("get_global_linear_id()", replica)] == linear
     local_linear = (item[2] * original.local[1] + item[1]) * original.local[0] + item[0]
-    assert values[rewritten.spelling("get_local_linear_id()", replica)] == local_linear
+    assert values[rewritten.standing_for("get_local_linear_id()", replica)] == local_linear
     return item

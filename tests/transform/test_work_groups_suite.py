@@ -1,6 +1,7 @@
 """Every benchmark with whole work-groups merged: the reference's results on every device, the forms by turns.
 
-`make test` runs one configuration for each benchmark; with COARSEN_DIFFERENTIAL=full all of them are run.
+`make test` runs one configuration for each benchmark; with COARSEN_DIFFERENTIAL=full all of them are run, on
+PoCL and Oclgrind by turns.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from coarsen.opencl_bench.workloads.benchmark import Launch, LocalSize, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
-from tests.transform.harness import build_coarsened, divided, form_by_turns, of_items
+from tests.transform.harness import build_coarsened, divided, form_by_turns, is_first_turn, of_items
 from tests.transform.suite_combinations import everything_is_asked_for
 from tests.transform.test_suite import local_bytes, lowered
 
@@ -143,8 +144,11 @@ def further(added: tuple[AddedArgument, ...], arguments: tuple[KernelArgument, .
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
-    """Whether the device has the local memory that the launches ask for."""
+    """Return True if the device has the local memory that the launches ask for, and the merging is for it."""
     merging, device = parameters["merging"], parameters["device"]
+    is_first = is_first_turn(MERGINGS.index(merging))
+    if everything_is_asked_for() and device.is_called("oclgrind" if is_first else "pocl"):
+        return False
     groups = next(coarsening.factor for coarsening in merging.chosen if coarsening.level is Level.GROUP)
     enough: bool = groups * local_bytes(workload(merging.benchmark, merging.dimension)) <= device.local_memory
     return enough

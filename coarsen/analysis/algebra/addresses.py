@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.ring import F
+from coarsen.analysis.algebra.walk import Walk
 from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.layout import content_bytes, field_offset, size_of
@@ -24,6 +26,18 @@ class AddressStep:
     index: Value | None = None
 
 
+def address(walk: Walk[F], instruction: Instruction) -> F | None:
+    """`getelementptr`, in any semantics; None for vectors of pointers."""
+    steps = address_steps(instruction, walk.kernel.structures)
+    if steps is None:
+        return None
+    total = walk.form(instruction.operands[0])
+    for step in steps:
+        factor = walk.number(1) if step.index is None else walk.index(step.index)
+        total = total + factor.scaled(step.bytes)
+    return total
+
+
 def address_steps(
     instruction: Instruction, structures: Mapping[str, StructType]
 ) -> tuple[AddressStep, ...] | None:
@@ -36,7 +50,7 @@ def address_steps(
     Returns:
         The steps in the order of the indices; None for vectors of pointers.
     """
-    type_ = source_element_type(instruction, structures)
+    type_ = source_element_type(instruction)
     indices = instruction.operands[1:]
     if not all(isinstance(index.type, IntegerType) for index in indices):
         return None

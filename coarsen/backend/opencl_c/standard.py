@@ -6,9 +6,12 @@ import re
 
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.arguments import declared_type
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.details import source_element_type
+from coarsen.ir.graph.details import Allocation, ElementAddress
+from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import NEWER_QUERIES
+from coarsen.ir.types import Type
 
 DEFAULT_STANDARD = "-cl-std=CL1.2"
 _NEWER_STANDARD = "-cl-std=CL2.0"
@@ -40,10 +43,19 @@ def _calls_newer(kernel: Kernel) -> bool:
 
 
 def _has_generic_pointers(kernel: Kernel) -> bool:
-    return any(
-        _GENERIC in instruction.text and _GENERIC in instruction.text.replace(_GENERIC_NULL, "")
-        for instruction in kernel.instructions()
-    )
+    types: set[Type] = set()
+    for instruction in kernel.instructions():
+        types.update((instruction.type, *(operand.type for operand in instruction.operands)))
+        if isinstance(instruction.detail, Allocation | ElementAddress):
+            types.add(source_element_type(instruction))
+        if any(_names_generic(operand) for operand in instruction.operands):
+            return True
+    return any(_GENERIC in str(type_) for type_ in types)
+
+
+def _names_generic(operand: Value) -> bool:
+    """Return True for a constant that is computed from a generic pointer other than null."""
+    return operand.kind is ValueKind.CONSTANT and _GENERIC in operand.text.replace(_GENERIC_NULL, "")
 
 
 def _has_atomic_types(kernel: Kernel) -> bool:

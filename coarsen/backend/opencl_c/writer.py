@@ -149,7 +149,7 @@ class _Writer:
         return OpenClC(text, standard_of(self.kernel, is_newer=self.translator.requirements.needs_2_0))
 
     def _body(self) -> list[Statement]:
-        done = frozenset(value.instruction for value in self.variables.initial_values.values())
+        done = [value.instruction for value in self.variables.initial_values.values()]
         blocks = BlockWriter(
             statements=lambda name: statements_of(
                 self.translator, self.effects, name, done if name == self.flow.entry else frozenset()

@@ -18,3 +18,8 @@ def thaw(kernel: Kernel) -> Module:
             instruction.origin = Origin(known.position, known.call_position)
         block.origin = block.terminator.origin
     return module
+
+
+def module_like(kernel: Kernel) -> Module:
+    """Return an empty module for a kernel's target: for instructions that are looked at and thrown away."""
+    return Module(triple="spir-unknown-unknown" if 'target triple = "spir-' in kernel.before else "")

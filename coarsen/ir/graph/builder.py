@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from coarsen.ir.graph.details import Access, Allocation, CallSite, Comparison, ElementAddress, Mask
+from coarsen.ir.graph.details import (
+    Access,
+    Allocation,
+    AtomicUpdate,
+    CallSite,
+    Comparison,
+    Detail,
+    ElementAddress,
+    Mask,
+)
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Callee, Constant, Operand
@@ -32,6 +41,12 @@ class Builder:
         self.origin = origin
         self._block = block
         self._index: int | None = None
+
+    @classmethod
+    def replacing(cls, instruction: Instruction) -> Builder:
+        """Return a builder of what stands in for an instruction: before it, with its origin."""
+        assert instruction.block is not None
+        return cls(instruction.block, instruction.origin).before(instruction)
 
     @property
     def block(self) -> Block:
@@ -120,6 +135,13 @@ class Builder:
         """Store a value."""
         return self._made(Opcode.STORE, _VOID, [value, pointer], "", detail=access)
 
+    def update_atomically(
+        self, operation: str, pointer: Operand, value: Operand, name: str, ordering: str = "monotonic"
+    ) -> Instruction:
+        """Change a value in memory in one step, by add, xchg, umax, …, and give what it was before."""
+        detail = AtomicUpdate(Access(ordering=ordering), operation)
+        return self._made(Opcode.ATOMICRMW, value.type, [pointer, value], name, detail=detail)
+
     # Vectors.
 
     def extract_element(self, vector: Operand, index: Operand, name: str) -> Instruction:
@@ -170,7 +192,7 @@ class Builder:
         *,
         blocks: Sequence[Block] = (),
         flags: tuple[str, ...] = (),
-        detail: Access | Allocation | CallSite | Comparison | ElementAddress | Mask | None = None,
+        detail: Detail = None,
     ) -> Instruction:
         made = Instruction(
             opcode, type_, operands, name, blocks=blocks, flags=flags, detail=detail, origin=self.origin

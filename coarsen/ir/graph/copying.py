@@ -25,8 +25,8 @@ def copy_module(original: Module) -> tuple[Module, ValueMap]:
         metadata=dict(original.metadata),
     )
     for name, variable in original.variables.items():
-        address_space = getattr(variable.type, "address_space", 0)
-        values[variable] = copied.variables[name] = Variable(variable.name, address_space, variable.definition)
+        copy = Variable(variable.name, variable.address_space, variable.definition)
+        values[variable] = copied.variables[name] = copy
     for name, callee in original.callees.items():
         values[callee] = copied.callees[name] = Callee(callee.name, callee.declaration)
     for name, function in original.functions.items():

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
+from coarsen.ir.types import OtherType
 
+_TEXT_OR_REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
 _REFERENCE = re.compile(r"!(\d+)\b")
 _LIST = re.compile(r"(?P<head>(?:distinct )?)!\{(?P<items>.*)\}")
 _KEPT = frozenset(
@@ -35,6 +38,35 @@ def without_debug_information(module: Module) -> None:
     module.metadata = {key: body for key, body in metadata.items() if not key.isdigit() or key in needed}
 
 
+def number_anew(module: Module) -> None:
+    """Close the gaps that debug information has left between the numbers of a module's metadata, in place.
+
+    The order of the numbers stays, which is LLVM's.
+    """
+    operands = (o for i in _instructions(module) for o in i.operands)
+    declared = [*(each.definition for each in module.variables.values())]
+    declared += [each.declaration for each in module.callees.values()]
+    if any(isinstance(o.type, OtherType) for o in operands) or any(map(_REFERENCE.search, declared)):
+        return  # Nodes stand in texts there that are left alone.
+    numbers = sorted(int(key) for key in module.metadata if key.isdigit())
+    new = {str(number): str(place) for place, number in enumerate(numbers)}
+
+    def renamed(text: str) -> str:
+        return _TEXT_OR_REFERENCE.sub(lambda m: f"!{new[m[1]]}" if m[1] in new else m[0], text)
+
+    module.metadata = {new.get(key, key): renamed(body) for key, body in module.metadata.items()}
+    for function in module.functions.values():
+        function.attachments = tuple((kind, renamed(node)) for kind, node in function.attachments)
+    for instruction in _instructions(module):
+        if instruction.attachments:
+            instruction.attachments = tuple((kind, renamed(node)) for kind, node in instruction.attachments)
+
+
+def _instructions(module: Module) -> Iterator[Instruction]:
+    for function in module.functions.values():
+        yield from function.instructions()
+
+
 def _is_kept(kind: str) -> bool:
     return kind in _KEPT or kind.startswith("kernel_arg")
 
@@ -43,10 +75,12 @@ def _roots(module: Module) -> Iterator[str]:
     """The texts from which nodes are reached."""
     yield from (body for key, body in module.metadata.items() if not key.isdigit())
     yield from (variable.definition for variable in module.variables.values())
+    yield from (callee.declaration for callee in module.callees.values())
     for function in module.functions.values():
         yield from (node for _, node in function.attachments)
         for instruction in function.instructions():
             yield from (node for _, node in instruction.attachments)
+            yield from (o.text for o in instruction.operands if isinstance(o.type, OtherType))
 
 
 def _is_debug(body: str) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+from coarsen.errors import InternalError
 from coarsen.ir.types import Type
+
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,8 @@ class CallSite:
         result_attributes: such as `zeroext`.
         signature: the function's type where it takes any number of arguments, `i32 (ptr, ...)`; else empty.
         argument_attributes: those of each argument, such as `noundef`.
-        attributes: what stands after the arguments: a group's number, attributes, operand bundles.
+        attributes: what stands after the arguments: a group's number, attributes.
+        bundles: of further operands, such as `align` of an assumption: the tag and how many there are of each.
     """
 
     tail: str = ""
@@ -89,6 +94,44 @@ class CallSite:
     signature: str = ""
     argument_attributes: tuple[str, ...] = ()
     attributes: str = ""
+    bundles: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def bundled(self) -> int:
+        """The number of operands in bundles; they stand between the arguments and the callee."""
+        return sum(count for _, count in self.bundles)
+
+    def argument_alignment(self, index: int) -> int:
+        """Return the alignment in bytes that is stated for a pointer among the arguments; 1 where it isn't."""
+        words = self.argument_attributes[index].split() if self.argument_attributes else []
+        return int(words[words.index("align") + 1]) if "align" in words else 1
 
 
 Detail = Comparison | Access | AtomicUpdate | ElementAddress | Allocation | Mask | Indices | CallSite | None
+
+
+def expected(detail: Detail, kind: type[_Kind], instruction: str) -> _Kind:
+    """Return a detail of the kind that it has to be. Raises InternalError, with the instruction, if it isn't."""
+    if not isinstance(detail, kind):
+        raise InternalError(f"'{instruction}' has no {kind.__name__}")
+    return detail
+
+
+def access_of(detail: Detail) -> Access | None:
+    """Return how an instruction touches memory; None for one that does not, and for a call."""
+    if isinstance(detail, AtomicUpdate):
+        return detail.access
+    return detail if isinstance(detail, Access) else None
+
+
+def is_volatile(detail: Detail) -> bool:
+    """Return True for the detail of a volatile load, store or atomic."""
+    access = access_of(detail)
+    return access is not None and access.is_volatile
+
+
+def is_atomic(detail: Detail, opcode: str) -> bool:
+    """Return True for the detail of an atomic load, store, update or exchange; a fence is none."""
+    if isinstance(detail, AtomicUpdate):
+        return True
+    return isinstance(detail, Access) and opcode != "fence" and bool(detail.ordering)

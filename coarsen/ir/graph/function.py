@@ -46,6 +46,20 @@ class Function:
         """The block that is executed first."""
         return self._blocks[0]
 
+    def attachment(self, kind: str) -> str | None:
+        """Return the metadata node of a kind, such as `!12`; None if there is none."""
+        return dict(self.attachments).get(kind)
+
+    def attach(self, kind: str, node: str) -> None:
+        """Put a metadata node in the place of the one of its kind, or after all others."""
+        self.check_owned()
+        self.attachments = tuple({**dict(self.attachments), kind: node}.items())
+
+    def detach(self, kind: str) -> None:
+        """Drop the metadata node of a kind, if there is one."""
+        self.check_owned()
+        self.attachments = tuple(each for each in self.attachments if each[0] != kind)
+
     def instructions(self) -> Iterator[Instruction]:
         """Yield all instructions, block by block."""
         for block in self._blocks:
@@ -81,6 +95,16 @@ class Function:
         block.replace_instructions(())
         self._blocks.remove(block)
         block.function = None
+
+    def replace_blocks(self, blocks: Sequence[Block]) -> None:
+        """Throw away all blocks with what they hold, and put others, which stand nowhere, in their place."""
+        self.check_owned()
+        for left_out in self._blocks:
+            left_out.replace_instructions(())
+            left_out.function = None
+        self._blocks = []
+        for block in blocks:
+            self.append(block)
 
     def seal(self) -> None:
         """Let the function never change again."""

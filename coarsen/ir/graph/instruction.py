@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from coarsen.errors import InternalError, SourcePosition
-from coarsen.ir.graph.details import Detail
+from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
 from coarsen.ir.graph.opcode import TERMINATORS, Opcode
 from coarsen.ir.graph.operands import Callee, Named, Operand, Use
 from coarsen.ir.graph.origin import UNKNOWN, Origin
@@ -62,7 +62,10 @@ class Instruction(Named):
         self.block: Block | None = None
         self._operands: list[Operand] = []
         self._blocks: list[Block] = []
-        self.set_operands(operands, blocks)
+        for operand in operands:
+            self._append(operand)
+        for target in blocks:
+            self._append_edge(target)
 
     # Reading.
 
@@ -83,8 +86,11 @@ class Instruction(Named):
 
     @property
     def arguments(self) -> Sequence[Operand]:
-        """The operands that carry data: a call's without its callee."""
-        return self._operands[:-1] if self.opcode is Opcode.CALL else self._operands
+        """The operands that carry data: a call's without its callee, and without those in bundles."""
+        if self.opcode is not Opcode.CALL:
+            return self._operands
+        bundled = self.detail.bundled if isinstance(self.detail, CallSite) else 0
+        return self._operands[: -1 - bundled]
 
     @property
     def callee(self) -> str:
@@ -92,6 +98,18 @@ class Instruction(Named):
         if self.opcode is Opcode.CALL and isinstance(self._operands[-1], Callee):
             return self._operands[-1].name
         return ""
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether it is a load, a store, an atomic or a copy of memory that is volatile."""
+        if self.opcode is Opcode.CALL:
+            return "llvm.mem" in self.callee and self.arguments[-1].text == "true"
+        return is_volatile(self.detail)
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
+        return is_atomic(self.detail, self.opcode)
 
     @property
     def incoming(self) -> tuple[str, ...]:
@@ -163,13 +181,19 @@ class Instruction(Named):
             block.uses.pop(Use(self, index, True), None)
         self._operands, self._blocks = [], []
 
+    def erase(self) -> None:
+        """Leave the block for good. Raises InternalError if something uses it."""
+        assert self.block is not None
+        self.block.erase(self)
+
     def _check_owned(self) -> None:
         if self.block is not None:
             self.block.check_owned()
 
     def _append(self, operand: Operand) -> None:
+        for named in operand.referenced():
+            named.uses[Use(self, len(self._operands))] = None
         self._operands.append(operand)
-        self._note(Use(self, len(self._operands) - 1), operand)
 
     def _append_edge(self, block: Block) -> None:
         self._blocks.append(block)

@@ -18,35 +18,40 @@ from coarsen.ir.graph.parsed_parts import FAST_MATH, FLAGS, Parts, typed_operand
 from coarsen.ir.graph.result_types import compared, element_of, shuffled, within
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
-from coarsen.ir.types import PointerType, StructType, VoidType
+from coarsen.ir.types import PointerType, StructType
 
 _TAILS = frozenset({"tail", "musttail", "notail"})
 _CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
 _ATTACHMENTS = re.compile(r"(?:, ![\w.]+ !\d+)+$")
 _ATTACHMENT = re.compile(r"!([\w.]+) (!\d+)")
-_VOID = VoidType()
+_TAG = re.compile(r'"[^"]*"')
+
+
+def split_attachments(line: str) -> tuple[str, list[Attachment]]:
+    """Return a line, of an instruction or a variable, without the metadata at its end, and that."""
+    end = _ATTACHMENTS.search(line) if line.find(", !") > 0 else None
+    if end is None:
+        return line, []
+    return line[: end.start()], _ATTACHMENT.findall(end.group())
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:
     """Parse a line as LLVM prints it.
 
     Args:
-        text: without indentation.
+        text: without indentation and metadata.
         values: of the function; it is told of the instruction's result.
         structures: the module's named types.
 
     Raises:
         RefusalError: `unsupported-instruction`.
     """
-    attached: tuple[Attachment, ...] = ()
-    end = _ATTACHMENTS.search(text) if text.find(", !") > 0 else None
-    if end is not None:
-        attached = tuple((kind, node) for kind, node in _ATTACHMENT.findall(end.group()))
-        text = text[: end.start()]
     name, equals, line = text.partition(" = ") if text.startswith("%") else ("", "", text)
     scanner = Scanner(line, structures)
-    tail = scanner.word() if scanner.peek_word() in _TAILS else ""
-    opcode = _OPCODES.get(scanner.word())
+    word, tail = scanner.word(), ""
+    if word in _TAILS:
+        word, tail = scanner.word(), word
+    opcode = _OPCODES.get(word)
     if opcode is None:
         raise scanner.unexpected()
     parts = Parts() if opcode is not Opcode.CALL else Parts(detail=CallSite(tail=tail))
@@ -61,7 +66,6 @@ def parse_instruction(text: str, values: ValueParser, structures: dict[str, Stru
         blocks=parts.blocks,
         flags=parts.flags,
         detail=parts.detail,
-        attachments=attached,
     )
     if equals:
         values.define(instruction)
@@ -157,12 +161,12 @@ def _call(line: Scanner, values: ValueParser, parts: Parts) -> None:
     signature = f"{parts.type} {line.bracketed()}" if line.text.startswith("(", line.position) else ""
     callee = values.operand(line, PointerType(0))
     attributes = tuple(_call_arguments(line, values, parts.operands))
-    parts.operands.append(callee)
-    if "%" in line.rest:
-        raise line.unexpected()  # a bundle of operands, which would not know when a value is replaced
     given = attributes if any(attributes) else ()
     tail = parts.detail.tail if isinstance(parts.detail, CallSite) else ""
-    parts.detail = CallSite(tail, convention, result, signature, given, line.all_left())
+    after = line.up_to(' [ "')
+    bundles = tuple(_bundles(line, values, parts.operands))
+    parts.operands.append(callee)
+    parts.detail = CallSite(tail, convention, result, signature, given, after, bundles)
 
 
 def _call_arguments(line: Scanner, values: ValueParser, operands: list[Operand]) -> Iterable[str]:
@@ -173,6 +177,19 @@ def _call_arguments(line: Scanner, values: ValueParser, operands: list[Operand])
         operands.append(values.operand(line, type_))
         line.take(",")
     line.position += 1
+
+
+def _bundles(line: Scanner, values: ValueParser, operands: list[Operand]) -> Iterable[tuple[str, int]]:
+    if not line.take(" [ "):
+        return
+    while not line.take("]"):
+        tag, before = line.matched(_TAG), len(operands)
+        line.expect("(")
+        while not line.take(")"):
+            operands.append(values.typed(line))
+            line.take(",")
+        line.take(",")
+        yield tag, len(operands) - before
 
 
 def _branch(line: Scanner, values: ValueParser, parts: Parts) -> None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from coarsen.ir.graph.debug_metadata import without_debug_information
+from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -54,6 +54,7 @@ class Origins:
         if self.adds_version:
             _drop_version(module.metadata)
         without_debug_information(module)
+        number_anew(module)
         return module
 
     def _restore(self, function: Function, named: Named) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.types import IntegerType, StructType
 
 _NARROW_TRIPLE = "spir-"
+# LLVM writes a quotation mark inside of a string as `\22`.
+_NODE_OPERAND = re.compile(r'!"[^"]*"|\w+ -?\d+')
 
 
 @dataclass
@@ -21,9 +24,10 @@ class Module:
         source_name: of what was compiled.
         data_layout: as LLVM spells it.
         triple: of the target.
+        preamble: the lines that no transform looks at: groups of linked sections (`comdat`), assembler.
         structures: the named structure types.
         opaque: the names of those whose content isn't known.
-        variables: at program scope, by name.
+        variables: at program scope, by name, with other names of them.
         callees: all functions, by name, in their order; those with a body are in `functions` as well.
         functions: those with a body, by name.
         attribute_groups: the attributes of each numbered group, such as `convergent nounwind`.
@@ -33,6 +37,7 @@ class Module:
     source_name: str = ""
     data_layout: str = ""
     triple: str = ""
+    preamble: tuple[str, ...] = ()
     structures: Mapping[str, StructType] = field(default_factory=dict)
     opaque: frozenset[str] = frozenset()
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -68,9 +73,17 @@ class Module:
         place = next((place for place, (name, _) in enumerate(known) if name in self.functions), len(known))
         self.callees = dict([*known[:place], *added, *known[place:]])
 
-    def add_node(self, body: str) -> str:
-        """Add a metadata node and return its reference, such as `!12`."""
+    def node_operands(self, reference: str) -> tuple[str, ...]:
+        """Return the strings and integers of a metadata node, such as `!12`, as spelled: `!"float*"`, `i32 64`."""
+        return tuple(_NODE_OPERAND.findall(self.metadata[reference.removeprefix("!")]))
+
+    def add_node(self, operands: Iterable[str]) -> str:
+        """Add a metadata node and return its reference, such as `!12`.
+
+        Args:
+            operands: as they are spelled.
+        """
         numbers = (int(key) for key in self.metadata if key.isdigit())
         number = str(1 + max(numbers, default=-1))
-        self.metadata[number] = body
+        self.metadata[number] = f"!{{{', '.join(operands)}}}"
         return f"!{number}"

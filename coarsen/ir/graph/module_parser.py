@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
-from coarsen.ir.graph.instruction_parser import parse_instruction
+from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.operands import Argument, Callee, Variable
@@ -28,15 +28,14 @@ OriginOf = Callable[[str], Origin]
 
 _HEADER = re.compile(r'target (datalayout|triple) = "([^"]*)"')
 _STRUCTURE = re.compile(r"%([-a-zA-Z$._0-9]+) = type (.*)")
+_INNER = re.compile(r"%([-a-zA-Z$._0-9]+)")
 _VARIABLE = re.compile(r'@(?:([-a-zA-Z$._0-9]+)|"([^"]*)") = (.*)')
 _SPACE = re.compile(r"addrspace\((\d+)\)")
 _FUNCTION = re.compile(r'(?P<prefix>define [^@]*?) ?@(?:(?P<name>[-a-zA-Z$._0-9]+)|"(?P<quoted>[^"]*)")(?=\()')
 _CALLEE = re.compile(r'declare [^@]*@(?:([-a-zA-Z$._0-9]+)|"([^"]*)")\(')
 _GROUP = re.compile(r"attributes #(\d+) = \{ (.*) \}")
-_NODE = re.compile(r"!([\w.]+) = (.*)")
-_DEBUG = re.compile(r",? !dbg !(\d+)")
+_NODE = re.compile(r"!([-\w$.]+) = (.*)")
 _ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
-_COMMENT = re.compile(r"\s*;.*")
 _ARGUMENT_NAME = re.compile(r"%([-a-zA-Z$._0-9]+)")
 
 
@@ -108,15 +107,19 @@ class _ModuleParser:
                 module.data_layout = match[2]
         elif match := _VARIABLE.match(line):
             space = _SPACE.search(_before_type(match[3]))
-            name, definition = match[1] or match[2], _DEBUG.sub("", match[3])
-            variable = Variable(name, int(space[1]) if space else 0, definition)
-            module.variables[name] = self._program_scope[name] = variable
+            name, (definition, attached) = match[1] or match[2], split_attachments(match[3])
+            definition += "".join(f", !{kind} {node}" for kind, node in attached if kind != "dbg")
+            variable = module.variables[name] = Variable(name, int(space[1]) if space else 0, definition)
+            if not variable.is_alias:
+                self._program_scope[name] = variable
         elif match := _CALLEE.match(line):
             self._callee(match[1] or match[2], re.sub(r" !dbg !\d+", "", line))
         elif match := _GROUP.match(line):
             module.attribute_groups[match[1]] = match[2]
         elif match := _NODE.match(line):
             module.metadata[match[1]] = match[2]
+        elif line.startswith(("$", "module asm ")):
+            module.preamble = (*module.preamble, line)
         elif line.startswith("source_filename"):
             module.source_name = line.partition('"')[2].removesuffix('"')
         elif line and not line.startswith(";"):
@@ -127,16 +130,29 @@ class _ModuleParser:
         self._module.callees[name] = self._program_scope[name] = callee
 
     def _define_structures(self, definitions: Sequence[tuple[str, str]]) -> None:
-        """Define the named types; those inside of others are known in full, whatever their order."""
+        """Define the named types, each after those inside of it, whatever their order in the text."""
         self._module.opaque = frozenset(name for name, body in definitions if body == "opaque")
-        before: object = None
-        while before != (before := repr(self._structures)):
-            for name, body in definitions:
-                content = None if body == "opaque" else parse_type(body, self._structures)
-                if content is not None and not isinstance(content, StructType):
-                    raise _unsupported(f"%{name} = type {body}")
-                elements, packed = (content.elements, content.packed) if content else ((), False)
-                self._structures[name] = StructType(name, elements, packed)
+        bodies, known = dict(definitions), self._structures
+        pending, opened = [name for name, _ in reversed(definitions)], set[str]()
+        while pending:
+            name = pending[-1]
+            inner = [each for each in _INNER.findall(bodies[name]) if each in bodies and each not in known]
+            if name in known:
+                pending.pop()
+            elif not inner:
+                known[name] = self._structure(name, bodies[name])
+            elif name in opened:
+                raise _unsupported(f"%{name} = type {bodies[name]}")
+            else:
+                opened.add(name)
+                pending += inner
+        self._structures = {name: known[name] for name, _ in definitions}
+
+    def _structure(self, name: str, body: str) -> StructType:
+        content = StructType("", ()) if body == "opaque" else parse_type(body, self._structures)
+        if not isinstance(content, StructType):
+            raise _unsupported(f"%{name} = type {body}")
+        return StructType(name, content.elements, content.packed)
 
 
 class _FunctionParser:
@@ -177,11 +193,15 @@ class _FunctionParser:
         return function
 
     def _instruction(self, line: str) -> Instruction:
-        debug = _DEBUG.search(line) if "!dbg" in line else None
-        if debug is not None:
-            line = line[: debug.start()] + line[debug.end() :]
-        instruction = parse_instruction(line, self._values, self._structures)
-        instruction.origin = self._origin_of(debug[1] if debug else "")
+        text, attached = split_attachments(line)
+        location = next((node.removeprefix("!") for kind, node in attached if kind == "dbg"), "")
+        origin = self._origin_of(location)
+        try:
+            instruction = parse_instruction(text, self._values, self._structures)
+        except RefusalError as refusal:
+            raise RefusalError(refusal.code, refusal.reason, origin.position) from None
+        instruction.attachments = tuple(a for a in attached if a[0] != "dbg")
+        instruction.origin = origin
         return instruction
 
     def _signature(self, definition: re.Match[str]) -> Function:

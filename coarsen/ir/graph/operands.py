@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol
 
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import ValueKind
-from coarsen.ir.types import OtherType, PointerType, Type, quoted
+from coarsen.ir.types import PointerType, Type, quoted
 
-_FUNCTION_TYPE = OtherType("function")
+_FUNCTION_TYPE = PointerType(0)
 
 
 class User(Protocol):
@@ -129,14 +129,21 @@ class Argument(Named):
 
 
 class Variable(Named):
-    """A program-scope variable; `definition` is what LLVM writes after `@name = `."""
+    """A program-scope variable, or another name of one; `definition` is what LLVM writes after `@name = `."""
 
-    __slots__ = ("definition",)
+    __slots__ = ("address_space", "definition")
     kind = ValueKind.GLOBAL
 
     def __init__(self, name: str, address_space: int, definition: str) -> None:
         super().__init__(PointerType(address_space), name)
+        self.address_space = address_space
         self.definition = definition
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it is another name of a variable or function, which nothing in a kernel can use."""
+        words = self.definition.split(" ", 8)
+        return not {"global", "constant"} & set(words) and bool({"alias", "ifunc"} & set(words))
 
     @property
     def spelling(self) -> str:

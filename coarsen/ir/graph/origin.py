@@ -40,9 +40,9 @@ class Origin:
     role: Role = Role.SOURCE
     replica: int | None = None
 
-    def for_replica(self, replica: int, role: Role | None = None) -> Origin:
+    def for_replica(self, replica: int | None, role: Role | None = None) -> Origin:
         """Return the origin of a replica's copy, in another role if one is given."""
-        return replace(self, replica=replica, role=role or self.role)
+        return Origin(self.position, self.call_position, self.name, role or self.role, replica)
 
     def with_role(self, role: Role) -> Origin:
         """Return the same place and name in another role."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Named, Operand
-from coarsen.ir.graph.origin import Origin
+from coarsen.ir.graph.origin import Origin, Role
 
 OriginMap = Callable[[Origin], Origin]
 """The origin of a copy, by that of the original."""
+
+
+def same_origin(origin: Origin) -> Origin:
+    """Return the original's own origin."""
+    return origin
 
 
 class ValueMap:
@@ -73,17 +77,19 @@ def split_block(block: Block, index: int, name: str) -> Block:
     return rest
 
 
-def copy_instruction(
-    original: Instruction, values: ValueMap, origin: OriginMap = lambda origin: origin
-) -> Instruction:
+def copy_instruction(original: Instruction, values: ValueMap, origin: OriginMap = same_origin) -> Instruction:
     """Return a copy that stands nowhere, with the operands and blocks that the map says; the map has it then."""
-    copied = _without_operands(original, origin)
-    _fill_in(copied, original, values)
+    copied = without_operands(original, origin)
+    fill_in(copied, original, values)
     values[original] = copied
     return copied
 
 
-def _without_operands(original: Instruction, origin: OriginMap) -> Instruction:
+def without_operands(original: Instruction, origin: OriginMap = same_origin) -> Instruction:
+    """Return a copy without operands, which stands nowhere, for `fill_in` to complete.
+
+    What is made so first may be used by what is complete before it.
+    """
     return Instruction(
         original.opcode,
         original.type,
@@ -95,13 +101,12 @@ def _without_operands(original: Instruction, origin: OriginMap) -> Instruction:
     )
 
 
-def _fill_in(copied: Instruction, original: Instruction, values: ValueMap) -> None:
+def fill_in(copied: Instruction, original: Instruction, values: ValueMap) -> None:
+    """Give a copy the operands and blocks that stand for those of the original."""
     copied.set_operands(map(values.operand, original.operands), map(values.block, original.blocks))
 
 
-def copy_blocks(
-    blocks: Iterable[Block], values: ValueMap, origin: OriginMap = lambda origin: origin
-) -> list[Block]:
+def copy_blocks(blocks: Iterable[Block], values: ValueMap, origin: OriginMap = same_origin) -> list[Block]:
     """Return copies of blocks that stand nowhere; what is defined in them is mapped to its copy.
 
     Names are those of the originals, as wishes.
@@ -110,15 +115,15 @@ def copy_blocks(
     for block in originals:
         values[block] = copied = Block(block.name, origin(block.origin))
         for instruction in block.instructions:
-            values[instruction] = copied.append(_without_operands(instruction, origin))
+            values[instruction] = copied.append(without_operands(instruction, origin))
     copies = [values.block(block) for block in originals]
     for block, copied in zip(originals, copies, strict=True):
         # Only now: what comes round a loop, or from a block that stands later, has a copy as well.
         for instruction, copy in zip(block.instructions, copied.instructions, strict=True):
-            _fill_in(copy, instruction, values)
+            fill_in(copy, instruction, values)
     return copies
 
 
-def for_replica(replica: int) -> OriginMap:
-    """Return the map that gives copies the origin of a replica's."""
-    return lambda origin: replace(origin, replica=replica)
+def for_replica(replica: int | None, role: Role | None = None) -> OriginMap:
+    """Return the map that gives copies the origin of a replica's, in another role if one is given."""
+    return lambda origin: origin.for_replica(replica, role)

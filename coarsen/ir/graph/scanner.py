@@ -12,12 +12,15 @@ from coarsen.ir.types import StructType, Type, parse_type, type_at
 _WORD = re.compile(r"[a-zA-Z_.][-\w.]*")
 _NUMBER = re.compile(r"-?\d+")
 _PLAIN_TYPE = re.compile(
-    r"(?:i\d+|float|double|half|void|ptr(?: addrspace\(\d+\))?|<\d+ x (?:i\d+|float|double|half)>)(?=[ ,)]|$)"
+    r"(?:i\d+|float|double|half|void|ptr(?: addrspace\(\d+\))?"
+    r"|<\d+ x (?:i\d+|float|double|half)>|\[\d+ x (?:i\d+|float|double|half)\])(?=[ ,)]|$)"
 )
 _TYPE_START = re.compile(
     r"(?:i\d+|half|bfloat|float|double|fp128|x86_\w+|ptr|void|target|label|token|metadata)\b|[<\[{%]"
 )
 _BRACKETS = re.compile(r'"[^"]*"|[(\[{<>}\])]')
+_PROPERTY = re.compile(r'(?:[^",]|"[^"]*")+')
+_QUOTED_ATTRIBUTE = re.compile(r'"[^"]*"(?:="[^"]*")?')
 _OPENING = frozenset("([{<")
 
 
@@ -44,9 +47,11 @@ class Scanner:
 
     def take(self, expected: str) -> bool:
         """Read past a text if it comes next, and past the space after it."""
-        if not self.text.startswith(expected, self.position):
+        text, position = self.text, self.position
+        if not text.startswith(expected, position):
             return False
-        self._go_to(self.position + len(expected))
+        position += len(expected)
+        self.position = position + 1 if text[position : position + 1] == " " else position
         return True
 
     def expect(self, expected: str) -> None:
@@ -77,10 +82,12 @@ class Scanner:
 
     def matched(self, pattern: re.Pattern[str]) -> str:
         """Read what a pattern matches. Raises RefusalError if it doesn't match here."""
-        match = pattern.match(self.text, self.position)
+        text = self.text
+        match = pattern.match(text, self.position)
         if match is None:
             raise self.unexpected()
-        self._go_to(match.end())
+        end = match.end()
+        self.position = end + 1 if text[end : end + 1] == " " else end
         return match.group()
 
     def type(self) -> Type:
@@ -114,34 +121,50 @@ class Scanner:
         raise self.unexpected()
 
     def attributes(self, ends: frozenset[str] = frozenset()) -> str:
-        """Read the attributes before a type or a value, such as `noundef align 4`: words, some with brackets.
+        """Read the attributes before a type or a value, such as `noundef align 4 "key"="value"`.
 
         Args:
             ends: the words that are no attributes.
         """
         start = self.position
-        while (word := self.peek_word()) and word not in ends and not self.comes_type():
-            end = self.position + len(word)
-            self.position = end
-            if self.text.startswith("(", end):
-                self.bracketed()
-            else:
-                self._go_to(end)
-                if word in ("align", "cc"):
-                    self.number()
+        while self._take_attribute(ends):
+            pass
         return self.text[start : self.position].strip()
 
-    def all_left(self) -> str:
-        """Read to the end of the line."""
-        left = self.rest
-        self.position = len(self.text)
-        return left
+    def _take_attribute(self, ends: frozenset[str]) -> bool:
+        if self.text.startswith('"', self.position):
+            self.matched(_QUOTED_ATTRIBUTE)
+            return True
+        word = self.peek_word()
+        if not word or word in ends or self.comes_type():
+            return False
+        end = self.position + len(word)
+        self.position = end
+        if self.text.startswith("(", end):
+            self.bracketed()
+        else:
+            self._go_to(end)
+            if word in ("align", "cc"):
+                self.number()
+        return True
+
+    def property(self) -> str:
+        """Read up to the next comma that stands in no string."""
+        return self.matched(_PROPERTY)
+
+    def up_to(self, end: str) -> str:
+        """Read up to a text that is left unread, or to the end of the line."""
+        start, found = self.position, self.text.find(end, self.position)
+        self.position = found if found >= 0 else len(self.text)
+        return self.text[start : self.position]
 
     def unexpected(self) -> RefusalError:
         """Return the error that says where reading ended."""
-        return RefusalError(
-            "unsupported-instruction", f"LLVM IR that is not supported, at '{self.rest}' of '{self.text}'"
-        )
+        return self.refused(f"LLVM IR that is not supported, at '{self.rest}'")
+
+    def refused(self, reason: str) -> RefusalError:
+        """Return the error that gives a reason and the line."""
+        return RefusalError("unsupported-instruction", f"{reason} of '{self.text}'")
 
     def _go_to(self, position: int) -> None:
         self.position = position + 1 if self.text.startswith(" ", position) else position

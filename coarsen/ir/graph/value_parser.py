@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.instruction import Block
@@ -16,17 +16,20 @@ _LOCAL = re.compile(r"%[-a-zA-Z$._0-9]+")
 _GLOBAL = re.compile(r'@(?:[-a-zA-Z$._0-9]+|"[^"]*")')
 _LITERAL = re.compile(r"[-+]?[\w.+-]+")
 _STRING = re.compile(r'c"[^"]*"')
+# A string may hold what looks like a variable.
+_STRING_OR_GLOBAL = re.compile(rf"{_STRING.pattern}|(?P<global>{_GLOBAL.pattern})")
+_METADATA = re.compile(r'!(?:\d+|"[^"]*")')
 _ASSEMBLER = re.compile(r'asm (?:\w+ )*"[^"]*", "[^"]*"')
 _EXPRESSION = re.compile(
     r"(?:getelementptr|ptrtoint|ptrtoaddr|inttoptr|bitcast|addrspacecast|trunc|splat|add|sub|mul|xor|shl"
-    r"|extractelement|insertelement|shufflevector|blockaddress|dso_local_equivalent|no_cfi)"
+    r"|extractelement|insertelement|shufflevector)"
     r"(?: \w+(?:\([^)]*\))?)* (?=\()"
 )
 WORDS_OF_CONSTANTS = frozenset(
     {"true", "false", "null", "undef", "poison", "zeroinitializer", "none"}
     | {"getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc", "splat"}
     | {"add", "sub", "mul", "xor", "shl", "extractelement", "insertelement", "shufflevector"}
-    | {"blockaddress", "dso_local_equivalent", "no_cfi", "c", "asm"}
+    | {"c", "asm"}
 )
 
 
@@ -88,8 +91,8 @@ class ValueParser:
         if first == "%":
             return self._named(line.matched(_LOCAL)[1:], type_)
         if first == "@":
-            return self._of_program(line.matched(_GLOBAL))
-        return self._constant(type_, _constant_text(line, first))
+            return self._of_program(line, line.matched(_GLOBAL))
+        return self._constant(line, type_, constant_text(line))
 
     def _named(self, name: str, type_: Type) -> Named:
         found = self._local.get(name)
@@ -97,32 +100,45 @@ class ValueParser:
             found = self._later.setdefault(name, _Later(type_, name))
         return found
 
-    def _of_program(self, spelling: str) -> Named:
+    def _of_program(self, line: Scanner, spelling: str) -> Named:
         name = spelling[1:].strip('"')
         if name not in self._program_scope:
-            raise InternalError(f"'{spelling}' is not in the module")
+            raise line.refused(f"'{spelling}' is neither a variable nor a function")
         return self._program_scope[name]
 
-    def _constant(self, type_: Type, text: str) -> Constant:
+    def _constant(self, line: Scanner, type_: Type, text: str) -> Constant:
         known = self._constants.get((type_, text))
         if known is None:
-            parts: list[str | Named] = []
-            position = 0
-            for match in _GLOBAL.finditer(text) if "@" in text and not text.startswith(("c", "asm")) else ():
-                parts += [text[position : match.start()], self._of_program(match.group())]
-                position = match.end()
-            known = self._constants[type_, text] = Constant(type_, *parts, text[position:])
+            if "blockaddress" in text:
+                raise line.refused("addresses of blocks are not supported")
+            known = self._constants[type_, text] = Constant(type_, *self._parts(line, text))
         return known
 
+    def _parts(self, line: Scanner, text: str) -> Iterator[str | Named]:
+        """Cut a constant's text where it names variables or functions."""
+        position = 0
+        for match in _STRING_OR_GLOBAL.finditer(text) if "@" in text and not text.startswith("asm") else ():
+            if match["global"]:
+                yield text[position : match.start()]
+                yield self._of_program(line, match["global"])
+                position = match.end()
+        yield text[position:]
 
-def _constant_text(line: Scanner, first: str) -> str:
+
+def constant_text(line: Scanner) -> str:
+    """Read a constant after its type, and return it as it is spelled. Raises RefusalError if none comes next."""
     start = line.position
+    first = line.text[start : start + 1]
+    if first == "-" or first.isdigit():
+        return line.matched(_LITERAL)
     if first in ("<", "[", "{"):
         return line.bracketed()
     if first == "c" and line.text.startswith('c"', start):
         return line.matched(_STRING)
     if line.text.startswith("asm ", start):
         return line.matched(_ASSEMBLER)
+    if first == "!":
+        return line.matched(_METADATA)
     expression = _EXPRESSION.match(line.text, start)
     if expression is not None:
         line.position = expression.end()

@@ -95,21 +95,26 @@ _NAMED: dict[str, Builtin] = {
 _ATOMIC_LOAD = Builtin(Role.PER_ITEM, reads=Reach.ARGUMENTS, orders=True, is_atomic=True)
 _ATOMIC_STORE = Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS, orders=True, is_atomic=True)
 _ATOMIC = Builtin(Role.PER_ITEM, Reach.ARGUMENTS, Reach.ARGUMENTS, orders=True, is_atomic=True)
-# Read in order: the first that a name starts with decides.
-_BY_PREFIX: tuple[tuple[str | tuple[str, ...], Builtin], ...] = (
-    ("vload", Builtin(Role.VALUE, reads=Reach.ARGUMENTS)),
-    ("vstore", Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS)),
-    ("write_image", Builtin(Role.PER_ITEM, writes=_ANY)),
-    ("atomic_init", Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS)),
-    ("atomic_load", _ATOMIC_LOAD),
-    (("atomic_store", "atomic_flag_clear"), _ATOMIC_STORE),
-    (("atomic_", "atom_"), _ATOMIC),
-    (
-        ("llvm.assume", "llvm.experimental.noalias", "llvm.lifetime", "llvm.dbg", "llvm.donothing"),
-        Builtin(Role.IGNORED),
-    ),
-    (("llvm.memcpy.", "llvm.memmove."), Builtin(Role.VALUE, Reach.SECOND, Reach.FIRST)),
-    ("llvm.memset.", Builtin(Role.VALUE, writes=Reach.FIRST)),
+# OpenCL 1.2's, each of the number that its first argument points to.
+_ATOMIC_UPDATES = r"atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor)"
+# By whole names: a vendor's function whose name only begins like one of these is judged by its declaration.
+_BY_PATTERN: tuple[tuple[re.Pattern[str], Builtin], ...] = tuple(
+    (re.compile(pattern), builtin)
+    for pattern, builtin in (
+        (r"vload(\d+|a?_half\d*)", Builtin(Role.VALUE, reads=Reach.ARGUMENTS)),
+        (r"vstore(\d+|a?_half\d*(_rt[ezpn])?)", Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS)),
+        (r"write_image(f|h|i|ui)", Builtin(Role.PER_ITEM, writes=_ANY)),
+        (r"atomic_init", Builtin(Role.PER_ITEM, writes=Reach.ARGUMENTS)),
+        (r"atomic_load(_explicit)?", _ATOMIC_LOAD),
+        (r"atomic_(store|flag_clear)(_explicit)?", _ATOMIC_STORE),
+        (_ATOMIC_UPDATES, _ATOMIC),
+        (r"atomic_fetch_(add|sub|or|xor|and|min|max)(_explicit)?", _ATOMIC),
+        (r"atomic_(exchange|compare_exchange_(strong|weak)|flag_test_and_set)(_explicit)?", _ATOMIC),
+        (r"llvm\.(assume|donothing|experimental\.noalias\.scope\.decl)", Builtin(Role.IGNORED)),
+        (r"llvm\.(lifetime|dbg)\..*", Builtin(Role.IGNORED)),
+        (r"llvm\.mem(cpy|move)\..*", Builtin(Role.VALUE, Reach.SECOND, Reach.FIRST)),
+        (r"llvm\.memset\..*", Builtin(Role.VALUE, writes=Reach.FIRST)),
+    )
 )
 # Between `llvm.` and the types.
 _PURE_INTRINSICS = frozenset(
@@ -143,10 +148,15 @@ def builtin_named(callee: str, declaration: str = "") -> Builtin:
     refused = refused_builtin(name)
     if refused is not None:
         return Builtin(Role.REFUSED, _ANY, _ANY, orders=True, is_known=False, refused=refused)
-    found = next((builtin for prefix, builtin in _BY_PREFIX if name.startswith(prefix)), None)
+    found = next((builtin for pattern, builtin in _BY_PATTERN if pattern.fullmatch(name)), None)
     if found is not None:
         return found
     return _intrinsic(name) if name.startswith("llvm.") else _declared(declaration)
+
+
+def is_atomic_update(callee: str) -> bool:
+    """Return True for a function by which OpenCL 1.2 updates a number atomically, by its name in IR."""
+    return re.fullmatch(_ATOMIC_UPDATES, builtin_name(callee)) is not None
 
 
 def _intrinsic(name: str) -> Builtin:

@@ -14,6 +14,8 @@ AROUND = """\
 
 declare i32 @printf(ptr addrspace(2), ...)
 
+declare void @g()
+
 define spir_kernel void @k(ptr addrspace(1) %p, i32 %n, float %x, <4 x i32> %v, %struct.pair %s, ptr %f) {{
 entry:
   {line}
@@ -43,6 +45,8 @@ LINES = (
     "%r = trunc nuw nsw i32 %n to i8",
     "%r = tail call i32 (ptr addrspace(2), ...) @printf(ptr addrspace(2) null, double 1.000000e+00)",
     "%r = call spir_func noundef zeroext i8 %f(i8 noundef signext 3, ptr byval(%struct.pair) align 4 %f)",
+    'call void @g() [ "align"(ptr addrspace(1) %p, i32 %n), "cold"() ]',
+    'call void @g() nounwind [ "first"(float %x) ]',
     "%r = select i1 true, <4 x i32> %v, <4 x i32> splat (i32 1)",
 )
 
@@ -62,3 +66,13 @@ def test_an_exchange_says_how_it_fails() -> None:
     assert isinstance(exchange.detail, AtomicUpdate)
     assert (exchange.detail.access.ordering, exchange.detail.failure) == ("seq_cst", "monotonic")
     assert str(exchange.type) == "{ i32, i1 }"
+
+
+def test_operands_in_bundles_are_no_arguments_and_know_of_their_uses() -> None:
+    function = parse_module(AROUND.format(line=LINES[-3])).function("k")
+    call = function.entry.instructions[0]
+    pointer, number = function.arguments[:2]
+    assert not call.arguments
+    assert call.callee == "g"
+    pointer.replace_all_uses(number)
+    assert [operand.text for operand in call.operands] == ["n", "n", "g"]

@@ -15,7 +15,6 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.source_names import source_name
-from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType, PointerType, VectorType
 
@@ -190,7 +189,9 @@ class _Planner:
     def _would_contract(self, instruction: Instruction) -> bool:
         """Return True if a product folded into a sum would let C fuse what the source kept apart."""
         users = self.uses[instruction.name].users
-        return any(user in ("fadd", "fsub") for user in users) and not ({"contract", "fast"} & flags(instruction))
+        return any(user in ("fadd", "fsub") for user in users) and {"contract", "fast"}.isdisjoint(
+            instruction.flags
+        )
 
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
         if uses.users == ["phi"] or instruction.type == IntegerType(1):

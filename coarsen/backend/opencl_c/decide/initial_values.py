@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from coarsen.backend.opencl_c.c.types import from_llvm, size_of
 from coarsen.backend.opencl_c.decide.constants import Constant, Zero, parse_constant
-from coarsen.ir.details import is_volatile, source_element_type
+from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.types import ArrayType, StructType, Type
 
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
-    """What an array starts with, and the text of the instruction that the declaration stands for."""
+    """What an array starts with, and the instruction that the declaration stands for."""
 
     type: Type
     value: Constant
-    instruction: str
+    instruction: Instruction
 
 
 def initial_values(kernel: Kernel) -> Mapping[str, InitialValue]:
@@ -41,23 +41,23 @@ def initial_values(kernel: Kernel) -> Mapping[str, InitialValue]:
 
 def _filled_whole(kernel: Kernel, instruction: Instruction) -> str:
     """The array that a copy or fill covers exactly, or an empty text."""
-    if not instruction.callee.startswith(("llvm.memcpy", "llvm.memset")) or is_volatile(instruction):
+    if not instruction.callee.startswith(("llvm.memcpy", "llvm.memset")) or instruction.is_volatile:
         return ""
     target, _, length, *_ = instruction.arguments
     source = kernel.definition.get(target.text) if target.kind is ValueKind.INSTRUCTION else None
     if source is None or source.opcode != "alloca":
         return ""
-    type_ = source_element_type(source, kernel.structures)
+    type_ = source_element_type(source)
     is_aggregate = isinstance(type_, (ArrayType, StructType))
     return target.text if is_aggregate and length.text == str(size_of(from_llvm(type_))) else ""
 
 
 def _value(kernel: Kernel, instruction: Instruction, target: str) -> InitialValue | None:
-    type_ = source_element_type(kernel.definition[target], kernel.structures)
+    type_ = source_element_type(kernel.definition[target])
     source = instruction.arguments[1]
     if "memset" in instruction.callee:
-        return InitialValue(type_, Zero(), instruction.text) if source.text == "0" else None
+        return InitialValue(type_, Zero(), instruction) if source.text == "0" else None
     table = kernel.globals.get(source.text) if source.kind is ValueKind.GLOBAL else None
     if table is None or not table.is_constant or table.value_type != type_:
         return None
-    return InitialValue(type_, parse_constant(type_, table.initializer, kernel.structures), instruction.text)
+    return InitialValue(type_, parse_constant(type_, table.initializer, kernel.structures), instruction)

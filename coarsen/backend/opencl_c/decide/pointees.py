@@ -64,7 +64,7 @@ class Pointees:
                 found.setdefault(self.dataflow.origin(instruction.operands[1]).text, stored)
             elif instruction.opcode == "getelementptr":
                 base = self.dataflow.origin(instruction.operands[0]).text
-                found.setdefault(base, source_element_type(instruction, self.kernel.structures))
+                found.setdefault(base, source_element_type(instruction))
         return found
 
     def __call__(self, pointer: Value) -> CType | None:
@@ -93,7 +93,7 @@ class Pointees:
     def _of_instruction(self, instruction: Instruction) -> CType | None:
         found: CType | None = None
         if instruction.opcode == "alloca":
-            return from_llvm(source_element_type(instruction, self.kernel.structures))
+            return from_llvm(source_element_type(instruction))
         if instruction.opcode == "getelementptr":
             found = self._of_address(instruction)
         elif instruction.opcode in _PASSED_ON:
@@ -114,7 +114,7 @@ class Pointees:
         return from_llvm(type_) if type_ is not None else None
 
     def _of_address(self, instruction: Instruction) -> CType | None:
-        source = from_llvm(source_element_type(instruction, self.kernel.structures))
+        source = from_llvm(source_element_type(instruction))
         base = self(instruction.operands[0])
         if same_bits(source, UCHAR):
             return self._of_bytes(instruction, base)

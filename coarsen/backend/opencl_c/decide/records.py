@@ -32,7 +32,7 @@ def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
     for instruction in kernel.instructions():
         if instruction.opcode != "getelementptr" or len(instruction.operands) != _STRUCTURE_INDEX:
             continue
-        source = source_element_type(instruction, kernel.structures)
+        source = source_element_type(instruction)
         number = instruction.operands[2].text
         if isinstance(source, StructType) and number.isdigit() and (wish := field_name(instruction)) is not None:
             fields = wishes.setdefault(record_name(source), {})
@@ -85,7 +85,7 @@ def structures_of(kernel: Kernel) -> Iterator[StructType]:
     for instruction in kernel.instructions():
         yield from _unnamed_in(instruction.type)
         if instruction.opcode in ("alloca", "getelementptr"):
-            yield from _unnamed_in(source_element_type(instruction, kernel.structures))
+            yield from _unnamed_in(source_element_type(instruction))
 
 
 def _unnamed_in(type_: Type) -> Iterator[StructType]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from coarsen.backend.opencl_c.c.types import CType, Pointer, Scalar, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.ir.details import flags, predicate
+from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import IntegerType, Type, VectorType
 
@@ -28,9 +28,8 @@ def _wrapping(instruction: Instruction) -> Iterator[Vote]:
     """`add nsw` comes from signed source, a plain `add` from unsigned."""
     if isinstance(instruction.type, VectorType):
         return
-    has = flags(instruction)
-    weight = _WEAK if "nsw" in has else -_WEAK
-    if {"nsw", "nuw"} <= has:
+    weight = _WEAK if "nsw" in instruction.flags else -_WEAK
+    if {"nsw", "nuw"}.issubset(instruction.flags):
         return
     yield _result(instruction), 2 * weight
     for operand in instruction.operands:
@@ -68,7 +67,7 @@ def _comparison(instruction: Instruction) -> Iterator[Vote]:
 
 
 def _widening(instruction: Instruction) -> Iterator[Vote]:
-    if "nneg" in flags(instruction):
+    if "nneg" in instruction.flags:
         yield instruction.operands[0], _WEAK
     else:
         yield instruction.operands[0], -_STRONG

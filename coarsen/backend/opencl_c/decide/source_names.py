@@ -25,7 +25,11 @@ def memory_name(instruction: Instruction) -> str:
 def field_name(address: Instruction) -> str | None:
     """Return the name of the field whose address is computed, or None: clang calls the address by it."""
     name = source_name(address)
-    if name is None or is_surely_readable(address.name):
+    if name is None:
+        return None
+    # No name of the source has a dot: what comes after one was added by a transform.
+    name = name.partition(".")[0] or name
+    if is_surely_readable(address.name):
         return name
     shortened = name.rstrip(_DIGITS)
     return shortened if shortened and not shortened.endswith("_") else name

@@ -152,7 +152,7 @@ class Variables:
         return mask
 
     def _array(self, instruction: Instruction) -> Expression:
-        type_ = from_llvm(source_element_type(instruction, self.kernel.structures), signed=True)
+        type_ = from_llvm(source_element_type(instruction), signed=True)
         variable = self.names.new(memory_name(instruction))
         space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
         initial = self.initial_values.get(instruction.name)

@@ -233,7 +233,7 @@ def _matching(translator: Translator, place: Expression, type_: CType) -> Expres
 
 def _element_pointer(translator: Translator, instruction: Instruction) -> Expression:
     base = translator.value(instruction.operands[0])
-    source = from_llvm(source_element_type(instruction, translator.kernel.structures))
+    source = from_llvm(source_element_type(instruction))
     indices = [_index(translator, instruction, number) for number in range(1, len(instruction.operands))]
     if isinstance(source, Vector) and len(indices) > 1:
         base = element_address(translator, base, source, indices[:1])

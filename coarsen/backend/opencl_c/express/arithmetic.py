@@ -28,7 +28,6 @@ from coarsen.backend.opencl_c.express.operators import (
     vector_pair,
 )
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
-from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction
 
 
@@ -84,7 +83,7 @@ def _wrapping(left: Expression, operator: str, right: Expression, instruction: I
 def _may_wrap(instruction: Instruction, result: CType) -> bool:
     """Return True if C's signed arithmetic might overflow; sums of narrow integers, computed as int, never do."""
     is_narrow = isinstance(result, Scalar) and result.size < INT.size
-    return not is_narrow and "nsw" not in flags(instruction)
+    return not is_narrow and "nsw" not in instruction.flags
 
 
 def _signed_pair(signed: bool, operator: str) -> Handler:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from coarsen.backend.opencl_c.c.tree import Expression
 from coarsen.backend.opencl_c.c.types import FLOAT, INT, Pointer, Scalar, from_llvm, with_sign
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.errors import RefusalError
-from coarsen.ir.details import atomic_operation
+from coarsen.ir.details import atomic_operation, orderings
 from coarsen.ir.kernel import Instruction, Value
 
 # Operation of LLVM: OpenCL's function without its prefix, and whether the operands are signed.
@@ -30,12 +29,12 @@ _OPERATIONS: Mapping[str, tuple[str, bool]] = {
     "umin": ("min", False),
 }
 _EXTENDED = frozenset({"max", "min", "and", "or", "xor"})
-_ORDERS = re.compile(r"\b(unordered|monotonic|acquire|release|acq_rel|seq_cst)\b")
+_UNORDERED = frozenset({"unordered", "monotonic"})
 
 
 def atomic_statement(translator: Translator, instruction: Instruction) -> list[Statement]:
     """An `atomicrmw` or a `cmpxchg`; its result is the value from before."""
-    if set(_ORDERS.findall(instruction.text)) - {"monotonic", "unordered"}:
+    if not orderings(instruction) <= _UNORDERED:
         raise RefusalError(
             "atomic-ordering",
             "an atomic operation that orders other memory accesses has no form in OpenCL C 1.2",

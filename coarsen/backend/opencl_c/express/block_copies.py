@@ -6,7 +6,6 @@ memset(tile, 0, 64)                → for (uint index = 0; index < 16; ++index)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -38,7 +37,7 @@ from coarsen.backend.opencl_c.c.types import (
 )
 from coarsen.backend.opencl_c.express.addresses import element
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
-from coarsen.ir.details import is_volatile
+from coarsen.ir.details import argument_alignment
 from coarsen.ir.kernel import Instruction
 
 
@@ -124,10 +123,7 @@ def _piece(
 
 def _alignments(instruction: Instruction) -> tuple[int, int]:
     """The alignments that a copy states for its target and its source, 1 where it doesn't."""
-    arguments = instruction.text.partition(f"{instruction.callee}(")[2].split(", ")
-    found = [re.search(r"\balign (\d+)", argument) for argument in arguments[:2]]
-    first, second = (int(match[1]) if match else 1 for match in found)
-    return first, second
+    return argument_alignment(instruction, 0), argument_alignment(instruction, 1)
 
 
 def _pieces(pointer: Expression, piece: CType) -> Expression:
@@ -182,7 +178,7 @@ def _number(expression: Expression) -> int | None:
 def _operands(translator: Translator, instruction: Instruction) -> tuple[Expression, Expression, Expression]:
     """Target, source or byte, and length; pointers to volatile memory where the instruction is volatile."""
     first, second, length = (translator.value(value) for value in instruction.arguments[:3])
-    if not is_volatile(instruction):
+    if not instruction.is_volatile:
         return first, second, length
     return _volatile(first), _volatile(second), length
 

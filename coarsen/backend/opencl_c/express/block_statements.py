@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.coerce import coerce
@@ -14,7 +14,7 @@ from coarsen.backend.opencl_c.express.intrinsics import stem
 from coarsen.backend.opencl_c.express.memory import is_under_aligned, place_of, unaligned_store
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.errors import RefusalError
-from coarsen.ir.details import alignment, is_atomic
+from coarsen.ir.details import alignment
 from coarsen.ir.kernel import Instruction
 
 StatementWriter = Callable[[Translator, Instruction], list[Statement]]
@@ -22,15 +22,15 @@ _TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
 
 
 def statements_of(
-    translator: Translator, effects: EffectsOfKernel, block: str, skipped: frozenset[str] = frozenset()
+    translator: Translator, effects: EffectsOfKernel, block: str, skipped: Collection[Instruction] = ()
 ) -> list[Statement]:
-    """A block's statements, without phis, terminator and the instructions whose texts are `skipped`."""
+    """A block's statements, without phis, terminator and the instructions that are `skipped`."""
     written: list[Statement] = []
     for instruction in translator.kernel.block[block].instructions:
         if instruction.opcode in ("phi", "alloca") or instruction.opcode in _TERMINATORS:
             continue
         if (
-            instruction.text in skipped
+            any(instruction is other for other in skipped)  # another one may say the same
             or effects.is_ignored(instruction)
             or instruction.name in translator.folding.inlined
         ):
@@ -63,7 +63,7 @@ def _statement(translator: Translator, instruction: Instruction) -> list[Stateme
 
 
 def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
-    if is_atomic(instruction):
+    if instruction.is_atomic:
         raise unsupported("an atomic store")
     value, address = instruction.operands
     place = place_of(translator, instruction, address, value.type)

@@ -34,8 +34,8 @@ from coarsen.ir.types import AddressSpace, VoidType
 
 # Functions with one version only, whose integer arguments C converts by itself.
 _NOT_OVERLOADED = re.compile(
-    r"get_\w+|vload\w+|vstore\w+|async_work_group\w+|prefetch|wait_group_events|work_group_barrier|barrier|\w*mem_fence"
-    r"|atomic_work_item_fence"
+    r"get_\w+|vload(?:\d+|a?_half\d*)|vstore(?:\d+|a?_half\d*(?:_rt[ezpn])?)|async_work_group_(?:strided_)?copy"
+    r"|prefetch|wait_group_events|work_group_barrier|barrier|(?:read_|write_)?mem_fence|atomic_work_item_fence"
 )
 _FENCES = {1: "CLK_LOCAL_MEM_FENCE", 2: "CLK_GLOBAL_MEM_FENCE", 4: "CLK_IMAGE_MEM_FENCE"}
 _ENUMERATIONS: Mapping[str, Mapping[int, str]] = {

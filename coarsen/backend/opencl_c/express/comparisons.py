@@ -26,7 +26,7 @@ from coarsen.backend.opencl_c.c.types import BOOL, LONG, CType, Pointer, Vector,
 from coarsen.backend.opencl_c.express.operators import integer_pair, repeated
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
 from coarsen.backend.opencl_c.printing.expressions import same_text
-from coarsen.ir.details import flags, predicate
+from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction
 
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
@@ -109,7 +109,7 @@ def _floats(translator: Translator, instruction: Instruction) -> Expression:
     if repeated_scalar(left) is None and isinstance(left.type, Vector):
         right = repeated(right, left.type.element)
     operator = _OPERATORS[word[1:]]
-    if "nnan" in flags(instruction) or "fast" in flags(instruction):
+    if "nnan" in instruction.flags or "fast" in instruction.flags:
         return _compare(left, operator, right)
     if word in ("oeq", "une"):
         return _compare(left, operator, right)

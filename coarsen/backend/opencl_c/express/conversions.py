@@ -25,7 +25,6 @@ from coarsen.backend.opencl_c.c.types import (
     with_sign,
 )
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, result_of, unsupported
-from coarsen.ir.details import flags
 from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import PointerType
 
@@ -57,7 +56,7 @@ def _truncate(translator: Translator, instruction: Instruction) -> Expression:
 def _extend(signed: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         # What isn't negative may be widened as either.
-        sign = None if "nneg" in flags(instruction) else signed
+        sign = None if "nneg" in instruction.flags else signed
         operand = translator.value(instruction.operands[0], signed=sign)
         type_ = _result_type(translator, instruction)
         if operand.type is BOOL:
@@ -89,7 +88,7 @@ def _from_mask(mask: Expression, type_: CType, *, signed: bool) -> Expression:
 
 def _from_integer(signed: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
-        sign = None if "nneg" in flags(instruction) else signed
+        sign = None if "nneg" in instruction.flags else signed
         operand = translator.value(instruction.operands[0], signed=sign)
         type_ = from_llvm(instruction.type)
         if operand.type is BOOL:

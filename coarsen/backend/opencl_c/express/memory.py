@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from coarsen.backend.opencl_c.c.build import address_of, call, dereference, is_packed, literal_int
 from coarsen.backend.opencl_c.c.coerce import coerce
@@ -23,29 +21,22 @@ from coarsen.backend.opencl_c.c.types import (
 )
 from coarsen.backend.opencl_c.express.addresses import access
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
-from coarsen.ir.details import alignment, is_atomic, is_volatile
+from coarsen.ir.details import alignment, attached
 from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.metadata import node_items
 from coarsen.ir.types import Type
 
-_TAG = re.compile(r"!tbaa !(\d+)")
-_PLAIN_TAG = re.compile(r"^!(\d+) = !\{!(\d+), !\2, i64 0\}$", re.MULTILINE)
 _LOADABLE = (2, 3, 4, 8, 16)
 
 
-@lru_cache(maxsize=8)
-def _untyped_tags(metadata: str) -> frozenset[str]:
-    """The tags of accesses that may alias anything (through unions, for example)."""
-    found = set()
-    for tag, node in _PLAIN_TAG.findall(metadata):
-        if f'!{node} = !{{!"omnipotent char"' in metadata:
-            found.add(tag)
-    return frozenset(found)
-
-
 def is_aliasing(translator: Translator, instruction: Instruction) -> bool:
-    """Return True if the source did not access this memory by a type of its own."""
-    match = _TAG.search(instruction.text)
-    return match is None or match[1] in _untyped_tags(translator.kernel.after)
+    """Return True if the source did not access this memory by a type of its own, as through unions."""
+    tag = attached(instruction, "tbaa")
+    if not tag:
+        return True
+    nodes = translator.kernel.metadata
+    accessed, *rest = node_items(nodes, tag)
+    return rest == [accessed, "i64 0"] and node_items(nodes, accessed)[0] == '!"omnipotent char"'
 
 
 def place_of(translator: Translator, instruction: Instruction, address: Value, type_: Type) -> Expression:
@@ -55,7 +46,7 @@ def place_of(translator: Translator, instruction: Instruction, address: Value, t
         raise unsupported("a vector of conditions in memory")
     pointer = translator.value(address)
     place = access(translator, pointer, c_type, is_aliasing=is_aliasing(translator, instruction))
-    if is_volatile(instruction) and isinstance(pointer.type, Pointer) and not pointer.type.is_volatile:
+    if instruction.is_volatile and isinstance(pointer.type, Pointer) and not pointer.type.is_volatile:
         target = address_of(place, pointer.type)
         return dereference(Cast(target, replace(pointer.type, pointee=place.type, is_volatile=True)))
     return place
@@ -67,7 +58,7 @@ def is_under_aligned(instruction: Instruction, place: Expression) -> bool:
 
 
 def _load(translator: Translator, instruction: Instruction) -> Expression:
-    if is_atomic(instruction):
+    if instruction.is_atomic:
         raise unsupported("an atomic load")
     place = place_of(translator, instruction, instruction.operands[0], instruction.type)
     pointer = translator.value(instruction.operands[0])

@@ -1,0 +1,135 @@
+"""Access patterns: where each memory access of a kernel goes, as an affine form over work-item ids.
+
+    output[x * height + y]      base output, form 4·global_id(0)·height + 4·global_id(1)
+                                stride along dimension 0: SYMBOLIC, along dimension 1: 4 bytes
+
+The forms are those of `index_forms.py`, with its assumptions: for predictions, never for legality. Strides are
+those between work-items of one work-group at the same iteration of every loop around the access.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.memory_accesses import MemoryAccess, memory_access
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.types import AddressSpace, PointerType
+
+
+class UnknownStride(enum.Enum):
+    """Strides that are no number of bytes."""
+
+    SYMBOLIC = "the same between all neighbours, but known only at run time"
+    INDIRECT = "not the same between all neighbours: through a loaded index, or not affine"
+
+
+SYMBOLIC: Final = UnknownStride.SYMBOLIC
+INDIRECT: Final = UnknownStride.INDIRECT
+Stride = int | Literal[UnknownStride.SYMBOLIC, UnknownStride.INDIRECT]
+
+
+@dataclass(frozen=True)
+class Access:
+    """One memory access.
+
+    `base` is the argument, program-scope variable or alloca that it goes to, None where that can't be told; `form`
+    the bytes from there on. `element_bytes` is the size of a scalar or of a vector's component, `width` how many
+    components it has. `strides` are the strides in bytes along the three dimensions.
+    """
+
+    instruction: Instruction
+    block: str
+    address_space: int
+    element_bytes: int
+    width: int
+    is_load: bool
+    is_store: bool
+    is_atomic: bool
+    base: Value | None
+    form: Polynomial
+    strides: tuple[Stride, Stride, Stride]
+
+    @property
+    def access_bytes(self) -> int:
+        """The bytes that it touches."""
+        return self.element_bytes * self.width
+
+    def stride_along(self, dimension: int) -> Stride:
+        """The bytes from one work-item's access to the next one's along a dimension, or SYMBOLIC or INDIRECT."""
+        return self.strides[dimension]
+
+
+def access_patterns(forms: IndexForms) -> tuple[Access, ...]:
+    """All accesses of a kernel to memory, in the order of its instructions; unreachable blocks are left out.
+
+    Args:
+        forms: of the kernel in normal form.
+    """
+    reached = set(forms.control_flow.reverse_postorder)
+    found = []
+    for block in forms.kernel.blocks:
+        for instruction in block.instructions if block.name in reached else ():
+            access = memory_access(instruction)
+            if access is not None:
+                found.append(_pattern(forms, instruction, block.name, access))
+    return tuple(found)
+
+
+def _pattern(forms: IndexForms, instruction: Instruction, block: str, access: MemoryAccess) -> Access:
+    address = forms.form(access.pointer)
+    if access.index is not None:
+        address = address + forms.form(access.index).scaled(access.index_bytes)
+    base = _base(forms.kernel, address)
+    return Access(
+        instruction,
+        block,
+        _address_space(access.pointer if base is None else base),
+        access.element_bytes,
+        access.width,
+        access.is_load,
+        access.is_store,
+        access.is_atomic,
+        base,
+        address if base is None else address - forms.form(base),
+        (_stride(forms, address, 0), _stride(forms, address, 1), _stride(forms, address, 2)),
+    )
+
+
+def _stride(forms: IndexForms, address: Polynomial, dimension: int) -> Stride:
+    gain = forms.symbols.difference(address, dimension)
+    if gain is None:
+        return INDIRECT
+    if gain.is_constant:
+        return gain.constant_part
+    # A gain that changes along the dimension itself: id·id.
+    return SYMBOLIC if forms.symbols.difference(gain, dimension) == Polynomial({}) else INDIRECT
+
+
+def _base(kernel: Kernel, address: Polynomial) -> Value | None:
+    """The variable that an address counts from: the one symbol that is a pointer's start."""
+    bases = [base for symbol in address.symbols if (base := _variable(kernel, symbol)) is not None]
+    return bases[0] if len(bases) == 1 else None
+
+
+def _variable(kernel: Kernel, symbol: str) -> Value | None:
+    if symbol.startswith("@"):
+        variable = kernel.globals.get(symbol[1:])
+        if variable is None:
+            return None
+        return Value(ValueKind.GLOBAL, PointerType(variable.address_space), variable.name)
+    if symbol.startswith("%"):
+        instruction = kernel.definition.get(symbol[1:])
+        is_alloca = instruction is not None and instruction.opcode == "alloca"
+        return Value(ValueKind.INSTRUCTION, PointerType(AddressSpace.PRIVATE), symbol[1:]) if is_alloca else None
+    for argument in kernel.arguments:
+        if argument.name == symbol and isinstance(argument.type, PointerType):
+            return Value(ValueKind.ARGUMENT, argument.type, argument.name)
+    return None
+
+
+def _address_space(pointer: Value) -> int:
+    return pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.PRIVATE

@@ -1,0 +1,149 @@
+"""The predicting rules of arithmetic and of calls.
+
+- `x / c` is a piece that does not change along a dimension where x moves by at most half of c; a c that is no
+  constant counts as larger than any number. `x % c` is x - c·(x / c), so `(x / w)·w + x % w` is x again.
+- `min`, `max` and `clamp` are choices between values (`choices.py`), and so is `x ^ uniform`: it moves like x,
+  since neighbours stay within one aligned group.
+"""
+
+from __future__ import annotations
+
+import re
+
+from coarsen.analysis.algebra import ring
+from coarsen.analysis.algebra.numbers import width_of
+from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
+from coarsen.analysis.algebra.predict.choices import choice
+from coarsen.analysis.algebra.predict.prediction import Prediction
+from coarsen.analysis.algebra.predict.queries import query_form
+from coarsen.analysis.algebra.predict.quotients import quotient
+from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind
+from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.types import IntegerType, PointerType
+
+_CHOOSING = re.compile(r"(min|max|clamp)$|llvm\.[su](min|max)\b")
+_CHOICES = {"min": PieceKind.LEAST, "max": PieceKind.LARGEST, "clamp": PieceKind.CLAMPED}
+_LARGEST_SHIFT = 64
+
+
+def unchanged(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
+    """Extensions, truncations and the like: what they are given, but for bits."""
+    source = instruction.operands[0]
+    is_index = isinstance(source.type, IntegerType | PointerType)
+    is_bit = isinstance(instruction.type, IntegerType) and instruction.type.width == 1
+    return prediction.form(source) if is_index and not is_bit else None
+
+
+def multiply(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
+    """`mul`."""
+    return _product(prediction, instruction, *prediction.both(instruction))
+
+
+def _product(
+    prediction: Prediction, instruction: Instruction, first: Polynomial, second: Polynomial
+) -> Polynomial | None:
+    may_multiply = prediction.may_multiply(first, second)
+    return ring.multiply(first, second, width_of(instruction.type)) if may_multiply else None
+
+
+def shift_left(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
+    """`shl`: a product with a power of two."""
+    shifted, distance = prediction.both(instruction)
+    return _product(prediction, instruction, shifted, _power_of_two(prediction, instruction, distance))
+
+
+def shift_right(prediction: Prediction, instruction: Instruction) -> Polynomial:
+    """`lshr`, `ashr`: a quotient by a power of two."""
+    shifted, distance = prediction.both(instruction)
+    power = _power_of_two(prediction, instruction, distance)
+    return quotient(prediction.symbols, shifted, power, instruction.name)
+
+
+def _power_of_two(prediction: Prediction, instruction: Instruction, exponent: Polynomial) -> Polynomial:
+    if exponent.is_constant:
+        return Polynomial.constant(1 << max(0, min(exponent.constant_part, _LARGEST_SHIFT)))
+    symbols = prediction.symbols
+
+    def difference(dimension: int) -> Polynomial | None:
+        return ZERO if symbols.difference(exponent, dimension) == ZERO else None
+
+    piece = Piece(PieceKind.POWER, (exponent,), instruction.name, difference)
+    return symbols.add(symbols.shortened(f"2^({exponent})"), piece)
+
+
+def divide(prediction: Prediction, instruction: Instruction) -> Polynomial:
+    """`udiv`, `sdiv`."""
+    return quotient(prediction.symbols, *prediction.both(instruction), instruction.name)
+
+
+def remainder(prediction: Prediction, instruction: Instruction) -> Polynomial:
+    """`urem`, `srem`."""
+    first, second = prediction.both(instruction)
+    return first - second * quotient(prediction.symbols, first, second, instruction.name)
+
+
+def bitwise_and(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
+    """`and` with 2^k - 1 is a remainder, with -2^k the rest."""
+    first, mask = prediction.both(instruction)
+    if first.is_constant:
+        first, mask = mask, first
+    value = mask.number
+    if value is None:
+        return None
+    power = value + 1 if value >= 0 else -value
+    if power & (power - 1) or power == 0:
+        return None
+    modulus = Polynomial.constant(power)
+    whole = modulus * quotient(prediction.symbols, first, modulus, instruction.name)
+    return first - whole if value >= 0 else whole
+
+
+def bitwise_or(prediction: Prediction, instruction: Instruction) -> Polynomial:
+    """`or` of numbers without a common bit is their sum; of others a choice."""
+    first, second = prediction.both(instruction)
+    if "disjoint" in instruction.flags:
+        return ring.add(first, second, width_of(instruction.type))
+    return choice(prediction, instruction, PieceKind.BITS, (first, second))
+
+
+def exclusive_or(prediction: Prediction, instruction: Instruction) -> Polynomial:
+    """`xor`: with -1 a ring operation; with another uniform number it keeps neighbours together."""
+    first, second = prediction.both(instruction)
+    if first == second:
+        return ZERO
+    found = ring.complement(first, second, width_of(instruction.type))
+    return choice(prediction, instruction, PieceKind.BITS, (first, second)) if found is None else found
+
+
+def component(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
+    """`extractelement` of what `insertelement` put there."""
+    vector, index = instruction.operands
+    while vector.kind is ValueKind.INSTRUCTION and index.kind is ValueKind.CONSTANT:
+        source = prediction.kernel.definition[vector.text]
+        if source.opcode != "insertelement" or source.operands[2].kind is not ValueKind.CONSTANT:
+            break
+        if source.operands[2].text == index.text:
+            return prediction.form(source.operands[1])
+        vector = source.operands[0]
+    return None
+
+
+def call(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
+    """Queries of the NDRange, and builtins on integers that are products, sums or choices."""
+    query = query_form(instruction)
+    if query is not None:
+        return query
+    name, arguments = builtin_name(instruction.callee), instruction.arguments
+    if name in ("mul24", "mad24"):
+        product = multiply(prediction, instruction)
+        if product is None or name == "mul24":
+            return product
+        return product + prediction.form(arguments[2])
+    if name.startswith("convert_") and isinstance(arguments[0].type, IntegerType):
+        return prediction.form(arguments[0])
+    chosen = _CHOOSING.match(name)
+    if chosen is None:
+        return None
+    parts = [prediction.form(argument) for argument in arguments]
+    return choice(prediction, instruction, _CHOICES[chosen[1] or chosen[2]], parts)

@@ -1,0 +1,1 @@
+"""Forms that prove: they hold for all inputs, whatever wraps, so they may decide what is legal."""

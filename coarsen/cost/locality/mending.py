@@ -1,0 +1,288 @@
+"""What would make the accesses of a kernel touch fewer sectors, or cache lines, and what it would have to be.
+
+Each offer is an option of `coarsen apply`, or a change of the source, with the pieces that a sub-group touches
+before and after, summed over the accesses that it changes. An access whose lanes are no known number of bytes
+apart counts as one that touches pieces of its own for each lane: at most so many.
+
+    --layout ARG=soa            all uses are fields of records: a field's values side by side
+    --order ARG=1,0             neighbours are a row apart: the array transposed
+    --stride N                  merged work-items stand between neighbours: take them a sub-group apart
+    ARG in constant memory      all work-items read the same: one broadcast, and no sector
+    ARG copied to local memory  the work-group reads bytes more than once: one cooperative copy
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from coarsen.analysis.algebra.polynomial import Polynomial, Product
+from coarsen.analysis.algebra.predict.queries import queried
+from coarsen.cost.lanes import Place, lane_places
+from coarsen.cost.locality.access_costs import AccessCost, AccessCosts
+from coarsen.cost.locality.arguments import Buffer, buffers
+from coarsen.cost.locality.lane_addresses import LaneAddresses
+from coarsen.cost.locality.pieces import pieces_of
+from coarsen.ir.opencl.queries import Query
+from coarsen.variant.coarsening import Coarsening, Level
+
+_LOCAL_BYTES = 32 << 10
+# Larger groups are not looked into: a report should be there at once.
+_MOST_PLACES = 8192
+_ALL = (0, 1, 2)
+_IDS = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID, Query.GROUP_ID})
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something that would mend accesses.
+
+    Attributes:
+        option: of `coarsen apply`; in words where there is none.
+        argument: whose accesses it changes; None for all.
+        condition: what has to hold, in words.
+        before: pieces that a sub-group touches with one execution of each access, at most.
+        after: with the option, at most.
+    """
+
+    option: str
+    argument: str | None
+    condition: str
+    before: int
+    after: int
+
+
+class Mending:
+    """Looks for offers.
+
+    Args:
+        costs: of the kernel's accesses.
+        coarsenings: that the kernel is merged by.
+        local_size: of the coarsened launch; None where it isn't known.
+    """
+
+    def __init__(
+        self, costs: AccessCosts, coarsenings: Sequence[Coarsening], local_size: Place | None = None
+    ) -> None:
+        self._costs, self._coarsenings, self._local_size = costs, tuple(coarsenings), local_size
+        self._device, self._forms = costs.device, costs.forms
+        self._lanes = costs.lanes(coarsenings, local_size)
+        self.accesses = costs.at(coarsenings, local_size)
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Return the offers that lower the number of pieces: of each buffer, and in all, the best first."""
+        found: list[Offer] = []
+        for buffer in buffers(self._forms, self.accesses):
+            own = [offer for offer in self._of_buffer(buffer) if offer.after < offer.before]
+            found.extend(sorted(own, key=lambda offer: offer.after))
+        strided = self._strided()
+        if strided is not None and strided.after < strided.before:
+            found.append(strided)
+        return tuple(found)
+
+    def _of_buffer(self, buffer: Buffer) -> Iterator[Offer]:
+        if not buffer.is_closed:
+            return
+        before = sum(map(self._most, buffer.accesses))
+        offers = (self._apart(buffer), self._transposed(buffer), self._broadcast(buffer), self._copied(buffer))
+        for found in offers:
+            if found is not None:
+                option, condition, after = found
+                yield Offer(option, buffer.name, condition, before, after)
+
+    def _most(self, cost: AccessCost) -> int:
+        if cost.pieces is not None:
+            return cost.pieces.most
+        return len(self._lanes.places) * math.ceil(cost.access.access_bytes / self._device.piece_bytes)
+
+    def _counted(self, places: Sequence[int], cost: AccessCost) -> int:
+        """Pieces of lanes at places, in a variable in which nobody knows where they begin."""
+        element = cost.access.element_bytes
+        addresses = LaneAddresses(tuple(places), cost.access.access_bytes, True)
+        return pieces_of(addresses, cost.access.access_bytes, element, self._device.piece_bytes).most
+
+    # Layouts.
+
+    def _apart(self, buffer: Buffer) -> tuple[str, str, int] | None:
+        """Each field's values side by side."""
+        record = buffer.record_bytes
+        found = [each.addresses for each in buffer.accesses]
+        known = [each for each in found if each is not None]
+        if record is None or len(known) < len(found):
+            return None
+        if any(offset % record for each in known for offset in each.offsets):
+            return None
+        after = sum(
+            self._counted([offset // record * cost.access.access_bytes for offset in each.offsets], cost)
+            for each, cost in zip(known, buffer.accesses, strict=True)
+        )
+        condition = f"all uses are fields of records of {record} bytes"
+        return f"--layout {buffer.name}=soa", condition, after
+
+    # Orders.
+
+    def _transposed(self, buffer: Buffer) -> tuple[str, str, int] | None:
+        """Rows and columns exchanged: what was a row apart is side by side, and the other way round."""
+        size = buffer.element_bytes
+        row = next(filter(None, (self._row(each, size) for each in buffer.accesses)), None)
+        if size is None or row is None or buffer.record_bytes is not None:
+            return None
+        after = 0
+        for cost in buffer.accesses:
+            lanes = [self._lanes.gain(cost.form, place) for place in self._lanes.places]
+            split = [_rows_and_rest(gain, row, size) for gain in lanes]
+            known = [each for each in split if each is not None]
+            if len(known) < len(split):
+                return None
+            columns = {rest for _, rest in known}
+            after += sum(
+                self._counted([size * rows for rows, rest in known if rest == column], cost) for column in columns
+            )
+        length = _without_bytes(row, size)
+        return f"--order {buffer.name}=1,0", f"rows of {length} elements, and whole ones only", after
+
+    def _row(self, cost: AccessCost, size: int | None) -> Polynomial | None:
+        """The bytes of a row that neighbours are apart: a size that is the same for all."""
+        gain = self._forms.symbols.difference(cost.access.form, 0)
+        if gain is None or size is None or len(gain.terms) != 1:
+            return None
+        [(product, coefficient)] = gain.terms.items()
+        arguments = {argument.name for argument in self._forms.kernel.arguments}
+        if product:
+            return (
+                Polynomial({product: size}) if arguments.issuperset(product) and coefficient % size == 0 else None
+            )
+        is_row = coefficient > self._device.piece_bytes and coefficient % size == 0
+        return gain if is_row and self._has_unit_step(cost, size) else None
+
+    def _has_unit_step(self, cost: AccessCost, size: int) -> bool:
+        """Whether a loop or another dimension moves an access along its row."""
+        footprint = next(each for each in self._costs.footprints if each.access is cost.access)
+        steps = [getattr(each, "value", None) for each in footprint.iteration_strides.values()]
+        return size in steps or size in cost.access.strides[1:]
+
+    # Coarsening.
+
+    def _strided(self) -> Offer | None:
+        """The merged work-items a sub-group apart, so that neighbours stay neighbours."""
+        lanes = self._device.lanes
+        wanted = tuple(
+            replace(each, stride=lanes)
+            if each.level is Level.ITEM and each.dimension == 0 and each.factor > 1 and each.stride < lanes
+            else each
+            for each in self._coarsenings
+        )
+        if wanted == self._coarsenings or len(wanted) != 1 or not self._may_stride(wanted[0]):
+            return None
+        # An unknown local size stays so: its lanes stand along dimension 0.
+        others = self._costs.at(wanted, self._local_size)
+        pairs = [pair for pair in zip(self.accesses, others, strict=True) if not pair[0].is_local]
+        before, after = (sum(self._most(pair[side]) for pair in pairs) for side in (0, 1))
+        condition = f"the local size along 0 is a multiple of {lanes * wanted[0].factor} before coarsening"
+        return Offer(f"--stride {lanes}", None, condition, before, after)
+
+    def _may_stride(self, wanted: Coarsening) -> bool:
+        return self._local_size is None or self._local_size[0] % wanted.stride == 0
+
+    # Placement.
+
+    def _broadcast(self, buffer: Buffer) -> tuple[str, str, int] | None:
+        """The constant memory: for what no id has a part in."""
+        if not buffer.is_read_only or buffer.is_constant:
+            return None
+        if any(each.shared_along != _ALL for each in buffer.accesses):
+            return None
+        origins = (self._forms.symbols.origins(each.form) for each in buffer.accesses)
+        if any(_is_id(symbol) or self._is_computed(symbol) for found in origins for symbol in found):
+            return None
+        condition = "no more than CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE bytes, which no other argument writes"
+        return f"{buffer.name} in constant memory", condition, 0
+
+    def _is_computed(self, symbol: str) -> bool:
+        """Whether a symbol is a value of which the forms say nothing, or one of its own for each work-item."""
+        return symbol.startswith("%") and self._forms.symbols.piece(symbol) is None
+
+    def _copied(self, buffer: Buffer) -> tuple[str, str, int] | None:
+        """A copy that the work-group makes of what all of its accesses read."""
+        size = self._local_size
+        if size is None or not buffer.is_read_only or buffer.is_constant:
+            return None
+        found = self._group_places(buffer, size)
+        if found is None:
+            return None
+        piece = self._device.piece_bytes
+        touched = {
+            at for place, length in found for at in range(place // piece, (place + length - 1) // piece + 1)
+        }
+        if (max(touched) - min(touched) + 1) * piece > _LOCAL_BYTES:
+            return None
+        times = math.ceil(math.prod(size) / len(self._lanes.places)) * self._replicas
+        condition = f"a work-group of {'x'.join(map(str, size))} copies {len(touched) * piece} bytes at its start"
+        return f"{buffer.name} copied to local memory", condition, math.ceil(len(touched) / times)
+
+    @property
+    def _replicas(self) -> int:
+        return math.prod(each.factor for each in self._coarsenings)
+
+    def _group_places(self, buffer: Buffer, size: Place) -> list[tuple[int, int]] | None:
+        """Where each access of each work-item of a group goes, from one start that nobody knows; its bytes."""
+        if math.prod(size) * self._replicas * len(buffer.accesses) > _MOST_PLACES:
+            return None
+        every = lane_places(size, math.prod(size))
+        first: Polynomial | None = None
+        found: list[tuple[int, int]] = []
+        for cost in buffer.accesses:
+            if not self._is_once_for_all(cost):
+                return None
+            for replica in itertools.product(*(range(each.factor) for each in self._coarsenings)):
+                for place in every:
+                    value = self._lanes.value(cost.form, self._lanes.item(place, replica))
+                    first = value if first is None else first
+                    further = (value - first).number if value is not None and first is not None else None
+                    if further is None:
+                        return None
+                    found.append((further, cost.access.access_bytes))
+        return found
+
+    def _is_once_for_all(self, cost: AccessCost) -> bool:
+        """Whether each work-item makes an access just once, and where its form says also at edges."""
+        flow, block = self._forms.control_flow, cost.access.block
+        ends = [each.name for each in self._forms.kernel.blocks if not each.terminator.targets]
+        is_always_met = all(flow.dominates(block, end) for end in ends)
+        is_exact = cost.addresses is not None and cost.addresses.is_exact
+        return is_always_met and is_exact and not flow.loops_around(block)
+
+
+def _is_id(symbol: str) -> bool:
+    query = queried(symbol)
+    return query is not None and query[0] in _IDS
+
+
+def _rows_and_rest(gain: Polynomial | None, row: Polynomial, size: int) -> tuple[int, int] | None:
+    """A distance as rows, and elements of `size` bytes along the row; None for any other."""
+    if gain is None:
+        return None
+    [(product, coefficient)] = row.terms.items()
+    if not product:
+        whole = gain.number
+        if whole is None:
+            return None
+        rows = round(whole / coefficient)
+        return rows, (whole - rows * coefficient) // size
+    return _of_terms(gain.terms, product, coefficient, size)
+
+
+def _of_terms(
+    terms: Mapping[Product, int], product: Product, coefficient: int, size: int
+) -> tuple[int, int] | None:
+    if not terms.keys() <= {product, ()}:
+        return None
+    along, rest = terms.get(product, 0), terms.get((), 0)
+    return None if along % coefficient or rest % size else (along // coefficient, rest // size)
+
+
+def _without_bytes(row: Polynomial, size: int) -> str:
+    exact = row.divided(Polynomial.constant(size))
+    return str(exact if exact is not None else row)

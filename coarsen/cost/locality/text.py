@@ -1,0 +1,131 @@
+"""What is told of a kernel's memory accesses, as lines to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
+from coarsen.analysis.expression_text import expression_text
+from coarsen.analysis.expressions import ZERO as NOTHING
+from coarsen.cost.locality.access_costs import AccessCost
+from coarsen.cost.locality.device import MemoryDevice
+from coarsen.cost.locality.local_arrays import LocalArray
+from coarsen.cost.locality.mending import Offer
+from coarsen.cost.locality.report import MemoryReport
+from coarsen.cost.locality.reuse import LoopReuse
+from coarsen.printable import aligned
+
+_INDENT = "  "
+_DIMENSIONS = range(3)
+_UNKNOWN, _IRREGULAR = "unknown", "differs"
+_ABOUT = "≈"
+
+
+def memory_lines(report: MemoryReport) -> Iterator[str]:
+    """Yield the lines: of which device, a table of the accesses, what would mend them; none without accesses."""
+    if not report.accesses:
+        return
+    yield f"Memory: {_device(report)}"
+    if report.device.assumed:
+        yield f"({report.device.assumed})"
+    dimensions = _used(report.accesses)
+    banks = ["banks"] if any(each.degree is not None for each in report.accesses) else []
+    replicas = ["replicas"] if report.coarsenings else []
+    along = [f"along {dimension}" for dimension in dimensions]
+    headings = ["place", "access", *along, *replicas, f"{report.device.piece.split()[-1]}s", *banks, "taken again"]
+    yield from aligned(headings, [_row(each, dimensions, bool(banks)) for each in report.accesses])
+    if any(not _is_exact(each) for each in report.accesses):
+        yield f"{_ABOUT} away from edges"
+    mended = [*map(_offer, report.offers), *map(_array, report.arrays)]
+    if mended:
+        yield ""
+        yield f"What would mend it, in {report.device.piece}s of a sub-group:"
+        yield from (f"{_INDENT}{line}" for line in mended)
+
+
+def _device(report: MemoryReport) -> str:
+    device, size = report.device, report.local_size
+    lanes = f"{device.lanes} lanes" + (f" of {'x'.join(map(str, size))}" if size else " along dimension 0")
+    pieces = f"{device.piece}s of {device.piece_bytes} bytes"
+    return f"{lanes}, {pieces}, {_banks(device)}"
+
+
+def _banks(device: MemoryDevice) -> str:
+    if device.banks is None:
+        return "no banks"
+    return f"{device.banks.count} banks of {device.banks.word_bytes} bytes"
+
+
+def _used(costs: Sequence[AccessCost]) -> list[int]:
+    """The dimensions along which any access moves; 0 at least."""
+    return [d for d in _DIMENSIONS if d == 0 or any(each.strides[d] != ZERO for each in costs)]
+
+
+def _row(cost: AccessCost, dimensions: Sequence[int], has_banks: bool) -> list[str]:
+    strides = [_stride(cost.strides[dimension]) for dimension in dimensions]
+    replicas = [" ".join(map(_stride, cost.replica_strides))] if cost.replica_strides else []
+    banks = [_degree(cost)] if has_banks else []
+    return [_place(cost), _access(cost), *strides, *replicas, _pieces(cost), *banks, _reuse(cost, dimensions)]
+
+
+def _place(cost: AccessCost) -> str:
+    position = cost.access.instruction.position
+    return str(position) if position is not None else f"block {cost.access.block}"
+
+
+def _access(cost: AccessCost) -> str:
+    kind = "store" if cost.access.is_store else "load"
+    return f"{kind} {(cost.name or 'an unknown pointer').rpartition('.')[2]}, {cost.access.access_bytes} bytes"
+
+
+def _stride(stride: Polynomial | None) -> str:
+    return _IRREGULAR if stride is None else str(stride)
+
+
+def _is_exact(cost: AccessCost) -> bool:
+    return cost.addresses is None or cost.addresses.is_exact
+
+
+def _about(cost: AccessCost, number: object) -> str:
+    return f"{'' if _is_exact(cost) else _ABOUT}{number}"
+
+
+def _pieces(cost: AccessCost) -> str:
+    if cost.is_local:
+        return ""
+    return _UNKNOWN if cost.pieces is None else _about(cost, cost.pieces)
+
+
+def _degree(cost: AccessCost) -> str:
+    if not cost.is_local:
+        return ""
+    return _UNKNOWN if cost.degree is None else _about(cost, f"{cost.degree} of {cost.least_degree}")
+
+
+def _reuse(cost: AccessCost, dimensions: Sequence[int]) -> str:
+    shared = [str(dimension) for dimension in dimensions if dimension in cost.shared_along]
+    words = [f"along {', '.join(shared)}"] if shared else []
+    return "; ".join([*words, *map(_loop, cost.loops)])
+
+
+def _loop(loop: LoopReuse) -> str:
+    place = f"by loop {loop.line}" if loop.line is not None else f"by loop {loop.header}"
+    if loop.bytes_between == NOTHING:
+        return f"{place} at once"
+    between = "unknown" if loop.bytes_between is None else expression_text(loop.bytes_between)
+    return f"{place} after {between} bytes"
+
+
+def _offer(offer: Offer) -> str:
+    return f"{offer.option}: {offer.before} become {offer.after}, at most ({offer.condition})"
+
+
+def _array(array: LocalArray) -> str:
+    padding, swizzle = array.padding, array.swizzle
+    ways = []
+    if padding.words:
+        words = f"{padding.words} words" if padding.words > 1 else "1 word"
+        ways.append(f"{words} more in each row: degrees {padding.unpadded_cost} become {padding.cost}")
+    if swizzle is not None:
+        ways.append(f"column ^ (row & {swizzle.mask}), in units of {swizzle.unit_bytes} bytes: {swizzle.cost}")
+    return f"array {array.name.rpartition('.')[2]}, rows of {array.row_elements}: {'; '.join(ways)}"

@@ -1,0 +1,122 @@
+"""The axes along which a kernel is coarsened, and what each does to the kernel's blocks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.legality import check_legality
+from coarsen.analysis.regions import divergent_regions
+from coarsen.cost.plan_walk import PlannedBlocks
+from coarsen.errors import RefusalError
+from coarsen.ir.kernel import Kernel
+from coarsen.transform.coarsen import Analysed
+from coarsen.transform.likely_agreement import side_of_one
+from coarsen.transform.plan_regions import plan_regions
+from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension of the NDRange and what is merged along it, work-items or whole work-groups."""
+
+    dimension: int
+    level: Level
+
+    @staticmethod
+    def of(coarsening: Coarsening) -> Axis:
+        """Return the axis of a coarsening."""
+        return Axis(coarsening.dimension, coarsening.level)
+
+
+@dataclass(frozen=True)
+class PlannedAxis:
+    """A kernel as it is coarsened along one axis.
+
+    Attributes:
+        analysed: the kernel with its divergence along the axis.
+        plan: what is done to its divergent regions.
+        copied: its blocks that each replica goes through alone (`copied_blocks`).
+    """
+
+    analysed: Analysed
+    plan: RegionPlan
+    copied: frozenset[str]
+
+    def copied_regions(self) -> Iterator[PlannedRegion]:
+        """Yield the regions that each replica goes through alone."""
+        return (planned for planned in self.plan.all() if _is_alone(self.plan, planned))
+
+    @cached_property
+    def blocks(self) -> PlannedBlocks:
+        """The kernel's blocks under the plan."""
+        return PlannedBlocks(self.plan)
+
+
+_PlanKey = tuple[Axis, Use, Use, DeviceKind]
+
+
+class Axes:
+    """The axes of a kernel, each analysed when first asked for.
+
+    Args:
+        kernel: uncoarsened, in normal form.
+        control_flow: of the kernel.
+
+    Raises:
+        RefusalError: the kernel can't be coarsened along any axis.
+    """
+
+    def __init__(self, kernel: Kernel, control_flow: ControlFlow) -> None:
+        check_legality(kernel, control_flow)
+        self._kernel = kernel
+        self._flow = control_flow
+        self._analysed: dict[Axis, Analysed] = {}
+        self._planned: dict[_PlanKey, PlannedAxis] = {}
+
+    def analysed(self, axis: Axis) -> Analysed:
+        """Return the kernel with its divergence along an axis. Raises RefusalError."""
+        if axis not in self._analysed:
+            merges_groups = axis.level is Level.GROUP
+            divergence = Divergence(self._kernel, axis.dimension, self._flow, merges_groups=merges_groups)
+            self._analysed[axis] = Analysed(self._kernel, divergence, divergent_regions(divergence))
+        return self._analysed[axis]
+
+    def any_of_items(self) -> Analysed:
+        """Return the kernel along the first dimension along which its work-items can be merged, else its groups.
+
+        Raises:
+            RefusalError: it can't be coarsened along any.
+        """
+        axes = [Axis(dimension, level) for level in Level for dimension in range(DIMENSIONS)]
+        for axis in axes[:-1]:
+            with contextlib.suppress(RefusalError):
+                return self.analysed(axis)
+        return self.analysed(axes[-1])
+
+    def planned(self, axis: Axis, transforms: Transforms) -> PlannedAxis:
+        """Return what the transforms do along an axis. Raises RefusalError."""
+        key = (axis, transforms.fast_path, transforms.lock_step, transforms.device_kind)
+        if key not in self._planned:
+            analysed = self.analysed(axis)
+            plan = plan_regions(analysed.divergence, analysed.regions, transforms)
+            self._planned[key] = PlannedAxis(analysed, plan, copied_blocks(plan))
+        return self._planned[key]
+
+
+def copied_blocks(plan: RegionPlan) -> frozenset[str]:
+    """Return the blocks that each replica goes through alone."""
+    return frozenset[str]().union(*(each.region.blocks for each in plan.all() if _is_alone(plan, each)))
+
+
+def _is_alone(plan: RegionPlan, planned: PlannedRegion) -> bool:
+    """Return True for copies, and for what one of the replicas does while the others wait: `if (item == 0) …`."""
+    head, divergence = planned.region.head, plan.divergence
+    is_of_one = head in divergence.branches and side_of_one(divergence, head) is not None
+    return planned.treatment is Treatment.COPIES or is_of_one

@@ -1,0 +1,222 @@
+"""The blocks that a kernel would hold after thread coarsening, by arithmetic on its own: nothing is compiled.
+
+The rules are those of `transform/replicate.py`, at factor F:
+
+    shared block        uniform instructions and the terminator once, divergent instructions F times
+    copied region       all its blocks F times, each copy but the last followed by one that enters the next
+    join of a copied    one with the block after the last copy, unless it is also reached from elsewhere
+    interleaved region  as shared blocks, with two tests at each branch whether all replicas agree; a second body
+    ids                 `rewritten_ids.py`
+
+The replicas of an operation do not depend on each other, so a block's dependence depth does not grow with F.
+
+Not counted: phis that the normal form adds where copies of a divergent loop follow each other (LCSSA);
+less than one in twenty instructions in the benchmark kernels. By replication alone all other counts are those of
+the coarsened kernel, except where the normal form's clean-up finds replicas that it can merge. How the loop over
+the replicas of a second body carries their values is not counted either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.regions import Region
+from coarsen.cost.block_profile import BlockProfile, Counts, block_profile
+from coarsen.cost.instruction_kinds import Kind, kinds_of
+from coarsen.cost.plan_walk import PlannedBlocks
+from coarsen.cost.rewritten_ids import RewrittenIds, rewrite_ids
+from coarsen.ir.kernel import Block, Instruction
+from coarsen.transform.region_plan import PlannedRegion
+from coarsen.variant.coarsening import Coarsening
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCopies:
+    """Equal blocks of the coarsened kernel: how many, and each one's instructions and parallelism.
+
+    Attributes:
+        origin: the block of the kernel that they come from: one that runs as often as they do, for new blocks.
+        copies: how many there are.
+        kinds: the instructions of each, by kind.
+        instruction_parallelism: 0 for a block without work.
+        memory_parallelism: 0 for a block without accesses.
+        runs: whether they run while the replicas agree, as all but second bodies do.
+        is_repeated: whether each replica runs all of it, as it does copies.
+    """
+
+    origin: str
+    copies: int
+    kinds: Counts
+    instruction_parallelism: float
+    memory_parallelism: float
+    runs: bool = True
+    is_repeated: bool = False
+
+
+def replicated_blocks(blocks: PlannedBlocks, factor: int) -> Iterator[BlockCopies]:
+    """Yield the blocks of the coarsened kernel, without work at parallelism 0; factor 1 gives the kernel's own.
+
+    Args:
+        blocks: of the kernel under a plan.
+        factor: how many work-items become one.
+    """
+    ids = ids_at(blocks, factor)
+    for each in blocks:
+        profile = _profile(blocks, each.block, ids)
+        if each.region is None:
+            yield _shared_block(each.block.name, profile, factor)
+        elif each.is_copied:
+            yield _copied_block(each.block.name, profile, factor)
+        else:
+            yield _interleaved_block(each.block.name, profile, factor)
+    yield from added_blocks(blocks, factor, blocks.divergence)
+
+
+def added_blocks(blocks: PlannedBlocks, factor: int, counted: Divergence) -> Iterator[BlockCopies]:
+    """Yield the blocks that a plan adds: those between and after copies, tests of agreement, second bodies.
+
+    Args:
+        blocks: of the kernel under a plan.
+        factor: how many work-items become one.
+        counted: says which of their instructions count as divergent.
+    """
+    if factor == 1:
+        return
+    for region in blocks.copied_regions:
+        yield from _blocks_after(blocks, region, factor, counted)
+    for planned in blocks.interleaved:
+        yield from _tests(planned, factor)
+        for block in blocks.kernel.in_order(planned.region.blocks):
+            yield _second_body(block, counted)
+
+
+def _profile(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None) -> BlockProfile:
+    body = rewritten_body(blocks, block, ids)
+    return block_profile(
+        body.instructions,
+        lambda instruction: body.is_divergent(instruction, blocks.divergence),
+        body.prologue,
+        body.standing_for,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RewrittenBody:
+    """A block's instructions for one replica, with its id queries rewritten.
+
+    Args:
+        prologue: what stands once before them: that of the ids, in the entry block.
+        instructions: in their order.
+        divergent: the names of those that rewriting added and that differ between replicas.
+        standing_for: values that were replaced by others, by their old name: those of the last replica.
+        standing_for_first: those of the first replica.
+    """
+
+    prologue: tuple[Instruction, ...]
+    instructions: tuple[Instruction, ...]
+    divergent: frozenset[str]
+    standing_for: Mapping[str, str]
+    standing_for_first: Mapping[str, str]
+
+    def is_divergent(self, instruction: Instruction, divergence: Divergence) -> bool:
+        """Return True if an instruction of the body, or of the prologue, is divergent."""
+        return instruction.name in self.divergent or divergence.is_divergent(instruction)
+
+
+def rewritten_body(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None) -> RewrittenBody:
+    """A block as one replica of it stands in the coarsened kernel; as it is where no ids are rewritten."""
+    if ids is None:
+        return RewrittenBody((), tuple(block.instructions), frozenset(), {}, {})
+    divergent = set(ids.divergent_prologue)
+    body: list[Instruction] = []
+    for instruction in block.instructions:
+        replacement = ids.replacement(instruction)
+        body.extend(replacement)
+        if blocks.divergence.is_divergent(instruction):
+            divergent.update(new.name for new in replacement if new is not instruction)
+    prologue = ids.prologue if block is blocks.kernel.blocks[0] else ()
+    return RewrittenBody(prologue, tuple(body), frozenset(divergent), ids.standing_for, ids.standing_for_first)
+
+
+def ids_at(blocks: PlannedBlocks, factor: int) -> RewrittenIds | None:
+    """The rewritten ids at a factor; None at 1, where they stay as they are."""
+    if factor == 1:
+        return None
+    return rewrite_ids(blocks.kernel, Coarsening(factor, blocks.divergence.dimension))
+
+
+def _shared_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
+    kinds = profile.once.kinds + _times(profile.divergent.kinds, factor)
+    operations = profile.once.operations + factor * profile.divergent.operations
+    accesses = profile.once.accesses + factor * profile.divergent.accesses
+    return BlockCopies(origin, 1, kinds, *_parallelism(operations, accesses, profile))
+
+
+def _interleaved_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
+    shared = _shared_block(origin, profile, factor)
+    shared.kinds[Kind.IN_DIVERGENT_REGION] = shared.kinds[Kind.INSTRUCTION]
+    return shared
+
+
+def _copied_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
+    kinds = profile.once.kinds + profile.divergent.kinds
+    kinds[Kind.IN_DIVERGENT_REGION] = kinds[Kind.INSTRUCTION]
+    operations = profile.once.operations + profile.divergent.operations
+    accesses = profile.once.accesses + profile.divergent.accesses
+    parallelism = _parallelism(operations, accesses, profile)
+    return BlockCopies(origin, factor, kinds, *parallelism, is_repeated=True)
+
+
+def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple[float, float]:
+    """How many operations, and how many accesses, there are per level of the block's dependences."""
+    return (
+        operations / profile.depth.operations if operations else 0.0,
+        accesses / profile.depth.accesses if accesses else 0.0,
+    )
+
+
+def _blocks_after(
+    blocks: PlannedBlocks, region: Region, factor: int, counted: Divergence
+) -> Iterator[BlockCopies]:
+    """The blocks after the copies of a region.
+
+    Each but the last enters the next copy as the region's head enters the first. The phis that take the
+    results out are counted with the join, whose own they replace; where the join is reached from elsewhere
+    it keeps those, and the last block stands for itself.
+    """
+    entering = blocks.kernel.block[region.head].terminator
+    kinds: Counts = Counter(kinds_of(entering) | {Kind.INSTRUCTION})
+    kinds[Kind.DIVERGENT] = int(counted.is_divergent(entering))
+    yield BlockCopies(region.head, factor - 1, kinds, 0.0, 0.0)
+    sources = set(blocks.divergence.control_flow.predecessors(region.join))
+    if not sources <= region.blocks | {region.head}:
+        phis = blocks.kernel.block[region.join].phis
+        copies = [factor if blocks.divergence.is_divergent(phi) else 1 for phi in phis]
+        divergent = sum(count for count, phi in zip(copies, phis, strict=True) if counted.is_divergent(phi))
+        kinds = Counter({Kind.INSTRUCTION: 1 + sum(copies), Kind.DIVERGENT: divergent})
+        yield BlockCopies(region.head, 1, kinds, 0.0, 0.0)
+
+
+def _tests(planned: PlannedRegion, factor: int) -> Iterator[BlockCopies]:
+    """The tests at each branch of a region whether all replicas go one way, or else all the other."""
+    for block in sorted(planned.branches):
+        # The first stand in the branch's own block, the second with a branch in one of their own.
+        logic = 2 * (factor - 1)
+        kinds = {Kind.INSTRUCTION: logic + 1, Kind.DIVERGENT: logic + 1, Kind.INTEGER: logic, Kind.BRANCH: 1}
+        yield BlockCopies(block, 1, Counter(kinds), 0.0, 0.0)
+
+
+def _second_body(block: Block, counted: Divergence) -> BlockCopies:
+    """A block of a slow path, which is a loop over the replicas."""
+    kinds: Counts = Counter()
+    for instruction in block.instructions:
+        kinds.update(kinds_of(instruction) | {Kind.INSTRUCTION, Kind.IN_DIVERGENT_REGION})
+        kinds[Kind.DIVERGENT] += counted.is_divergent(instruction)
+    return BlockCopies(block.name, 1, kinds, 0.0, 0.0, runs=False)
+
+
+def _times(kinds: Counts, factor: int) -> Counts:
+    return Counter({kind: count * factor for kind, count in kinds.items()})

@@ -1,0 +1,47 @@
+"""What the definition of a program-scope variable says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from coarsen.ir.graph.operands import Variable
+from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.graph.value_parser import constant_text
+from coarsen.ir.kernel import GlobalVariable
+from coarsen.ir.types import PointerType, StructType
+
+_KINDS = frozenset({"global", "constant"})
+
+
+def global_variable(variable: Variable, structures: Mapping[str, StructType]) -> GlobalVariable:
+    """Return what is known of a variable.
+
+    Args:
+        variable: whose definition is read: `internal addrspace(2) constant [2 x i32] [i32 1, i32 2], align 4`.
+        structures: the module's named types.
+
+    Raises:
+        RefusalError: `unsupported-instruction`.
+    """
+    line = Scanner(variable.definition, structures)
+    line.attributes(_KINDS)
+    kind = line.word()
+    value_type = line.type()
+    is_external = not line.rest or line.rest.startswith(",")
+    return GlobalVariable(
+        name=variable.name,
+        value_type=value_type,
+        address_space=variable.type.address_space if isinstance(variable.type, PointerType) else 0,
+        is_constant=kind == "constant",
+        initializer="" if is_external else constant_text(line),
+        alignment=_alignment(line),
+    )
+
+
+def _alignment(line: Scanner) -> int:
+    """Read the alignment among a variable's properties, in bytes: 1 where none is written."""
+    while line.take(","):
+        if line.take("align "):
+            return line.number()
+        line.property()
+    return 1

@@ -1,0 +1,154 @@
+"""Pack NumPy arrays into the layout that a kernel was rewritten for, and unpack them again.
+
+layout = coarsen.Layout.soa(dtype)
+packed = layout.pack(bodies)                      # bytes for the buffer
+bodies = layout.unpack(packed, shape=bodies.shape)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.runtime.layouts.record_types import record_of
+from coarsen.variant.data_layout import AOS, SOA, Arrangement, ArrayLayout, Kind, Order
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.records import Field, RecordType
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How arrays of one type lie on the device.
+
+    Attributes:
+        dtype: of the host's elements, structured or plain.
+        layout: array of structures, structure of arrays, or tiles of those.
+        order: of the dimensions in memory; None leaves them.
+    """
+
+    dtype: np.dtype[Any]
+    layout: ArrayLayout = AOS
+    order: Order | None = None
+
+    @classmethod
+    def aos(cls, dtype: DTypeLike, order: Sequence[int] | None = None) -> Layout:
+        """Return the layout of the host, in another order of dimensions if one is given."""
+        return cls(np.dtype(dtype), AOS, _order(order))
+
+    @classmethod
+    def soa(cls, dtype: DTypeLike, order: Sequence[int] | None = None) -> Layout:
+        """Return the layout in which each field is an array of its own."""
+        return cls(np.dtype(dtype), SOA, _order(order))
+
+    @classmethod
+    def aosoa(cls, dtype: DTypeLike, width: int, order: Sequence[int] | None = None) -> Layout:
+        """Return the layout of tiles of `width` elements, in which each field is an array of its own."""
+        return cls(np.dtype(dtype), ArrayLayout(Kind.AOSOA, width), _order(order))
+
+    @property
+    def record(self) -> RecordType:
+        """The fields of an element. Raises InvalidInputError if a device can't read them."""
+        return record_of(self.dtype)
+
+    def arrangement(self, shape: Sequence[int]) -> Arrangement:
+        """Return where each byte of an array lies. Raises InvalidInputError if the shape does not fit."""
+        return Arrangement(self.record, self.layout, tuple(shape), self.order)
+
+    def plan(self, argument: str, shape: Sequence[int] | int | None = None) -> ArrayPlan:
+        """Return what to ask `coarsen.coarsen` for, so that an argument's array lies so.
+
+        Args:
+            argument: its name in the kernel.
+            shape: of the array; tiles without an order do without.
+        """
+        known = (shape,) if isinstance(shape, int) else shape
+        return ArrayPlan(argument, self.layout, self.order, None if known is None else tuple(known), self.record)
+
+    def pack(self, host: NDArray[Any]) -> Bytes:
+        """Return the bytes of an array as the device has them; what is padding is zero.
+
+        Args:
+            host: of the type; with as many dimensions as the order.
+
+        Raises:
+            InvalidInputError: another type, or a shape that does not fit the order.
+        """
+        if host.dtype != self.dtype:
+            raise InvalidInputError(f"the layout is of {self.dtype}, the array of {host.dtype}")
+        arrangement = self.arrangement(host.shape)
+        ordered = host if self.order is None else host.transpose(self.order.permutation)
+        # A copy as raw bytes: an assignment of structures would leave their padding out.
+        raw = np.frombuffer(np.ascontiguousarray(ordered).tobytes(), np.uint8)
+        elements = raw.reshape(arrangement.count, self.dtype.itemsize)
+        packed = np.zeros(arrangement.size, np.uint8)
+        for each, place in _places(arrangement, packed):
+            place[...] = _lanes(elements[:, each.offset : each.end], place.shape)
+        return packed
+
+    def unpack(self, device: NDArray[Any], shape: Sequence[int] | int | None = None) -> NDArray[Any]:
+        """Return the host's array of what `pack` gave, or a kernel has written; what is padding is zero.
+
+        Args:
+            device: the bytes of the buffer, as any contiguous array.
+            shape: of the array; may be left out for one dimension unless the layout is of tiles.
+
+        Raises:
+            InvalidInputError: the shape is missing or does not fit the number of bytes.
+        """
+        raw = np.ascontiguousarray(device).view(np.uint8).reshape(-1)
+        arrangement = self.arrangement(self._shape(raw.size, shape))
+        if raw.size != arrangement.size:
+            raise InvalidInputError(f"the array has {raw.size} bytes, the layout {arrangement.size}")
+        elements = np.zeros((arrangement.count, self.dtype.itemsize), np.uint8)
+        for each, place in _places(arrangement, raw):
+            elements[:, each.offset : each.end] = place.reshape(-1, each.size)[: arrangement.count]
+        return self._host_order(elements.view(self.dtype).reshape(-1), arrangement)
+
+    def _host_order(self, elements: NDArray[Any], arrangement: Arrangement) -> NDArray[Any]:
+        assert arrangement.shape is not None
+        if self.order is None:
+            return elements.reshape(arrangement.shape)
+        permutation = self.order.permutation
+        ordered = elements.reshape([arrangement.shape[dimension] for dimension in permutation])
+        return np.ascontiguousarray(ordered.transpose(np.argsort(permutation)))
+
+    def _shape(self, size: int, shape: Sequence[int] | int | None) -> tuple[int, ...]:
+        if isinstance(shape, int):
+            return (shape,)
+        if shape is not None:
+            return tuple(shape)
+        if self.layout.kind is Kind.AOSOA or (self.order and len(self.order.permutation) > 1):
+            raise InvalidInputError("give the shape: the number of bytes does not say it")
+        return (size // (self.record.size if self.layout.kind is Kind.AOS else self.record.content),)
+
+
+def _order(order: Sequence[int] | None) -> Order | None:
+    return None if order is None else Order(tuple(order))
+
+
+def _lanes(values: Bytes, shape: tuple[int, ...]) -> Bytes:
+    """The bytes of a field of all elements in the shape of their places, the last tile filled up with zeros."""
+    missing = int(np.prod(shape)) - values.size
+    return np.concatenate([values.reshape(-1), np.zeros(missing, np.uint8)]).reshape(shape)
+
+
+def _places(arrangement: Arrangement, memory: Bytes) -> Iterator[tuple[Field, Bytes]]:
+    """Yield each field with the bytes of memory where it lies, shape (tiles, bytes of its lanes)."""
+    kind, record = arrangement.layout.kind, arrangement.record
+    lanes, distance = arrangement.layout.width, arrangement.tile_bytes
+    if kind is Kind.AOS:
+        lanes, distance = 1, record.size
+    elif kind is Kind.SOA:
+        lanes, distance = arrangement.count, arrangement.size
+    tiles = memory.reshape(-1, distance)
+    for each in record.fields:
+        start = arrangement.start_of(each)
+        # A view, so that it can be written.
+        yield each, tiles[:, start : start + lanes * each.size]

@@ -1,0 +1,8 @@
+"""Layouts: the accesses to an argument's array rewritten for another layout or order of its elements.
+
+elements.py        all uses of the argument: which element, which bytes of it; or why that can't be said
+element_types.py   the record that an element is
+addresses.py       the address of those bytes in the new layout
+whole_records.py   copies and accesses that reach over several fields, split into these
+lay_out.py         the whole of it
+"""

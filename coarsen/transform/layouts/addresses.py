@@ -1,0 +1,166 @@
+"""The address of some bytes of an element in the new layout, built where it is needed.
+
+    soa, N = 1000    getelementptr double, (getelementptr i8, %bodies, N·p), position
+    aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
+    order 1,0        position = (element mod W)·H + element / W
+
+All arithmetic has 64 bits and is exact: elements, and the bytes of an array, are below 2^48 (`Arrangement`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.layout import size_of
+from coarsen.ir.types import IntegerType, Type
+from coarsen.transform.layouts.element_types import ElementType
+from coarsen.transform.layouts.elements import Place
+from coarsen.variant.data_layout import Arrangement, Kind
+from coarsen.variant.records import Field
+
+_INDEX = IntegerType(64)
+_BYTE = IntegerType(8)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Bytes of one field of an element: from `start` on, counted from the record's start, `size` of them."""
+
+    field: Field
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """An argument's array as it will lie: where, and of what."""
+
+    arrangement: Arrangement
+    element: ElementType
+
+    def alignment(self, place: Place, piece: Piece) -> int:
+        """Return the power of two that the new address of a piece is a multiple of."""
+        record = self.arrangement.record
+        scales = [scale for _, scale in place.inner]
+        common = math.gcd(record.alignment(piece.field), piece.start - piece.field.offset, *scales)
+        return common & -common
+
+
+def pieces_of(target: Target, place: Place, size: int) -> list[Piece] | None:
+    """Return the bytes of fields among those at a place, in order; None if they reach out of the element.
+
+    Args:
+        target: the array.
+        place: where they start.
+        size: the number of bytes.
+    """
+    record = target.arrangement.record
+    start = place.constant % record.size
+    end = start + place.reach + size
+    if end > record.size:
+        return None
+    overlaps = ((each, max(each.offset, start), min(each.end, end)) for each in record.fields)
+    return [Piece(each, first, last - first) for each, first, last in overlaps if first < last]
+
+
+class Addresses:
+    """Builds addresses at one place of a function."""
+
+    def __init__(self, build: Builder) -> None:
+        self._build = build
+
+    def address(self, target: Target, place: Place, piece: Piece) -> Operand:
+        """Return the address of a piece's first byte."""
+        position = self._position(target.arrangement, self._element(place, target.arrangement.record.size))
+        pointer = self._field(target, place, piece.field, position)
+        for value, scale in place.inner:
+            pointer = self._bytes_on(pointer, self._times(self._wide(value), scale))
+        return self._bytes_on(pointer, number(_INDEX, piece.start - piece.field.offset))
+
+    def _element(self, place: Place, record_size: int) -> Operand:
+        """The index of the element."""
+        index: Operand = number(_INDEX, place.constant // record_size)
+        for value, scale in place.steps:
+            index = self._plus(self._times(self._wide(value), scale // record_size), index)
+        return index
+
+    def _position(self, arrangement: Arrangement, element: Operand) -> Operand:
+        """Where an element stands by the order."""
+        if arrangement.order is None or arrangement.order.is_identity:
+            return element
+        position: Operand = number(_INDEX, 0)
+        for place, (divisor, length, factor) in enumerate(arrangement.steps):
+            coordinate = self._divided(element, divisor)
+            if place:
+                coordinate = self._remainder(coordinate, length)
+            position = self._plus(self._times(coordinate, factor), position)
+        return position
+
+    def _field(self, target: Target, place: Place, each: Field, position: Operand) -> Operand:
+        """The address of a field of the element at a position."""
+        arrangement = target.arrangement
+        start: Operand = place.argument
+        if arrangement.layout.kind is Kind.AOS:
+            pointer = self._elements_on(start, target.element.type, position)
+            return self._bytes_on(pointer, number(_INDEX, each.offset))
+        if arrangement.layout.kind is Kind.AOSOA:
+            width = arrangement.layout.width
+            tile = self._times(self._divided(position, width), arrangement.tile_bytes)
+            start = self._bytes_on(start, tile)
+            position = self._remainder(position, width)
+        if arrangement.record.packed_offset[each]:
+            start = self._bytes_on(start, number(_INDEX, arrangement.start_of(each)))
+        return self._elements_on(start, target.element.parts[each], position)
+
+    def _elements_on(self, pointer: Operand, type_: Type, index: Operand) -> Operand:
+        assert size_of(type_) > 0
+        return pointer if _is_zero(index) else self._build.element(type_, pointer, [index], "laid")
+
+    def _bytes_on(self, pointer: Operand, distance: Operand) -> Operand:
+        return pointer if _is_zero(distance) else self._build.element(_BYTE, pointer, [distance], "laid")
+
+    def _wide(self, value: Operand) -> Operand:
+        """An index as a `getelementptr` takes it: of 64 bits, with its sign."""
+        return value if value.type == _INDEX else self._build.cast(Opcode.SEXT, value, _INDEX, "index")
+
+    def _plus(self, left: Operand, right: Operand) -> Operand:
+        if _is_zero(right):
+            return left
+        return right if _is_zero(left) else self._build.binary(Opcode.ADD, left, right, "position")
+
+    def _times(self, value: Operand, factor: int) -> Operand:
+        return self._by_constant(Opcode.MUL, value, factor) if factor != 1 else value
+
+    def _divided(self, value: Operand, divisor: int) -> Operand:
+        return self._by_constant(Opcode.UDIV, value, divisor) if divisor != 1 else value
+
+    def _remainder(self, value: Operand, divisor: int) -> Operand:
+        return self._by_constant(Opcode.UREM, value, divisor)
+
+    def _by_constant(self, opcode: Opcode, value: Operand, constant: int) -> Operand:
+        if not value.is_local:
+            return number(_INDEX, _COMPUTED[opcode](int(value.text), constant))
+        return self._build.binary(opcode, value, number(_INDEX, constant), "position")
+
+
+_COMPUTED = {
+    Opcode.MUL: lambda value, constant: value * constant,
+    Opcode.UDIV: lambda value, constant: value % 2**64 // constant,
+    Opcode.UREM: lambda value, constant: value % 2**64 % constant,
+}
+
+
+def _is_zero(value: Operand) -> bool:
+    return not value.is_local and value.text == "0"
+
+
+def whole_piece(pieces: Sequence[Piece], place: Place, size: int) -> Piece | None:
+    """Return the one piece that holds all of an access; None if it reaches over several, or over padding."""
+    if len(pieces) != 1 or pieces[0].size != place.reach + size:
+        return None
+    return pieces[0]

@@ -1,0 +1,177 @@
+"""Which element, and which bytes of it, each use of an argument's pointer is about.
+
+    %p = getelementptr inbounds %struct.Body, ptr addrspace(1) %bodies, i64 %i
+    %m = getelementptr inbounds %struct.Body, ptr addrspace(1) %p, i32 0, i32 2
+    %v = load double, ptr addrspace(1) %m                     →   element %i, bytes 8 to 15
+
+Addresses are followed through `getelementptr` alone: what merges pointers, compares, stores or passes them on, is
+refused. Each of the steps must be `inbounds`: only then the index of the element is exact, and no sum of bytes has
+wrapped round. An index into an array inside of a record is taken to stay in that array, as OpenCL C demands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from coarsen.errors import RefusalError
+from coarsen.ir.graph.details import ElementAddress
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Argument, Named, Operand
+from coarsen.ir.kernel import ValueKind
+from coarsen.ir.layout import field_offset, size_of
+from coarsen.ir.opencl.builtins import is_atomic_update
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
+
+# The slot in which each has the address that it accesses.
+_ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCHG: 0}
+# Followed by the types; `llvm.memcpy.inline` and the like are none.
+_COPIES = ("llvm.memcpy.p", "llvm.memmove.p")
+_FILL = "llvm.memset.p"
+_VECTOR_ACCESSES = ("vload", "vstore", "async_work_group")
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address: the argument, and the sum of what is added to it, in bytes.
+
+    Attributes:
+        argument: the array's start.
+        constant: what is added in any case.
+        steps: values with what they are multiplied by, a multiple of the record's size.
+        inner: values that choose in an array inside of a record, with what they are multiplied by.
+        reach: how much the inner ones add at most.
+    """
+
+    argument: Argument
+    constant: int = 0
+    steps: tuple[tuple[Operand, int], ...] = ()
+    inner: tuple[tuple[Operand, int], ...] = ()
+    reach: int = 0
+
+    def with_values(self, others: Mapping[Operand, Operand]) -> Place:
+        """Return the place with other values in their stead."""
+        steps, inner = (
+            tuple((others.get(value, value), scale) for value, scale in each) for each in (self.steps, self.inner)
+        )
+        return replace(self, steps=steps, inner=inner)
+
+
+Places = dict[int, Place]
+"""The places that an instruction accesses, by the slot of the address."""
+
+
+def resolved_uses(argument: Argument, record_size: int) -> Iterator[tuple[Instruction, int, Place]]:
+    """Yield each access to an argument's array: the instruction, the slot of the address, the place.
+
+    Args:
+        argument: a pointer.
+        record_size: of an element, in bytes.
+
+    Raises:
+        RefusalError: `layout-pointer-escapes`, a use that is none of those that are followed;
+            `layout-mixed-types`, an address that can be in the midst of any element.
+    """
+    waiting: list[tuple[Named, Place]] = [(argument, Place(argument))]
+    while waiting:
+        pointer, place = waiting.pop()
+        for use in pointer.uses:
+            user = use.user
+            assert isinstance(user, Instruction)
+            if user.opcode is Opcode.GETELEMENTPTR and use.slot == 0:
+                waiting.append((user, _stepped(place, user, record_size)))
+            elif _is_access(user, use.slot):
+                yield user, use.slot, place
+            else:
+                raise _escape(user, argument)
+
+
+def is_copy(instruction: Instruction) -> bool:
+    """Return True for a copy of bytes from one place to another."""
+    return instruction.callee.startswith(_COPIES)
+
+
+def is_fill(instruction: Instruction) -> bool:
+    """Return True for bytes all set to one value."""
+    return instruction.callee.startswith(_FILL)
+
+
+def _is_access(user: Instruction, slot: int) -> bool:
+    if user.opcode is Opcode.CALL:
+        return (slot < 2 and is_copy(user)) or (slot == 0 and (is_fill(user) or is_atomic_update(user.callee)))
+    return _ACCESSED.get(user.opcode) == slot
+
+
+def _escape(user: Instruction, argument: Argument) -> RefusalError:
+    name = builtin_name(user.callee) if user.opcode is Opcode.CALL else ""
+    if name.startswith(_VECTOR_ACCESSES):
+        reason = f"{name} accesses {argument.name} across its elements, or across their fields"
+        return RefusalError("layout-mixed-types", reason, user.position)
+    how = f"a call of {name or user.callee}" if user.opcode is Opcode.CALL else f"'{user.opcode}'"
+    reason = f"an address in {argument.name} is used by {how}: only accesses to its elements can be rewritten"
+    return RefusalError("layout-pointer-escapes", reason, user.position)
+
+
+def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
+    """The place to which a `getelementptr` leads from another one."""
+    if "inbounds" not in user.flags or not isinstance(user.type, PointerType):
+        reason = f"an address in {place.argument.name} may wrap around, or is one of several"
+        raise RefusalError("layout-pointer-escapes", reason, user.position)
+    assert isinstance(user.detail, ElementAddress)
+    stepped_over: Type = user.detail.source_type
+    for number, index in enumerate(user.operands[1:]):
+        count = None
+        if number == 0:
+            scale = size_of(stepped_over)
+        elif isinstance(stepped_over, StructType):
+            chosen = _constant(index, user, place)
+            place = replace(place, constant=place.constant + field_offset(stepped_over, chosen))
+            stepped_over = stepped_over.elements[chosen]
+            continue
+        else:
+            assert isinstance(stepped_over, ArrayType | VectorType)
+            count, stepped_over = stepped_over.count, stepped_over.element
+            scale = size_of(stepped_over)
+        place = _added(place, index, scale, count, user, record_size)
+    return place
+
+
+def _added(
+    place: Place, index: Operand, scale: int, count: int | None, user: Instruction, record_size: int
+) -> Place:
+    """The place with an index of some bytes added; `count` is the length of the array that it chooses in."""
+    if not index.is_local:
+        return replace(place, constant=place.constant + scale * _constant(index, user, place))
+    if not isinstance(index.type, IntegerType) or index.type.width > 64:
+        raise _midst(user, place)
+    if scale % record_size == 0:
+        return replace(place, steps=(*place.steps, (index, scale)))
+    if not count:
+        raise _midst(user, place)
+    reach = place.reach + scale * (count - 1)
+    return replace(place, inner=(*place.inner, (index, scale)), reach=reach)
+
+
+def _constant(index: Operand, user: Instruction, place: Place) -> int:
+    if index.kind is not ValueKind.CONSTANT or not index.text.removeprefix("-").isdecimal():
+        raise _midst(user, place)
+    return int(index.text)
+
+
+def _midst(user: Instruction, place: Place) -> RefusalError:
+    reason = f"an address in {place.argument.name} does not step over whole elements"
+    return RefusalError("layout-mixed-types", reason, user.position)
+
+
+def by_instruction(uses: Iterator[tuple[Instruction, int, Place]], found: dict[Instruction, Places]) -> None:
+    """Add the places of uses to those that are known of each instruction."""
+    for instruction, slot, place in uses:
+        found.setdefault(instruction, {})[slot] = place
+
+
+def spanned(accesses: Mapping[Instruction, Places]) -> Iterator[tuple[Instruction, Place]]:
+    """Yield the accesses that choose in an array inside of a record."""
+    for instruction, places in accesses.items():
+        yield from ((instruction, place) for place in places.values() if place.inner)

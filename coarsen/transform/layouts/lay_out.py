@@ -1,0 +1,218 @@
+"""Rewrite a kernel for arrays that lie otherwise: each access to such an argument's elements gets its new address.
+
+    before                                        after, bodies=soa of 1000 (24: 4@0 1@4 8@8 2@16)
+    %b = gep %struct.Body, %bodies, %i            %mass = gep double, %bodies, %i
+    %m = gep %struct.Body, %b, 0, 2               %v = load double, %mass
+    %v = load double, %m
+
+Why it is legal:
+
+- **every access is known** (`elements.py`): an argument of which an address is merged with others, compared,
+  stored or passed on is refused, so that no access remains that finds the old layout;
+- **each byte of a field has one place** (`Arrangement`): accesses that were to the same bytes of an element still
+  are, and those to others are not, whatever the index was computed from: two accesses meet just where they met;
+- **no access reaches over fields**, but those that are split (`whole_records.py`), which no atomic access is;
+- **alignment**: a field's places are multiples of what its size, its offset and the record's size have in common,
+  and an access that needs more is refused.
+
+What a launch has to keep to is said in words: the buffer holds the elements of the shape and no more, packed; and
+it is not passed a second time for an argument that lies otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.graph.bridge import thaw
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.details import AtomicUpdate, access_of
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Argument as GraphArgument
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.layout import alignment_of, content_bytes
+from coarsen.ir.opencl.builtins import is_atomic_update
+from coarsen.ir.types import AddressSpace, PointerType, Type
+from coarsen.near_names import did_you_mean
+from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of, whole_piece
+from coarsen.transform.layouts.element_types import element_type
+from coarsen.transform.layouts.elements import (
+    Place,
+    Places,
+    by_instruction,
+    is_copy,
+    is_fill,
+    resolved_uses,
+    spanned,
+)
+from coarsen.transform.layouts.whole_records import split_copy, split_fill, split_load, split_store
+from coarsen.variant.data_layout import Arrangement
+from coarsen.variant.data_plan import ArrayPlan
+
+_ADDRESS_BITS = 64
+
+
+@dataclass(frozen=True)
+class LaidArray:
+    """An argument's array as a launch has to pass it."""
+
+    argument: str
+    arrangement: Arrangement
+
+    @property
+    def sentence(self) -> str:
+        """What the host has to do."""
+        arrangement = self.arrangement
+        if arrangement.is_as_written:
+            return f"the buffer for {self.argument} stays as it is: elements '{arrangement.record}'"
+        order = "" if arrangement.order is None else f" in the order {arrangement.order}"
+        elements, size = "elements", ""
+        if arrangement.shape is not None:
+            elements = f"just {' x '.join(map(str, arrangement.shape))} elements"
+            size = f", {arrangement.size} bytes"
+        return (
+            f"pack the buffer for {self.argument} as {arrangement.layout}{order}: {elements}"
+            f" '{arrangement.record}'{size} (coarsen.Layout); pass it for no other argument that lies otherwise"
+        )
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A module with the kernel, not yet verified, its arrays that lie otherwise, what was taken for granted."""
+
+    module: Module
+    arrays: tuple[LaidArray, ...]
+    assumptions: tuple[str, ...]
+
+
+def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
+    """Rewrite a kernel for other layouts of its arguments' arrays.
+
+    Args:
+        kernel: in normal form, not yet coarsened.
+        plans: at most one for each argument.
+
+    Raises:
+        InvalidInputError: there is no such argument, or two plans are for it; it is no array in global or constant
+            memory, or its elements or its shape are not those of the plan.
+        RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-atomic-width`,
+            `layout-shape-unknown`.
+    """
+    module = thaw(kernel)
+    function = module.function(kernel.name)
+    if module.size_type.width != _ADDRESS_BITS:
+        raise InvalidInputError("layouts are for kernels with addresses of 64 bits")
+    graphs = {graph.name: graph for graph in function.arguments}
+    arrays: list[LaidArray] = []
+    targets: dict[GraphArgument, Target] = {}
+    accesses: dict[Instruction, Places] = {}
+    for plan in plans:
+        if any(each.argument == plan.argument for each in arrays):
+            raise InvalidInputError(f"the argument {plan.argument} is laid out twice")
+        argument = _argument(kernel, plan.argument)
+        target = _target(argument, graphs[argument.name], plan, module)
+        arrays.append(LaidArray(argument.name, target.arrangement))
+        if target.arrangement.is_as_written:
+            continue
+        graph = graphs[argument.name]
+        targets[graph] = target
+        by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
+    assumptions = tuple(_assumptions(accesses))
+    # A load that is split may be the index of an access that is still to be rewritten.
+    split: dict[Operand, Operand] = {}
+    for instruction, places in accesses.items():
+        laid = {slot: (targets[place.argument], place.with_values(split)) for slot, place in places.items()}
+        value = _rewrite(instruction, laid)
+        if value is not None:
+            split[instruction] = value
+    make_names_unique(function, module.structures)
+    return LaidOut(module, tuple(arrays), assumptions)
+
+
+def _argument(kernel: Kernel, name: str) -> Argument:
+    named = {argument.name: argument for argument in kernel.arguments}
+    if name not in named:
+        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
+    type_ = named[name].type
+    spaces = (AddressSpace.GLOBAL, AddressSpace.CONSTANT)
+    if not isinstance(type_, PointerType) or type_.address_space not in spaces:
+        raise InvalidInputError(f"the argument {name} is no array in global or constant memory")
+    return named[name]
+
+
+def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: Module) -> Target:
+    element = element_type(argument, graph, module.structures)
+    if plan.record is not None and plan.record != element.record:
+        raise InvalidInputError(
+            f"the elements of {argument.name} are '{element.record}' to the kernel, '{plan.record}' to the host"
+        )
+    arrangement = Arrangement(element.record, plan.layout, plan.shape, plan.order)
+    if arrangement.needs_shape and plan.shape is None:
+        raise RefusalError(
+            "layout-shape-unknown", f"how many elements {argument.name} has is not known: give its shape"
+        )
+    return Target(arrangement, element)
+
+
+def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:
+    """What is taken for granted, in words."""
+    for name in dict.fromkeys(place.argument.name for _, place in spanned(accesses)):
+        yield f"indices into arrays inside of the elements of {name} stay within these arrays"
+
+
+def _rewrite(instruction: Instruction, laid: dict[int, tuple[Target, Place]]) -> Operand | None:
+    """Let an instruction access its places where they are now; return what a load was replaced by, if it was."""
+    if is_copy(instruction):
+        split_copy(instruction, laid)
+        return None
+    ((slot, (target, place)),) = laid.items()
+    if is_fill(instruction):
+        split_fill(instruction, target, place)
+        return None
+    type_ = _accessed_type(instruction)
+    pieces = pieces_of(target, place, content_bytes(type_)) or []
+    piece = whole_piece(pieces, place, content_bytes(type_))
+    if instruction.is_atomic or is_atomic_update(instruction.callee):
+        _check_atomic(instruction, target, place, piece)
+    if piece is not None:
+        _redirect(instruction, slot, target, place, piece)
+    elif instruction.opcode is Opcode.LOAD:
+        return split_load(instruction, target, place)
+    else:
+        split_store(instruction, target, place)
+    return None
+
+
+def _accessed_type(instruction: Instruction) -> Type:
+    """The type of the value that is read or written; of an atomic function that of its result."""
+    if instruction.opcode in (Opcode.LOAD, Opcode.CALL):
+        return instruction.type
+    return instruction.operands[0 if instruction.opcode is Opcode.STORE else 1].type
+
+
+def _check_atomic(instruction: Instruction, target: Target, place: Place, piece: Piece | None) -> None:
+    if piece is None or target.alignment(place, piece) < piece.size - place.reach:
+        reason = f"an atomic access to {place.argument.name} is not to one field of its width"
+        raise RefusalError("layout-atomic-width", reason, instruction.position)
+
+
+def _redirect(instruction: Instruction, slot: int, target: Target, place: Place, piece: Piece) -> None:
+    """Give an access to one field its new address, and the alignment that this has."""
+    known = target.alignment(place, piece)
+    detail = instruction.detail
+    access = access_of(detail)
+    if access is not None:
+        natural = alignment_of(_accessed_type(instruction))
+        wanted = access.alignment or natural
+        if known < min(wanted, natural):
+            reason = f"an access to {place.argument.name} needs more alignment than its field has"
+            raise RefusalError("layout-mixed-types", reason, instruction.position)
+        access = replace(access, alignment=min(wanted, known))
+        instruction.detail = replace(detail, access=access) if isinstance(detail, AtomicUpdate) else access
+    build = Builder.replacing(instruction)
+    instruction.set_operand(slot, Addresses(build).address(target, place, piece))

@@ -1,0 +1,98 @@
+"""What is computed at a coarsened kernel's start: what the launch says, each asked once, and arithmetic on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.origin import Origin, Role
+from coarsen.ir.opencl.queries import Query
+from coarsen.ir.types import IntegerType
+from coarsen.transform.names import NameSupply
+from coarsen.transform.queries import Queries
+from coarsen.variant.coarsening import Coarsening, Level
+
+TEMPORARY = "call"
+
+
+class Prologue:
+    """The instructions at the start.
+
+    Args:
+        module: in which they will stand.
+        coarsening: which it is.
+        names: those that are free in the kernel.
+
+    Attributes:
+        coarsening: which it is.
+        names: those that are free in the kernel.
+        block: has the instructions and stands nowhere.
+        queries: builds what is asked of the launch.
+    """
+
+    def __init__(self, module: Module, coarsening: Coarsening, names: NameSupply) -> None:
+        self.coarsening = coarsening
+        self.names = names
+        self.block = Block("prologue")
+        self.queries = Queries(module)
+        self._build = Builder(self.block, Origin(role=Role.ID))
+        self._found: dict[object, Operand] = {}
+
+    @property
+    def integer(self) -> IntegerType:
+        """The type of `size_t`."""
+        return self.queries.integer
+
+    def serve(self, origin: Origin) -> None:
+        """Give what is built from now on the place in the source of what it is built for."""
+        self._build.origin = Origin(origin.position, origin.call_position, role=Role.ID)
+
+    def once(self, key: object, compute: Callable[[], Operand]) -> Operand:
+        """Return what was computed for a key before, or compute it."""
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]
+
+    def ask(self, query: Query, dimension: int | None = None) -> Operand:
+        """Ask what the launch says along a dimension, the coarsened one if none is given; once for each."""
+        along = self.coarsening.dimension if dimension is None else dimension
+
+        def asked() -> Operand:
+            return self.queries.ask(self._build, query, along, self.names.fresh(self._name_of(query, along)))
+
+        return self.once((query, along), asked)
+
+    def number(self, value: int) -> Operand:
+        """Return a number of the type of `size_t`."""
+        return number(self.integer, value)
+
+    def compute(self, opcode: Opcode, left: Operand, right: Operand, wanted: str) -> Instruction:
+        """Compute something of two values of one type, under the first free name after the wanted one."""
+        return self._build.binary(opcode, left, right, self.names.fresh(wanted))
+
+    def narrow(self, value: Operand, type_: IntegerType, name: str) -> Instruction:
+        """Convert a value to a narrower type, under a name that is given."""
+        return self._build.cast(Opcode.TRUNC, value, type_, name)
+
+    def scale(self, value: Operand, factor: int, name: str) -> Instruction:
+        """Multiply a value by a number, under a name that is given."""
+        return self._build.binary(Opcode.MUL, value, number(value.type, factor), name)
+
+    def shift(self, value: Operand, distance: Operand, name: str) -> Instruction:
+        """Add a distance to a value, under a name that is given."""
+        return self._build.binary(Opcode.ADD, value, distance, name)
+
+    def _name_of(self, query: Query, dimension: int) -> str:
+        """Name an answer: as a compiler does where it is used once, so that a back end may put it there.
+
+        The local size of merged groups is used again for each replica.
+        """
+        if query is Query.GLOBAL_OFFSET or (query is Query.LOCAL_SIZE and self.coarsening.level is Level.GROUP):
+            return query.short_name(dimension)
+        if query is Query.LOCAL_ID and self.coarsening.stride > 1:
+            return f"{query.short_name(dimension)}.coarsened"
+        return TEMPORARY

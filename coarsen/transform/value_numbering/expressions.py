@@ -1,0 +1,74 @@
+"""Keys of instructions: two with equal keys compute the same, wherever both stand.
+
+    %i = load float, ptr addrspace(1) %p        (load, no flags, plain and aligned to 4, float, %p, memory's state)
+    %z = icmp slt i32 %x, 1                     (icmp, no flags, slt, i1, %x, 1)
+
+Operands are compared by identity, constants by what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.ir.graph.details import CallSite
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+
+Key = tuple[Hashable, ...]
+# Hints for an optimiser, which have nothing to do with the result.
+_TAILS = ("tail", "notail")
+_NOT_UNDEFINED = "noundef"
+
+
+class Expressions:
+    """Finds the keys of a function's instructions.
+
+    Args:
+        effects: the judge of the instructions.
+    """
+
+    def __init__(self, effects: EffectsOfKernel) -> None:
+        self._effects = effects
+
+    def key(self, instruction: Instruction, operands: Sequence[Operand], memory: int) -> Key | None:
+        """Return an instruction's key; None where two that look alike may differ in value.
+
+        Args:
+            instruction: with a result.
+            operands: what now stands for its operands.
+            memory: the state of memory where it stands (`memory_order.py`).
+        """
+        if self._effects.is_function_of_operands(instruction):
+            return (*_shape(instruction), *operands)
+        if instruction.opcode is Opcode.LOAD and not self._effects.of(instruction).orders:
+            return (*_shape(instruction), *operands, memory)
+        if instruction.opcode is Opcode.PHI:
+            return (*_shape(instruction), *operands, *instruction.blocks, instruction.block)
+        return None
+
+
+def _shape(instruction: Instruction) -> Key:
+    """The part of a key that is not the operands."""
+    detail = instruction.detail
+    said = _site(detail) if isinstance(detail, CallSite) else detail
+    return (instruction.opcode, instruction.flags, said, instruction.type, instruction.attachments)
+
+
+def _site(site: CallSite) -> Hashable:
+    """The part that is a call's alone, without hints and the number of its group of attributes."""
+    of_arguments = tuple(map(_significant, site.argument_attributes))
+    return (
+        "" if site.tail in _TAILS else site.tail,
+        site.convention,
+        _significant(site.result_attributes),
+        site.signature,
+        of_arguments if any(of_arguments) else (),
+        _significant(site.attributes),
+        site.bundles,
+    )
+
+
+def _significant(attributes: str) -> tuple[str, ...]:
+    return tuple(word for word in attributes.split() if word != _NOT_UNDEFINED and not word.startswith("#"))

@@ -1,0 +1,112 @@
+"""Values that replicas compute alike are computed once: common subexpressions, loads, address arithmetic.
+
+    before (replicas read x and x - 1)              after
+    %centre = add i32 %row, %x                      %centre = add i32 %row, %x
+    %centre.1 = add i32 %row, %x.1                  %centre.1 = add i32 %row, %x.1
+    %i = load input[%centre]                        %i = load input[%centre]
+    %i.1 = load input[%centre.1]                    %i.1 = load input[%centre.1]
+    %left = sub i32 %centre, 1                      %left = sub i32 %centre, 1
+    %left.1 = sub i32 %centre.1, 1                  (is %centre)
+    %j = load input[%left]                          %j = load input[%left]
+    %j.1 = load input[%left.1]                      (is %i)
+
+The blocks are visited so that each comes after those that dominate it. A value takes the place of a later one if
+it dominates it, is in the same loops, and is the same: an equal expression (`expressions.py`), or an equal sum
+(`shared_sums.py`); for loads, if nothing between them may change memory (`memory_order.py`). Nothing is moved, and
+calls with an effect all stay where they are: barriers are neither copied nor brought under a branch. Operations on
+floats are never reordered: results stay the same to the bit.
+"""
+
+from __future__ import annotations
+
+from coarsen.analysis.control_flow import flow_graph
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.types import VoidType
+from coarsen.transform.value_numbering.dominance import Dominance
+from coarsen.transform.value_numbering.expressions import Expressions
+from coarsen.transform.value_numbering.leaders import Leaders
+from coarsen.transform.value_numbering.memory_order import MemoryOrder
+from coarsen.transform.value_numbering.shared_sums import SharedSums, Shorter
+from coarsen.transform.value_numbering.simplified import simplified
+from coarsen.transform.value_numbering.surely_defined import SurelyDefined
+
+
+def share_values(function: Function, effects: EffectsOfKernel) -> None:
+    """Let what a function computes more than once be computed once, in place.
+
+    Args:
+        function: owned by the caller; its blocks have unique names.
+        effects: the judge of its instructions.
+    """
+    numbering = _Numbering(function, effects)
+    numbering.visit()
+    _rewrite(function, numbering)
+
+
+class _Numbering:
+    """One pass over a function, which it leaves as it is.
+
+    Attributes:
+        replaced: what stands for values that go; never one that goes itself.
+        shorter: what computes other values with less.
+    """
+
+    def __init__(self, function: Function, effects: EffectsOfKernel) -> None:
+        self.replaced: dict[Operand, Operand] = {}
+        self.shorter: dict[Instruction, Shorter] = {}
+        flow = flow_graph(function)
+        dominance = Dominance(flow)
+        self._blocks = {block.name: block for block in function.blocks}
+        self._order = dominance.order
+        self._memory = MemoryOrder(effects, flow)
+        self._leaders = Leaders(dominance, SurelyDefined(self._blocks, effects, dominance))
+        self._expressions = Expressions(effects)
+        self._sums = SharedSums(self._leaders)
+
+    def visit(self) -> None:
+        """Find what stands for what; blocks that are never reached are left out."""
+        for name in self._order:
+            self._memory.enter(name)
+            for instruction in self._blocks[name].instructions:
+                self._memory.execute(instruction)
+                if not isinstance(instruction.type, VoidType):
+                    self._share(instruction, name)
+            self._memory.leave(name)
+
+    def _share(self, instruction: Instruction, block: str) -> None:
+        operands = [self.replaced.get(operand, operand) for operand in instruction.operands]
+        key = self._expressions.key(instruction, operands, self._memory.now)
+        known = simplified(instruction, operands) or (None if key is None else self._leaders.find(key, block))
+        found = known or self._sums.share(instruction, operands, block)
+        if isinstance(found, Operand):
+            self.replaced[instruction] = found
+            return
+        if found is not None:
+            self.shorter[instruction] = found
+        # Only now: what another value stands for, as `x` does for `x * 1`, can't stand for an equal one later.
+        if key is not None:
+            self._leaders.follow(key, instruction, block)
+
+
+def _rewrite(function: Function, numbering: _Numbering) -> None:
+    """Write what was found, once all is: a phi comes before what comes round its loop."""
+    for instruction, shorter in numbering.shorter.items():
+        _shorten(instruction, shorter)
+    for block in function.blocks:
+        kept = [each for each in block.instructions if each not in numbering.replaced]
+        if len(kept) < len(block.instructions):
+            block.replace_instructions(kept)
+    for old, new in numbering.replaced.items():
+        assert isinstance(old, Instruction)
+        old.replace_all_uses(new)
+        if isinstance(new, Instruction):
+            new.origin = new.origin.merged(old.origin)
+
+
+def _shorten(instruction: Instruction, shorter: Shorter) -> None:
+    instruction.opcode, instruction.flags, instruction.detail = shorter.opcode, (), None
+    instruction.attachments = ()
+    instruction.set_operands([shorter.left, shorter.right])

@@ -1,0 +1,217 @@
+"""Layouts and orders of arrays: where the bytes of each field of each element lie.
+
+For element e of N, field f of b bytes at offset o of a record of s bytes, and the field's packed offset p:
+
+    aos        e·s + o
+    soa        N·p + e·b
+    aosoa:W    ⌊e/W⌋·T + W·p + (e mod W)·b,   T = W·(bytes of all fields), rounded up to the largest alignment
+
+An order permutes the dimensions of an array before that: `1,0` of H rows of W elements puts element e at
+(e mod W)·H + ⌊e/W⌋, which takes 0 … W·H-1 to itself however e was computed.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coarsen.errors import InvalidInputError
+from coarsen.variant.records import Field, RecordType
+
+# Wider tiles are of no use, and a tile's bytes must not come near what an address can hold.
+_WIDEST_TILE = 2**16
+# More than any memory holds: sums of products of such numbers stay below 2^63.
+_LARGEST_ARRAY = 2**48
+
+
+class Kind(enum.StrEnum):
+    """The kinds of layouts: an array of structures, a structure of arrays, an array of structures of arrays."""
+
+    AOS = "aos"
+    SOA = "soa"
+    AOSOA = "aosoa"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLayout:
+    """A layout; `width` is the number of elements in a tile of `aosoa`, else 1.
+
+    Raises:
+        InvalidInputError: a width that can't be.
+    """
+
+    kind: Kind
+    width: int = 1
+
+    def __post_init__(self) -> None:
+        most = _WIDEST_TILE if self.kind is Kind.AOSOA else 1
+        if not 1 <= self.width <= most:
+            raise InvalidInputError(f"the width of a tile must be from 1 to {most}, not {self.width}")
+
+    @classmethod
+    def parse(cls, text: str) -> ArrayLayout:
+        """Return the layout that a text names: `aos`, `soa` or `aosoa:32`. Raises InvalidInputError."""
+        kind, colon, width = text.partition(":")
+        if kind == Kind.AOSOA and width.isdecimal():
+            return cls(Kind.AOSOA, int(width))
+        if kind in (Kind.AOS, Kind.SOA) and not colon:
+            return cls(Kind(kind))
+        raise InvalidInputError(f"a layout is aos, soa or aosoa:WIDTH, not '{text}'")
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.width}" if self.kind is Kind.AOSOA else str(self.kind)
+
+
+AOS = ArrayLayout(Kind.AOS)
+SOA = ArrayLayout(Kind.SOA)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of an array's dimensions in memory, the slowest first: `(1, 0)` is a transposed matrix.
+
+    Raises:
+        InvalidInputError: not each dimension once.
+    """
+
+    permutation: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.permutation or sorted(self.permutation) != list(range(len(self.permutation))):
+            raise InvalidInputError(f"an order names each dimension once, as in 1,0; not '{self}'")
+
+    @classmethod
+    def parse(cls, text: str) -> Order:
+        """Return the order that a text such as `1,0` names. Raises InvalidInputError."""
+        words = text.split(",")
+        if not all(word.isdecimal() for word in words):
+            raise InvalidInputError(f"an order names each dimension once, as in 1,0; not '{text}'")
+        return cls(tuple(map(int, words)))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.permutation))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the dimensions stay as they are."""
+        return self.permutation == tuple(range(len(self.permutation)))
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """An array of records as it lies in memory.
+
+    Attributes:
+        record: the elements.
+        layout: where their fields lie.
+        shape: how many elements along each dimension, the slowest first; None where that isn't known.
+        order: of the dimensions; None leaves them.
+
+    Raises:
+        InvalidInputError: the shape can't be, or has other dimensions than the order.
+    """
+
+    record: RecordType
+    layout: ArrayLayout = AOS
+    shape: tuple[int, ...] | None = None
+    order: Order | None = None
+
+    def __post_init__(self) -> None:
+        if self.shape is None:
+            return
+        if not self.shape or min(self.shape) < 1 or math.prod(self.shape) * self.record.size > _LARGEST_ARRAY:
+            raise InvalidInputError(f"an array can't have the shape {_shape_text(self.shape)}")
+        if self.order is not None and len(self.order.permutation) != len(self.shape):
+            raise InvalidInputError(f"the order {self.order} does not fit the shape {_shape_text(self.shape)}")
+
+    @property
+    def is_as_written(self) -> bool:
+        """Whether each byte stays where it is."""
+        is_ordered = self.order is not None and not self.order.is_identity
+        return not is_ordered and (self.layout == AOS or self._is_one_word)
+
+    @property
+    def needs_shape(self) -> bool:
+        """Whether the shape must be known to say where a byte is."""
+        is_ordered = self.order is not None and not self.order.is_identity
+        return is_ordered or (self.layout.kind is Kind.SOA and not self._is_one_word)
+
+    @property
+    def _is_one_word(self) -> bool:
+        return self.record.content == self.record.size and len(self.record.fields) == 1
+
+    @property
+    def count(self) -> int:
+        """The number of elements. Raises InvalidInputError if the shape isn't known."""
+        return math.prod(self._known_shape)
+
+    @property
+    def tile_bytes(self) -> int:
+        """The distance from one tile of `aosoa` to the next, in bytes."""
+        alignment = self.record.largest_alignment
+        return -(-self.layout.width * self.record.content // alignment) * alignment
+
+    @property
+    def size(self) -> int:
+        """The bytes of the whole array, with the padding of its last tile."""
+        if self.layout.kind is Kind.AOS:
+            return self.count * self.record.size
+        if self.layout.kind is Kind.SOA:
+            return self.count * self.record.content
+        return -(-self.count // self.layout.width) * self.tile_bytes
+
+    @property
+    def steps(self) -> tuple[tuple[int, int, int], ...]:
+        """How an element's position comes about: for each dimension what to divide by, its length, its factor.
+
+        The position is the sum of (element // divisor mod length) · factor. The first needs no remainder.
+        """
+        shape = self._known_shape
+        permutation = self.order.permutation if self.order else tuple(range(len(shape)))
+        factor_of = {
+            d: math.prod(shape[later] for later in permutation[place + 1 :]) for place, d in enumerate(permutation)
+        }
+        return tuple((math.prod(shape[d + 1 :]), length, factor_of[d]) for d, length in enumerate(shape))
+
+    def position(self, element: int) -> int:
+        """Return where an element stands among the others, by the order."""
+        if self.order is None:
+            return element
+        return sum(element // divisor % length * factor for divisor, length, factor in self.steps)
+
+    def start_of(self, each: Field) -> int:
+        """Return the byte at which a field of the element at position 0 lies."""
+        if self.layout.kind is Kind.AOS:
+            return each.offset
+        width = self.count if self.layout.kind is Kind.SOA else self.layout.width
+        return width * self.record.packed_offset[each] if self.record.packed_offset[each] else 0
+
+    def byte_of(self, element: int, each: Field) -> int:
+        """Return the first byte of a field of an element."""
+        position = self.position(element)
+        if self.layout.kind is Kind.AOS:
+            return self.start_of(each) + position * self.record.size
+        if self.layout.kind is Kind.SOA:
+            return self.start_of(each) + position * each.size
+        tile, lane = divmod(position, self.layout.width)
+        return tile * self.tile_bytes + self.start_of(each) + lane * each.size
+
+    @property
+    def _known_shape(self) -> tuple[int, ...]:
+        if self.shape is None:
+            raise InvalidInputError("the number of elements is not known: give the array's shape")
+        return self.shape
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """Return the shape that a text such as `48,64` names, slowest dimension first. Raises InvalidInputError."""
+    words = text.split(",")
+    if not all(word.isdecimal() for word in words):
+        raise InvalidInputError(f"a shape is one whole number for each dimension, as in 48,64; not '{text}'")
+    return tuple(map(int, words))
+
+
+def _shape_text(shape: Sequence[int]) -> str:
+    return ",".join(map(str, shape))

@@ -1,0 +1,65 @@
+"""What is chosen for an argument's array: its layout, its order, and its shape where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from coarsen.errors import InvalidInputError
+from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
+from coarsen.variant.records import RecordType
+
+
+@dataclass(frozen=True)
+class ArrayPlan:
+    """How the array that an argument points to is to lie.
+
+    Attributes:
+        argument: its name.
+        layout: where fields lie.
+        order: of the dimensions; None leaves them.
+        shape: elements along each dimension, the slowest first; None where it isn't known.
+        record: the elements as the host packs them; None where any will do.
+    """
+
+    argument: str
+    layout: ArrayLayout = AOS
+    order: Order | None = None
+    shape: tuple[int, ...] | None = None
+    record: RecordType | None = None
+
+
+def array_plans(layouts: Iterable[str], orders: Iterable[str], shapes: Iterable[str]) -> tuple[ArrayPlan, ...]:
+    """Return the plans that texts such as `bodies=soa`, `image=1,0` and `image=48,64` ask for, by argument.
+
+    Raises:
+        InvalidInputError: a text that can't be read, an argument named twice, a shape alone.
+    """
+    layout_of = _by_argument("--layout", layouts)
+    order_of = _by_argument("--order", orders)
+    shape_of = _by_argument("--shape", shapes)
+    names = tuple(dict.fromkeys((*layout_of, *order_of)))
+    for name in shape_of:
+        if name not in names:
+            raise InvalidInputError(f"--shape {name}=… goes with --layout {name}=… or --order {name}=…")
+    return tuple(
+        ArrayPlan(
+            name,
+            ArrayLayout.parse(layout_of.get(name, str(AOS))),
+            Order.parse(order_of[name]) if name in order_of else None,
+            parse_shape(shape_of[name]) if name in shape_of else None,
+        )
+        for name in names
+    )
+
+
+def _by_argument(option: str, texts: Iterable[str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise InvalidInputError(f"{option} is written as ARGUMENT=VALUE, not '{text}'")
+        if name in found:
+            raise InvalidInputError(f"{option} names the argument {name} twice")
+        found[name] = value
+    return found

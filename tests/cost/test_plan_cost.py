@@ -1,0 +1,75 @@
+"""The cost of a plan, counted by hand."""
+
+from __future__ import annotations
+
+from coarsen.cost.code_counts import code_counts
+from coarsen.cost.instruction_kinds import Kind
+from coarsen.cost.plan_cost import PlanCost, plan_cost
+from coarsen.cost.plan_walk import planned_blocks
+from coarsen.frontend.lower import lower
+from coarsen.pipeline import carry_out
+from coarsen.transform.coarsen import analyse
+from coarsen.transform.region_plan import Treatment
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms, Use
+from coarsen.variant.variant import Variant
+
+# Outside: a query, a conversion, a comparison, a branch, and the return; 12 instructions in the guard.
+GUARD = """
+kernel void k(global float *to, global const float *from, int count, int rounds)
+{
+    int x = get_global_id(0);
+    if (x < count) {
+        for (int i = 0; i < 16; ++i)
+            to[x] += from[i];
+    }
+}
+"""
+
+
+def cost_of(transforms: Transforms, factor: int = 4) -> PlanCost:
+    return plan_cost(planned_blocks(analyse(lower(GUARD), 0), transforms).plan, factor)
+
+
+def test_parts_add_up_to_the_kernel() -> None:
+    kernel = lower(GUARD)
+    for transforms in (DEFAULT, REPLICATION_ALONE):
+        cost = cost_of(transforms)
+        assert sum(part.instructions for part in cost.parts()) == kernel.length
+        assert sum(part.accesses for part in cost.parts()) == 3
+        assert cost.outside.accesses == 0
+        assert cost.regions[0].own.kinds[Kind.LOAD] == 2
+
+
+def test_work_counts_rounds() -> None:
+    cost = cost_of(DEFAULT)
+    inside = cost.work - cost.outside.work
+    assert inside > 16 * 8
+    assert cost.work_of(Treatment.FAST_PATH, Treatment.LOCK_STEP) == inside
+    assert cost.work_of(Treatment.COPIES) == 0
+
+
+def test_copies_share_nothing_and_have_no_second_body() -> None:
+    together, alone = cost_of(DEFAULT), cost_of(REPLICATION_ALONE)
+    assert (alone.regions[0].own.shared, alone.second_bodies) == (0, 0)
+    assert together.regions[0].own.shared == 3 * together.regions[0].own.uniform > 0
+    assert together.second_bodies == together.regions[0].own.instructions
+    assert together.shared > alone.shared == 3 * alone.outside.uniform
+
+
+def test_registers_follow_the_plan() -> None:
+    # Interleaved replicas keep their values side by side.
+    assert cost_of(DEFAULT).live_words > cost_of(REPLICATION_ALONE).live_words
+    assert cost_of(DEFAULT, 8).live_words > cost_of(DEFAULT, 4).live_words
+    assert cost_of(DEFAULT, 1).live_words == cost_of(REPLICATION_ALONE, 1).live_words
+
+
+def test_code_that_runs_where_replicas_part_is_counted_apart() -> None:
+    kernel = lower(GUARD)
+    chosen = Variant(coarsenings=(Coarsening(4),), transforms=Transforms(Use.ALWAYS, Use.ALWAYS))
+    found = carry_out(kernel, chosen)
+    assert found.parted
+    counts, plain = code_counts(found.kernel, 4, found.parted), code_counts(found.kernel, 4)
+    assert counts.code == plain.code == plain.together == found.kernel.length / 4
+    assert counts.together < plain.together
+    assert carry_out(kernel, Variant(coarsenings=(Coarsening(4),), transforms=REPLICATION_ALONE)).parted == set()

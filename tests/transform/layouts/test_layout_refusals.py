@@ -1,0 +1,138 @@
+"""What can't be laid out otherwise is refused, with the code and the place; and what is right is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.frontend.lower import lower
+from coarsen.pipeline import LaidOutKernel, laid_out
+from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.records import RecordType
+
+BODY = "typedef struct { float x; uchar tag; double mass; short kind; } Body;\n"
+UNION = "typedef union { float x; struct { char a; int b; } both; } Body;\n"
+ARRAY = "typedef struct { int ids[3]; float x; } Body;\n"
+SHORTS = "typedef struct { ushort low, high; } Body;\n"
+POINTED = "struct Next { int x; }; typedef struct { global struct Next *next; float x; } Body;\n"
+TWICE = """int f(int i)
+{
+    struct Body { int a; char t; } all[4];
+    for (int j = 0; j < 4; ++j) all[j].t = i;
+    return all[i & 3].t;
+}
+struct Body { int a, b; }; typedef struct Body Body;
+"""
+ID = "int i = get_global_id(0);"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kernel `k(global Body *all, global int *other)` whose array `all` can't lie as a structure of arrays."""
+
+    name: str
+    code: str
+    body: str
+    types: str = BODY
+
+
+REFUSED = (
+    Refused("phi", "layout-pointer-escapes", "for (global Body *p = all + i; p->x > 0; ++p) p->x -= 1;"),
+    Refused("select", "layout-pointer-escapes", "global Body *p = all + i; if (i % 2) p = all; p->x = 1;"),
+    Refused("compared", "layout-pointer-escapes", "if (all + i < all + other[0]) all[i].x = 1;"),
+    Refused("as_number", "layout-pointer-escapes", "all[i].x = 1; other[i] = (int)(size_t)(all + i);"),
+    Refused(
+        "passed_on",
+        "layout-pointer-escapes",
+        "all[i].x = 1; prefetch((global int *)&all[i], 1);",
+    ),
+    Refused("bytes", "layout-mixed-types", "all[i].x = 1; ((global uchar *)all)[i] = 3;"),
+    Refused("words", "layout-mixed-types", "all[i].x = 1; ((global float *)all)[i * 6] = 3;"),
+    Refused("vector", "layout-mixed-types", "all[i].x = 1; vstore2((float2)(1, 2), 3 * i, (global float *)all);"),
+    Refused("long_words", "layout-mixed-types", "all[i].x = 1; *(global float4 *)&all[i] = (float4)(i);"),
+    Refused("past_the_end", "layout-mixed-types", "*(global double *)(&all[i].kind + 2) = 2;"),
+    Refused("padding", "layout-mixed-types", "*(&all[i].tag + 1) = 2;"),
+    Refused("never_named", "layout-mixed-types", "((global float *)all)[0] = 1;"),
+    Refused("union", "layout-mixed-types", "all[i].x = 1;", UNION),
+    Refused("one_of_two_by_that_name", "layout-mixed-types", "other[i] = f(i); all[i].b = 1000;", TWICE),
+    Refused("pointers", "layout-mixed-types", "all[i].x = 1;", POINTED),
+    Refused(
+        "array_of_another_length", "layout-mixed-types", "all[0].x = 2; ((global int (*)[5])all)[0][i] = 1;", ARRAY
+    ),
+    Refused("decayed_array", "layout-mixed-types", "global int *ids = all[i].ids; ids[other[i]] = 1;", ARRAY),
+    Refused("volatile", "layout-mixed-types", "all[0].low = 1; *(global volatile uint *)&all[i] = 1;", SHORTS),
+    Refused("two_fields", "layout-atomic-width", "all[0].low = 1; atomic_inc((global int *)&all[i]);", SHORTS),
+    Refused("part_of_8", "layout-atomic-width", "atomic_inc((global int *)&all[i].tag);"),
+)
+
+
+def laid(body: str, plan: ArrayPlan, types: str = BODY) -> LaidOutKernel:
+    source = f"{types}kernel void k(global Body *all, global int *other)\n{{\n{ID}\n{body}\n}}\n"
+    return laid_out(lower(source, "k"), [plan])
+
+
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
+def test_refused(refused: Refused) -> None:
+    with pytest.raises(RefusalError) as caught:
+        laid(refused.body, ArrayPlan("all", SOA, shape=(100,)), refused.types)
+    assert caught.value.code == refused.code
+    is_of_type = refused.name in ("never_named", "union", "pointers", "one_of_two_by_that_name")
+    assert (caught.value.position is None) == is_of_type
+    if caught.value.position is not None:
+        assert caught.value.position.line == len(refused.types.splitlines()) + 4
+
+
+def test_elements_must_be_counted() -> None:
+    with pytest.raises(RefusalError, match="how many elements all has is not known") as caught:
+        laid("all[i].x = 1;", ArrayPlan("all", SOA))
+    assert caught.value.code == "layout-shape-unknown"
+    with pytest.raises(RefusalError, match="layout-shape-unknown"):
+        laid("all[i].x = 1;", ArrayPlan("all", order=Order((1, 0))))
+    assert laid("all[i].x = 1;", ArrayPlan("all", ArrayLayout.parse("aosoa:8"))).arrays
+
+
+def test_the_record_of_the_host_must_be_the_kernels() -> None:
+    with pytest.raises(InvalidInputError, match="'24: 4@0 1@4 8@8 2@16' to the kernel, '24: 4@0 8@8' to the host"):
+        laid("all[i].x = 1;", ArrayPlan("all", SOA, shape=(5,), record=RecordType.parse("24: 4@0 8@8")))
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (ArrayPlan("al", SOA), "has no argument al \\(did you mean all\\?\\)"),
+        (ArrayPlan("all", SOA, shape=(0,)), "can't have the shape 0"),
+        (ArrayPlan("all", order=Order((1, 0)), shape=(5,)), "the order 1,0 does not fit the shape 5"),
+    ],
+)
+def test_plans_that_do_not_fit(plan: ArrayPlan, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        laid("all[i].x = 1;", plan)
+
+
+def test_an_argument_is_laid_out_once() -> None:
+    kernel = lower("kernel void k(global int *all) { all[0] = 1; }", "k")
+    with pytest.raises(InvalidInputError, match="the argument all is laid out twice"):
+        laid_out(kernel, [ArrayPlan("all"), ArrayPlan("all", order=Order((1, 0)), shape=(2, 3))])
+
+
+def test_an_argument_must_be_an_array() -> None:
+    with pytest.raises(InvalidInputError, match="n is no array in global or constant memory"):
+        laid_out(lower("kernel void k(global int *all, int n) { all[n] = 1; }", "k"), [ArrayPlan("n", SOA)])
+
+
+def test_indices_within_records_are_assumed_to_stay_there() -> None:
+    found = laid("all[i].ids[other[i]] = 2;", ArrayPlan("all", SOA, shape=(7,)), ARRAY)
+    assert found.assumptions == ("indices into arrays inside of the elements of all stay within these arrays",)
+
+
+def test_no_plan_leaves_the_kernel() -> None:
+    kernel = lower("kernel void k(global int *all) { all[0] = 1; }", "k")
+    assert laid_out(kernel, []).kernel is kernel
+
+
+def test_one_field_lies_alike_in_all_layouts() -> None:
+    found = laid("other[i] = all[i].tag;", ArrayPlan("other", SOA))
+    assert found.arrays[0].sentence == "the buffer for other stays as it is: elements '4: 4@0'"

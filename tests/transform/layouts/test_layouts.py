@@ -1,0 +1,155 @@
+"""Kernels with other layouts leave what they leave as written, bit for bit, and nothing in padding or outside.
+
+Numbers of elements and forms of output come by turns; PoCL takes every other combination.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pytest
+from numpy.typing import NDArray
+
+from coarsen.api import CoarsenedKernel
+from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.frontend.lower import lower
+from coarsen.opencl_bench.measure.run import GuardedBuffer
+from coarsen.pipeline import carry_out, laid_out
+from coarsen.runtime.layouts.layout import Layout
+from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.data_layout import ArrayLayout, Order
+from coarsen.variant.variant import Variant
+from tests.transform.harness import build_coarsened, form_by_turns, is_left_out, workaround
+from tests.transform.layouts.record_kernels import KERNELS, MATRIX, RecordKernel
+
+LOCAL_SIZE = 32
+COUNTS = (1, 31, 33, 1000)
+FACTORS = (1, 4)
+# The layout of a kernel's first array, and of its second.
+PAIRS = (("soa", "aos"), ("aosoa:4", "soa"), ("aosoa:32", "aosoa:5"))
+SHAPES = {1: (1, 1), 31: (1, 31), 33: (3, 11), 1000: (25, 40)}
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def contents(kernel: RecordKernel, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+    """Arrays whose fields hold whole numbers, each of a range of its own; padding is set, to be found if read."""
+    rng = np.random.default_rng(3)
+    return {name: filled(rng, dtype, shape) for name, dtype in kernel.arrays.items()}
+
+
+def filled(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], base: int = 0) -> NDArray[Any]:
+    if dtype.names is None:
+        low = (base * 23) % 200
+        return rng.integers(low, low + 40, (*shape, *dtype.shape)).astype(dtype.base)
+    array = np.full(math.prod(shape) * dtype.itemsize, 0xA5, np.uint8).view(dtype).reshape(shape)
+    for place, name in enumerate(dtype.names):
+        array[name] = filled(rng, array.dtype[name], shape, place + 1)
+    return array
+
+
+@functools.lru_cache(maxsize=64)
+def as_written(context: cl.Context, kernel: RecordKernel, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+    """What the kernel leaves as it stands."""
+    built = cl.Kernel(build_uncached(context, kernel.source, workaround(context)), "k")
+    arrays = contents(kernel, shape)
+    return launched(cl.CommandQueue(context), built, arrays, shape, 1)
+
+
+def launched(
+    queue: cl.CommandQueue, kernel: cl.Kernel, arrays: Arrays, shape: tuple[int, ...], factor: int
+) -> dict[str, NDArray[Any]]:
+    """What the arrays hold after a launch; guard zones are as they were."""
+    buffers = {name: GuardedBuffer(queue, array) for name, array in arrays.items()}
+    count = math.prod(shape)
+    sizes = [np.int32(count), np.int32(shape[-1])][: kernel.num_args - len(arrays)]
+    kernel.set_args(*(buffer.view for buffer in buffers.values()), *sizes)
+    groups = -(-count // LOCAL_SIZE)
+    local = LOCAL_SIZE // factor
+    cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,)).wait()
+    assert all(buffer.intact() for buffer in buffers.values())
+    return {name: buffer.read() for name, buffer in buffers.items()}
+
+
+def rewritten(
+    kernel: RecordKernel, layouts: Mapping[str, Layout], shape: tuple[int, ...], factor: int
+) -> CoarsenedKernel:
+    """The kernel with other layouts, coarsened."""
+    plans = [each.plan(name, shape) for name, each in layouts.items()]
+    laid = laid_out(lower(kernel.source, "k"), plans)
+    chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
+    return CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+
+
+def check(
+    queue: cl.CommandQueue,
+    kernel: RecordKernel,
+    layouts: Mapping[str, Layout],
+    shape: tuple[int, ...],
+    factor: int,
+    form: str,
+) -> None:
+    """Run a kernel with other layouts and compare it with itself as written."""
+    built = build_coarsened(queue.context, rewritten(kernel, layouts, shape, factor), form, ())
+    packed = {name: layouts[name].pack(array) for name, array in contents(kernel, shape).items()}
+    left = launched(queue, built, packed, shape, factor)
+    for name, wanted in as_written(queue.context, kernel, shape).items():
+        unpacked = layouts[name].unpack(left[name], shape)
+        assert_fields_equal(unpacked, wanted)
+        # A second packing has zeros in all padding: the kernel has written none of it.
+        is_moved = not layouts[name].arrangement(shape).is_as_written
+        if is_moved:
+            np.testing.assert_array_equal(layouts[name].pack(unpacked), left[name])
+
+
+def assert_fields_equal(got: NDArray[Any], wanted: NDArray[Any]) -> None:
+    if wanted.dtype.names is None:
+        np.testing.assert_array_equal(got, wanted)
+        return
+    for name in wanted.dtype.names:
+        assert_fields_equal(got[name], wanted[name])
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_layouts(
+    queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
+) -> None:
+    number = 2 * (KERNELS.index(kernel) + PAIRS.index(pair))
+    layouts = {
+        name: Layout(dtype, ArrayLayout.parse(text))
+        for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=False)
+    }
+    for turn, factor in enumerate(FACTORS):
+        if not is_left_out(device, number + turn):
+            shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
+            check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn))
+
+
+@pytest.mark.parametrize(
+    ("count", "texts"),
+    [(1, ("soa", "aos")), (31, ("aos", "soa")), (33, ("aos", "aosoa:4")), (1000, ("aos", "aos"))],
+)
+def test_orders(queue: cl.CommandQueue, device: DeviceDescription, count: int, texts: tuple[str, str]) -> None:
+    number = 2 * COUNTS.index(count)
+    layouts = {
+        name: Layout(dtype, ArrayLayout.parse(text), Order((1, 0)))
+        for (name, dtype), text in zip(MATRIX.arrays.items(), texts, strict=True)
+    }
+    for turn, factor in enumerate(FACTORS):
+        if not is_left_out(device, number + turn):
+            check(queue, MATRIX, layouts, SHAPES[count], factor, form_by_turns(device, number + turn))
+
+
+def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> None:
+    kernel = KERNELS[0]
+    layouts = {
+        "to": Layout(kernel.arrays["to"], ArrayLayout.parse("soa"), Order((2, 0, 1))),
+        "from": Layout(kernel.arrays["from"], ArrayLayout.parse("aosoa:8"), Order((1, 2, 0))),
+    }
+    check(queue, kernel, layouts, (3, 4, 5), FACTORS[-1], form_by_turns(device, 0))

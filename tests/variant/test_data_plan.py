@@ -1,0 +1,36 @@
+"""Plans of arrays, as the command line has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
+from coarsen.variant.data_plan import ArrayPlan, array_plans
+
+
+def test_plans_by_argument() -> None:
+    assert array_plans(
+        ["bodies=soa", "grid=aosoa:32"], ["image=1,0", "grid=1,0"], ["image=48,64", "bodies=7"]
+    ) == (
+        ArrayPlan("bodies", SOA, None, (7,)),
+        ArrayPlan("grid", ArrayLayout.parse("aosoa:32"), Order((1, 0))),
+        ArrayPlan("image", AOS, Order((1, 0)), (48, 64)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("layouts", "orders", "shapes", "message"),
+    [
+        (["bodies"], [], [], "--layout is written as ARGUMENT=VALUE, not 'bodies'"),
+        ([], ["=1,0"], [], "--order is written as"),
+        (["a=soa", "a=aos"], [], [], "--layout names the argument a twice"),
+        (["a=rows"], [], [], "a layout is aos, soa or aosoa:WIDTH, not 'rows'"),
+        ([], ["a=1,1"], [], "an order names each dimension once"),
+        (["a=soa"], [], ["a=many"], "a shape is one whole number for each dimension"),
+        ([], [], ["a=100"], "--shape a=… goes with --layout a=… or --order a=…"),
+    ],
+)
+def test_what_cannot_be_read(layouts: list[str], orders: list[str], shapes: list[str], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        array_plans(layouts, orders, shapes)
