@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
@@ -51,8 +51,9 @@ class CoarsenedKernel:
     - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
     - for any size, work-groups: ceil(G / L / F)·L, and L.
 
-    Behind the original's arguments come `added_arguments`: G of a dimension for one that is guarded (`ulong`, in
-    work-items), and local memory of the size of that which is passed for another argument.
+    Behind the original's arguments come `added_arguments`: the extents of an array that lies otherwise and whose
+    shape was not given (`ulong`, in elements), G of a dimension for one that is guarded (`ulong`, in work-items),
+    and local memory of the size of that which is passed for another argument.
 
     `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
     dimensions along which they are merged; where it does not, any local size will do. `groups_matter` says so for
@@ -85,6 +86,7 @@ class CoarsenedKernel:
             coarsened.plans,
             coarsened.wide_accesses,
             groups_matter(lowered),
+            coarsened.arrays,
         )
 
     @property
@@ -207,11 +209,11 @@ def coarsen(
             device_kind=_device_kind(device_kind),
         ),
         any_size=any_size,
+        arrays=tuple(arrays),
     )
     observer = observer or Observer()
     laid = laid_out(lower_observed(source, kernel, options, observer, macros), arrays, observer)
-    coarsened = CoarsenedKernel.of(carry_out(laid.kernel, chosen, observer))
-    return replace(coarsened, arrays=laid.arrays, assumptions=(*laid.assumptions, *coarsened.assumptions))
+    return CoarsenedKernel.of(carry_out(laid, chosen, observer))
 
 
 def explain(

@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ guard (for any size) ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening ─▶ ir.Kernel
+    lower ─▶ lay arrays out ─▶ guard (for any size) ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
 `Coarsened`; an observer only watches: it sees each stage's text and time.
@@ -70,13 +70,14 @@ class Coarsened:
 
     Attributes:
         kernel: the coarsened kernel.
-        lowered: the kernel as the front end gave it.
+        lowered: the kernel before it was coarsened: as the front end gave it, with its arrays laid out.
         variant: by what it was coarsened, and how.
         plans: what was done to the divergent regions, one plan for each coarsening in the order of the variant's.
         assumptions: what was taken for granted, in words, with the place in the source.
         parted: the blocks of the kernel that run where replicas have parted, slow paths begin there.
         cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
+        arrays: which arguments' arrays were to lie otherwise than in the source.
     """
 
     kernel: Kernel
@@ -87,6 +88,7 @@ class Coarsened:
     parted: frozenset[str] = frozenset()
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
+    arrays: tuple[LaidArray, ...] = ()
 
 
 def lower_observed(
@@ -139,7 +141,8 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
         if not plans:
             return LaidOutKernel(kernel)
         result = lay_out(kernel, plans)
-        rewritten = kernel_view(normalised(result.module), kernel.name)
+        view = kernel_view(normalised(result.module), kernel.name)
+        rewritten = replace(view, added_arguments=result.added_arguments)
     observer.written("layout", lambda: module_text(rewritten))
     return LaidOutKernel(rewritten, result.arrays, result.assumptions)
 
@@ -168,23 +171,34 @@ def coarsen_kernel(
 
 
 def carry_out(
-    kernel: Kernel, variant: Variant, observer: Observer | None = None, *, counts_clean_up: bool = False
+    kernel: Kernel | LaidOutKernel,
+    variant: Variant,
+    observer: Observer | None = None,
+    *,
+    counts_clean_up: bool = False,
 ) -> Coarsened:
-    """Coarsen a lowered kernel, one coarsening after the other, and return it with what was done to it.
+    """Lay a lowered kernel's arrays out, coarsen it by one coarsening after the other, and return what was done.
 
     Args:
-        kernel: lowered with the variant's macros.
+        kernel: lowered with the variant's macros; its arrays are laid out as the variant says, unless they are
+            laid out already.
         variant: by what to coarsen it, and how.
         observer: sees stages.
         counts_clean_up: whether to count what the clean-up removes, which takes LLVM a while.
 
     Raises:
-        RefusalError: the kernel can't be coarsened so.
+        InvalidInputError: an array is not there, or its order does not fit its shape.
+        RefusalError: the kernel can't be coarsened or laid out so.
     """
     observer = observer or Observer()
+    laid = kernel if isinstance(kernel, LaidOutKernel) else laid_out(kernel, variant.arrays, observer)
+    kernel = laid.kernel
     check_copied_length(kernel, variant.coarsenings)
     counts_clean_up = counts_clean_up and variant.transforms.clean_up
-    coarsened = Coarsened(kernel, kernel, variant, cleaned=0 if counts_clean_up else None)
+    cleaned = 0 if counts_clean_up else None
+    coarsened = Coarsened(
+        kernel, kernel, variant, assumptions=laid.assumptions, cleaned=cleaned, arrays=laid.arrays
+    )
     with observer.stage("guard"):
         if variant.any_size:
             coarsened = replace(coarsened, kernel=_guarded(kernel, variant.coarsenings))

@@ -20,6 +20,7 @@ from coarsen.ir.added_arguments import DescribedArgument, described_arguments
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Coarsened
 from coarsen.source_places import Lines, lines_of, place_of_branch
+from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.region_plan import Reason, RegionPlan, Treatment
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening
@@ -92,6 +93,7 @@ class KernelReport:
         cleaned: instructions that the clean-up removed; None where it was turned off.
         wide: the accesses that were merged; None where that was not asked for.
         memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
+        arrays: those of its arguments that were to lie otherwise than in the source.
     """
 
     kernel: str
@@ -103,6 +105,7 @@ class KernelReport:
     cleaned: int | None = None
     wide: WideAccesses | None = None
     memory: MemoryReport | None = None
+    arrays: tuple[LaidArray, ...] = ()
 
     @property
     def factor(self) -> int:
@@ -142,6 +145,7 @@ def report_of(
         coarsened.cleaned,
         coarsened.wide_accesses,
         memory_report(lowered, variant.coarsenings, device, local_size or required),
+        coarsened.arrays,
     )
 
 

@@ -157,12 +157,12 @@ def _check_wanted(explain: bool, report: bool, report_format: Format | None, emi
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:
     lowered = request.lowered(observer)
-    coarsened = CoarsenedKernel.of(request.coarsened(lowered.kernel, observer))
+    coarsened = CoarsenedKernel.of(request.coarsened(lowered, observer))
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
-    for array in lowered.arrays:
+    for array in coarsened.arrays:
         note(array.sentence)
-    for assumption in (*lowered.assumptions, *coarsened.assumptions):
+    for assumption in coarsened.assumptions:
         note(with_file(assumption, request.file))
     for added in described_arguments(coarsened.kernel):
         note(f"pass for the added argument {added.name}: {added.sentence}")

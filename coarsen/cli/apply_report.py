@@ -11,8 +11,7 @@ from coarsen.cli.report_json import refusal_json, report_json
 from coarsen.cli.report_text import report_text
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import list_kernels
-from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer
+from coarsen.pipeline import LaidOutKernel, Observer
 from coarsen.report import KernelReport, report_of
 
 
@@ -28,15 +27,15 @@ def write_report(request: Request, observer: Observer, chosen: Format, output: P
     if chosen is Format.JSON:
         write_result(json_text(_json(request, observer, output)), output)
     else:
-        write_result(report_text(_report(request, request.lowered(observer).kernel, observer)), output)
+        write_result(report_text(_report(request, request.lowered(observer), observer)), output)
 
 
 def _json(request: Request, observer: Observer, output: Path | None) -> dict[str, Any]:
     """The report as data. Writes a refusal before it raises it."""
     name = request.kernel
     try:
-        lowered = request.lowered(observer).kernel
-        name = lowered.name
+        lowered = request.lowered(observer)
+        name = lowered.kernel.name
         return report_json(_report(request, lowered, observer), request.file)
     except RefusalError as refusal:
         name = name or _only_kernel(request)
@@ -44,7 +43,7 @@ def _json(request: Request, observer: Observer, output: Path | None) -> dict[str
         raise
 
 
-def _report(request: Request, lowered: Kernel, observer: Observer) -> KernelReport:
+def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:
     coarsened = request.coarsened(lowered, observer, counts_clean_up=True)
     return report_of(coarsened, request.memory_device, request.local_size)
 

@@ -88,7 +88,9 @@ class Request:
             lowered = lower_observed(self.file, self.kernel, self.options, observer, self.macros)
             return laid_out(lowered, self.arrays, observer)
 
-    def coarsened(self, lowered: Kernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
+    def coarsened(
+        self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False
+    ) -> Coarsened:
         """Carry it out.
 
         Args:
@@ -100,13 +102,15 @@ class Request:
             InvalidInputError: a bad factor, dimension, stride or level.
             RefusalError: the kernel can't be coarsened so; it names the file.
         """
-        variant = self._variant(self.factors or [self._predicted(lowered)])
+        variant = self._variant(self.factors or [self._predicted(lowered.kernel)])
         with naming_file(self.file):
             return carry_out(lowered, variant, observer, counts_clean_up=counts_clean_up)
 
     def _variant(self, factors: Sequence[int]) -> Variant:
         chosen = configuration_of(factors, self.dimensions, self.strides, self.levels)
-        return Variant(coarsenings=chosen, transforms=self.transforms, any_size=self.any_size)
+        return Variant(
+            coarsenings=chosen, transforms=self.transforms, any_size=self.any_size, arrays=self.arrays
+        )
 
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""

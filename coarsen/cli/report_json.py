@@ -28,8 +28,17 @@ The rest is there unless the kernel is refused:
                         how many `stores` how many `wide_stores`
     added_arguments     what a launch passes after the kernel's own arguments, a list of
         name, meaning, sentence     what to pass, in words
-        dimension           for "global-size": the original launch's size along it, else null
-        like                for "local-memory": the name of the argument whose size it has, else null
+        dimension           for "global-size": the original launch's size along it; for "extent": the array's;
+                            else null
+        like                for "local-memory": the name of the argument whose size it has; for "extent": that of
+                            the array; else null
+    arrays              arguments' arrays that are to lie otherwise, a list of
+        argument, layout    its name; "aos", "soa" or "aosoa:32"
+        order               of its dimensions in memory, a list of numbers, or null
+        shape               for which the kernel is compiled, a list of extents, or null
+        record              of its elements, as text: size, then each field as size@offset
+        bytes               of the packed array; null where that depends on the launch
+        sentence            what the host has to do
     assumptions         what was taken for granted, a list of sentences
     memory              what accesses to memory cost, as `memory_json.py` says
 """
@@ -45,6 +54,7 @@ from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError
 from coarsen.ir.added_arguments import DescribedArgument
 from coarsen.report import CoarseningReport, KernelReport, RegionReport
+from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.wide_accesses import WideAccesses
 
 
@@ -62,6 +72,7 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
         "coarsenings": [_coarsening(coarsening, file) for coarsening in report.coarsenings],
         "wide_accesses": _wide(report.wide) if report.wide else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
+        "arrays": [_array(array) for array in report.arrays],
         "assumptions": list(report.assumptions),
         "memory": memory_json(report.memory, file) if report.memory else None,
     }
@@ -123,12 +134,25 @@ def _wide(wide: WideAccesses) -> dict[str, int]:
     }
 
 
+def _array(array: LaidArray) -> dict[str, Any]:
+    lies = array.arrangement
+    return {
+        "argument": array.argument,
+        "layout": str(lies.layout),
+        "order": None if lies.order is None else list(lies.order.permutation),
+        "shape": None if lies.shape is None else list(lies.shape),
+        "record": str(lies.record),
+        "bytes": None if lies.shape is None else lies.size,
+        "sentence": array.sentence,
+    }
+
+
 def _added(argument: DescribedArgument) -> dict[str, Any]:
-    is_size = argument.added.meaning == "global-size"
+    meaning = argument.added.meaning
     return {
         "name": argument.name,
-        "meaning": argument.added.meaning,
+        "meaning": meaning,
         "sentence": argument.sentence,
-        "dimension": argument.added.dimension if is_size else None,
-        "like": None if is_size else argument.like,
+        "dimension": None if meaning == "local-memory" else argument.added.dimension,
+        "like": None if meaning == "global-size" else argument.like,
     }

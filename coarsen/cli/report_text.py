@@ -37,6 +37,10 @@ def _lines(report: KernelReport) -> Iterator[str]:
     if report.wide is not None:
         yield ""
         yield _wide(report.wide)
+    if report.arrays:
+        yield ""
+        yield "Arrays:"
+        yield from (f"{_INDENT}{array.sentence}" for array in report.arrays)
     if report.added_arguments:
         yield ""
         yield "Arguments after the kernel's own:"

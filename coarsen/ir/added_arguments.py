@@ -10,17 +10,25 @@ from coarsen.ir.kernel import AddedArgument, Kernel
 
 @dataclass(frozen=True, slots=True)
 class DescribedArgument:
-    """An added argument: its name in the kernel, and for `local-memory` the name of the argument it is like."""
+    """An added argument: its name in the kernel, and for `local-memory` and `extent` that of the argument it is like.
+
+    `dimensions`: how many extents of that array are passed.
+    """
 
     name: str
     added: AddedArgument
     like: str = ""
+    dimensions: int = 1
 
     @property
     def sentence(self) -> str:
         """What to pass."""
         if self.added.meaning == "local-memory":
             return f"local memory of the size that is passed for {self.like}"
+        if self.added.meaning == "extent":
+            if self.dimensions == 1:
+                return f"the number of elements of {self.like}, a ulong"
+            return f"the extent of {self.like} along its dimension {self.added.dimension}, the slowest is 0, a ulong"
         return f"the uncoarsened launch's global size along dimension {self.added.dimension}, a ulong"
 
 
@@ -28,5 +36,6 @@ def described_arguments(kernel: Kernel) -> Iterator[DescribedArgument]:
     """The arguments that transforms have added to a kernel, in their order."""
     own = len(kernel.arguments) - len(kernel.added_arguments)
     for argument, added in zip(kernel.arguments[own:], kernel.added_arguments, strict=True):
-        like = kernel.arguments[added.like].name if added.meaning == "local-memory" else ""
-        yield DescribedArgument(argument.name, added, like)
+        like = "" if added.meaning == "global-size" else kernel.arguments[added.like].name
+        alike = [each for each in kernel.added_arguments if (each.meaning, each.like) == ("extent", added.like)]
+        yield DescribedArgument(argument.name, added, like, max(len(alike), 1))

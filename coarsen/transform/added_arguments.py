@@ -38,6 +38,18 @@ def global_size_argument(dimension: int, names: NameSupply) -> Argument:
     return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
 
 
+def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Argument:
+    """Return a `ulong` that takes the number of elements of an array, or of those along a dimension.
+
+    Args:
+        array: the name of the argument that the array is passed for.
+        dimension: of the array, the slowest is 0; None for all of its elements.
+        names: the kernel's.
+    """
+    name = _fresh(f"{array}_count" if dimension is None else f"{array}_extent_{dimension}", names)
+    return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
+
+
 def copy_of_argument(argument: Argument, replica: int, names: NameSupply) -> Argument:
     """A further argument of the same type as one of the kernel's: `tile` becomes `tile_1` for replica 1."""
     name = _fresh(f"{argument.name}_{replica}", names)

@@ -24,6 +24,8 @@ from coarsen.variant.records import Field, RecordType
 _WIDEST_TILE = 2**16
 # More than any memory holds: sums of products of such numbers stay below 2^63.
 _LARGEST_ARRAY = 2**48
+# Longer numbers are larger than that, and Python reads none of more than some thousand digits.
+_MOST_DIGITS = 16
 
 
 class Kind(enum.StrEnum):
@@ -55,7 +57,7 @@ class ArrayLayout:
         """Return the layout that a text names: `aos`, `soa` or `aosoa:32`. Raises InvalidInputError."""
         kind, colon, width = text.partition(":")
         if kind == Kind.AOSOA and width.isdecimal():
-            return cls(Kind.AOSOA, int(width))
+            return cls(Kind.AOSOA, _whole_number(width, "the width of a tile"))
         if kind in (Kind.AOS, Kind.SOA) and not colon:
             return cls(Kind(kind))
         raise InvalidInputError(f"a layout is aos, soa or aosoa:WIDTH, not '{text}'")
@@ -88,7 +90,7 @@ class Order:
         words = text.split(",")
         if not all(word.isdecimal() for word in words):
             raise InvalidInputError(f"an order names each dimension once, as in 1,0; not '{text}'")
-        return cls(tuple(map(int, words)))
+        return cls(tuple(_whole_number(word, "a dimension's number") for word in words))
 
     def __str__(self) -> str:
         return ",".join(map(str, self.permutation))
@@ -210,7 +212,13 @@ def parse_shape(text: str) -> tuple[int, ...]:
     words = text.split(",")
     if not all(word.isdecimal() for word in words):
         raise InvalidInputError(f"a shape is one whole number for each dimension, as in 48,64; not '{text}'")
-    return tuple(map(int, words))
+    return tuple(_whole_number(word, "an extent") for word in words)
+
+
+def _whole_number(digits: str, what: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise InvalidInputError(f"{what} has {len(digits)} digits; {_MOST_DIGITS} are the most")
+    return int(digits)
 
 
 def _shape_text(shape: Sequence[int]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
@@ -27,6 +28,36 @@ class ArrayPlan:
     order: Order | None = None
     shape: tuple[int, ...] | None = None
     record: RecordType | None = None
+
+    @property
+    def is_as_written(self) -> bool:
+        """Return True if the array is to lie as the source has it."""
+        return self.layout == AOS and (self.order is None or self.order.is_identity)
+
+    @property
+    def choice(self) -> ArrayPlan:
+        """The plan without what it does not choose: the record that the host packs, an order that changes nothing."""
+        order = None if self.order is None or self.order.is_identity else self.order
+        return replace(self, order=order, record=None)
+
+    def __str__(self) -> str:
+        words = [str(self.layout)] if self.layout != AOS else []
+        words += [f"order {self.order}"] if self.order is not None and not self.order.is_identity else []
+        words += [f"of {' x '.join(map(str, self.shape))}"] if self.shape is not None else []
+        return f"{self.argument} as {' '.join(words) or AOS}"
+
+
+def chosen_plans(plans: Iterable[ArrayPlan]) -> tuple[ArrayPlan, ...]:
+    """Return the plans that change anything, by the names of their arguments, each without what is no choice.
+
+    Raises:
+        InvalidInputError: two plans for one argument.
+    """
+    ordered = sorted((plan.choice for plan in plans), key=lambda plan: plan.argument)
+    for one, other in itertools.pairwise(ordered):
+        if one.argument == other.argument:
+            raise InvalidInputError(f"the argument {one.argument} is laid out twice")
+    return tuple(plan for plan in ordered if not plan.is_as_written)
 
 
 def array_plans(layouts: Iterable[str], orders: Iterable[str], shapes: Iterable[str]) -> tuple[ArrayPlan, ...]:

@@ -2,6 +2,7 @@
 
     local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
         × fast_path × lock_step × wide_accesses × clean_up × any_size
+        × layout_NAME × order_NAME for each argument NAME whose array may lie otherwise
         under constraints that are known before anything is compiled
 
 A choice is one index for each dimension. Several choices may describe one variant (a stride has no effect at
@@ -20,6 +21,8 @@ from functools import cached_property
 from typing import Any
 
 from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Level
+from coarsen.variant.data_layout import AOS, ArrayLayout, Order
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
@@ -30,6 +33,8 @@ Constraint = Callable[[Variant], str | None]
 _DRAWS_FOR_EACH = 200
 
 MACRO = "-D "
+LAYOUT, ORDER = "layout_", "order_"
+_FACTORS = ("factor_", "group_factor_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,8 @@ class VariantSpace:
 
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
-            `wide_accesses`, `clean_up`, `any_size`; what is missing has its default value. A factor of 1 is no
-            coarsening.
+            `wide_accesses`, `clean_up`, `any_size`, `layout_NAME`, `order_NAME`; what is missing has its default
+            value. A factor of 1 is no coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
@@ -92,6 +97,7 @@ class VariantSpace:
             definitions=definitions,
             transforms=self._transforms(values),
             any_size=values.get("any_size", False),
+            arrays=_arrays(values),
         )
 
     def violation(self, variant: Variant) -> str | None:
@@ -109,14 +115,14 @@ class VariantSpace:
         Choices of which another one stands for the variant are not looked at, and these are most.
         """
         found: list[Choice] = []
-        factors = [range(len(d.values)) if "factor_" in d.name else (0,) for d in self.dimensions]
+        factors = [range(len(d.values)) if d.name.startswith(_FACTORS) else (0,) for d in self.dimensions]
         for start in itertools.product(*factors):
             if self._merges_too_much(start):
                 continue
             values = {d.name: d.values[i] for d, i in zip(self.dimensions, start, strict=True)}
             fixed = self._meaningless(tuple(_coarsenings(values)))
             indices = [
-                (i,) if "factor_" in d.name or d.name in fixed else range(len(d.values))
+                (i,) if d.name.startswith(_FACTORS) or d.name in fixed else range(len(d.values))
                 for d, i in zip(self.dimensions, start, strict=True)
             ]
             if len(found) + math.prod(map(len, indices)) > limit:
@@ -193,8 +199,7 @@ class VariantSpace:
     @cached_property
     def _factors(self) -> tuple[int, ...]:
         """The places of the factors."""
-        names = ("factor_", "group_factor_")
-        return tuple(place for place, d in enumerate(self.dimensions) if d.name.startswith(names))
+        return tuple(place for place, d in enumerate(self.dimensions) if d.name.startswith(_FACTORS))
 
     @cached_property
     def _strides(self) -> set[str]:
@@ -229,6 +234,34 @@ class TransformChoices:
             yield Dimension(name, tuple(dict.fromkeys(getattr(self, name))))
 
 
+@dataclass(frozen=True, slots=True)
+class ArrayChoices:
+    """The ways in which an argument's array may lie, each once; as written, whether or not that is named.
+
+    Args:
+        argument: its name.
+        layouts: of its fields.
+        orders: of its dimensions; None leaves them.
+    """
+
+    argument: str
+    layouts: tuple[ArrayLayout, ...] = ()
+    orders: tuple[Order | None, ...] = ()
+
+    def dimensions(self) -> Iterator[Dimension]:
+        """Enumerate them as dimensions of a space, as written first; of one value there is no dimension."""
+        orders = (None if order is None or order.is_identity else order for order in self.orders)
+        for name, values in ((LAYOUT, (AOS, *self.layouts)), (ORDER, (None, *orders))):
+            distinct = tuple(dict.fromkeys(values))
+            if len(distinct) > 1:
+                yield Dimension(f"{name}{self.argument}", distinct)
+
+
+def is_of_arrays(name: str) -> bool:
+    """Return True for the name of a dimension that says how an array lies."""
+    return name.startswith((LAYOUT, ORDER))
+
+
 def coarsening_dimensions(
     level: Level, dimension: int, factors: Sequence[int], strides: Sequence[int]
 ) -> Iterator[Dimension]:
@@ -249,8 +282,15 @@ def _coarsenings(values: dict[str, Any]) -> Iterator[Coarsening]:
             yield Coarsening(factor, dimension, level=Level.GROUP)
 
 
+def _arrays(values: dict[str, Any]) -> tuple[ArrayPlan, ...]:
+    names = dict.fromkeys(name.split("_", 1)[1] for name in values if is_of_arrays(name))
+    return tuple(ArrayPlan(name, values.get(LAYOUT + name, AOS), values.get(ORDER + name)) for name in names)
+
+
 def _values_of(variant: Variant) -> dict[str, Any]:
     values: dict[str, Any] = {MACRO + name: value for name, value in variant.definitions}
+    for plan in variant.arrays:
+        values |= {LAYOUT + plan.argument: plan.layout, ORDER + plan.argument: plan.order}
     local_size: LocalSize = variant.local_size
     values["local_size"] = local_size
     for dimension in range(DIMENSIONS):

@@ -1,6 +1,6 @@
 """One point of a kernel's configuration space.
 
-    coarsenings × transforms × any size × local size × macro definitions
+    coarsenings × transforms × any size × array plans × local size × macro definitions
 
 What is asked for at the command line, what a program launches, what a search proposes and what a stored row is of
 are all variants.
@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 
 from coarsen.variant.coarsening import Configuration, Level, configuration
+from coarsen.variant.data_plan import ArrayPlan, chosen_plans
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 
 LocalSize = tuple[int, ...]
@@ -31,9 +32,11 @@ class Variant:
         definitions: `-D` macros and their values, in the order of the names.
         transforms: what is used besides replication.
         any_size: whether the kernel is guarded, so that global sizes need not divide.
+        arrays: how arguments' arrays lie, where otherwise than in the source; at most one plan for an argument.
+            A plan with a shape is compiled for it; without one the launch says the extents.
 
     Raises:
-        InvalidInputError: two coarsenings along one dimension at one level.
+        InvalidInputError: two coarsenings along one dimension at one level, two plans for one argument.
     """
 
     local_size: LocalSize = ()
@@ -41,11 +44,13 @@ class Variant:
     definitions: Definitions = ()
     transforms: Transforms = DEFAULT
     any_size: bool = False
+    arrays: tuple[ArrayPlan, ...] = ()
 
     def __post_init__(self) -> None:
         # Equal variants must be equal as values: in one order, and without what has no effect.
         object.__setattr__(self, "coarsenings", configuration(self.coarsenings))
         object.__setattr__(self, "definitions", tuple(sorted(self.definitions)))
+        object.__setattr__(self, "arrays", chosen_plans(self.arrays))
         if not self.coarsenings:
             object.__setattr__(self, "transforms", DEFAULT)
             object.__setattr__(self, "any_size", False)
@@ -61,12 +66,17 @@ class Variant:
         return bool(self.coarsenings)
 
     @property
+    def is_original(self) -> bool:
+        """Return True if the kernel is as written: nothing is merged, no array lies otherwise."""
+        return not self.coarsenings and not self.arrays
+
+    @property
     def merges_groups(self) -> bool:
         """Return True if work-groups are merged."""
         return any(coarsening.level is Level.GROUP for coarsening in self.coarsenings)
 
     def uncoarsened(self) -> Variant:
-        """Return the original kernel at the same local size and with the same macros."""
+        """Return the original kernel at the same local size and with the same macros, its arrays as written."""
         return Variant(self.local_size, (), self.definitions)
 
     def code_variant(self) -> Variant:
@@ -76,9 +86,10 @@ class Variant:
     def __str__(self) -> str:
         coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"
         how = "".join(f", {word}" for word in (*transform_words(self.transforms), *self._size_words()))
+        arrays = "".join(f", {plan}" for plan in self.arrays)
         local_size = f", local size {shape(self.local_size)}" if self.local_size else ""
         definitions = "".join(f", -D {name}={value}" for name, value in self.definitions)
-        return f"{coarsenings}{how}{local_size}{definitions}"
+        return f"{coarsenings}{how}{arrays}{local_size}{definitions}"
 
     def _size_words(self) -> tuple[str, ...]:
         return ("for any size",) if self.any_size else ()

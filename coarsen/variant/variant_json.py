@@ -1,10 +1,10 @@
 """Variants as JSON, and back.
 
     {"local_size": [16, 16], "coarsenings": [[4, 0, 1], [2, 1, 1, "group"]], "definitions": {"TILE": "8"},
-     "transforms": {"fast_path": "auto", …}, "any_size": true}
+     "transforms": {"fast_path": "auto", …}, "any_size": true, "arrays": {"bodies": {"layout": "soa"}}}
 
-What a variant does not need is left out: the level of merged work-items, `any_size` where it is false, and the
-`transforms` of an uncoarsened kernel. Where a coarsened one has no `transforms`, its reader names those implied:
+What a variant does not need is left out: the level of merged work-items, `any_size` where it is false, the
+`transforms` of an uncoarsened kernel, `arrays` where all lie as written and of each what it leaves. Where a coarsened one has no `transforms`, its reader names those implied:
 so it is in rows that were stored before these were part of a variant.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from coarsen.errors import InvalidInputError
+from coarsen.variant.array_json import array_from_json, array_to_json
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -40,6 +41,8 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
         value["transforms"] = asdict(variant.transforms)
     if variant.any_size:
         value["any_size"] = True
+    if variant.arrays:
+        value["arrays"] = {plan.argument: array_to_json(plan) for plan in variant.arrays}
     return value
 
 
@@ -63,6 +66,7 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
             tuple(sorted((_text(name), _text(text)) for name, text in value["definitions"].items())),
             _transforms(value["transforms"]) if "transforms" in value else implied,
             value.get("any_size", False),
+            tuple(array_from_json(_text(name), entry) for name, entry in value.get("arrays", {}).items()),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise wrong from error

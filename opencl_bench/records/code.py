@@ -97,6 +97,6 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
 def added_arguments_from_json(value: list[Mapping[str, Any]]) -> tuple[AddedArgument, ...]:
     """Read the arguments that `asdict` wrote. Raises TypeError or ValueError where they are none."""
     added = tuple(AddedArgument(**entry) for entry in value)
-    if any(entry.meaning not in ("global-size", "local-memory") for entry in added):
+    if any(entry.meaning not in ("global-size", "local-memory", "extent") for entry in added):
         raise ValueError(value)
     return added

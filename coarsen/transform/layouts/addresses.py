@@ -4,7 +4,7 @@
     aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
     order 1,0        position = (element mod W)·H + element / W
 
-All arithmetic has 64 bits and is exact: elements, and the bytes of an array, are below 2^48 (`Arrangement`).
+Extents are numbers, or arguments of the kernel. All arithmetic has 64 bits and is exact: elements, and the bytes of an array, are below 2^48 (`Arrangement`).
 """
 
 from __future__ import annotations
@@ -38,10 +38,17 @@ class Piece:
 
 @dataclass(frozen=True)
 class Target:
-    """An argument's array as it will lie: where, and of what."""
+    """An argument's array as it will lie: where, and of what.
+
+    Attributes:
+        arrangement: where its bytes are.
+        element: what it is an array of.
+        extents: how many elements there are along each dimension, where that counts; else none.
+    """
 
     arrangement: Arrangement
     element: ElementType
+    extents: tuple[Operand, ...] = ()
 
     def alignment(self, place: Place, piece: Piece) -> int:
         """Return the power of two that the new address of a piece is a multiple of."""
@@ -76,7 +83,7 @@ class Addresses:
 
     def address(self, target: Target, place: Place, piece: Piece) -> Operand:
         """Return the address of a piece's first byte."""
-        position = self._position(target.arrangement, self._element(place, target.arrangement.record.size))
+        position = self._position(target, self._element(place, target.arrangement.record.size))
         pointer = self._field(target, place, piece.field, position)
         for value, scale in place.inner:
             pointer = self._bytes_on(pointer, self._times(self._wide(value), scale))
@@ -89,16 +96,19 @@ class Addresses:
             index = self._plus(self._times(self._wide(value), scale // record_size), index)
         return index
 
-    def _position(self, arrangement: Arrangement, element: Operand) -> Operand:
+    def _position(self, target: Target, element: Operand) -> Operand:
         """Where an element stands by the order."""
-        if arrangement.order is None or arrangement.order.is_identity:
+        order, extents = target.arrangement.order, target.extents
+        if order is None or order.is_identity:
             return element
         position: Operand = number(_INDEX, 0)
-        for place, (divisor, length, factor) in enumerate(arrangement.steps):
-            coordinate = self._divided(element, divisor)
-            if place:
-                coordinate = self._remainder(coordinate, length)
-            position = self._plus(self._times(coordinate, factor), position)
+        for dimension, length in enumerate(extents):
+            later = order.permutation[order.permutation.index(dimension) + 1 :]
+            coordinate = self._computed(Opcode.UDIV, element, self._product(extents[dimension + 1 :]))
+            if dimension:
+                coordinate = self._computed(Opcode.UREM, coordinate, length)
+            factor = self._product([extents[each] for each in later])
+            position = self._plus(self._computed(Opcode.MUL, coordinate, factor), position)
         return position
 
     def _field(self, target: Target, place: Place, each: Field, position: Operand) -> Operand:
@@ -108,13 +118,14 @@ class Addresses:
         if arrangement.layout.kind is Kind.AOS:
             pointer = self._elements_on(start, target.element.type, position)
             return self._bytes_on(pointer, number(_INDEX, each.offset))
+        width: Operand = number(_INDEX, arrangement.layout.width)
         if arrangement.layout.kind is Kind.AOSOA:
-            width = arrangement.layout.width
-            tile = self._times(self._divided(position, width), arrangement.tile_bytes)
+            tile = self._times(self._computed(Opcode.UDIV, position, width), arrangement.tile_bytes)
             start = self._bytes_on(start, tile)
-            position = self._remainder(position, width)
+            position = self._computed(Opcode.UREM, position, width)
         if arrangement.record.packed_offset[each]:
-            start = self._bytes_on(start, number(_INDEX, arrangement.start_of(each)))
+            lanes = width if arrangement.layout.kind is Kind.AOSOA else self._product(target.extents)
+            start = self._bytes_on(start, self._times(lanes, arrangement.record.packed_offset[each]))
         return self._elements_on(start, target.element.parts[each], position)
 
     def _elements_on(self, pointer: Operand, type_: Type, index: Operand) -> Operand:
@@ -133,26 +144,34 @@ class Addresses:
             return left
         return right if _is_zero(left) else self._build.binary(Opcode.ADD, left, right, "position")
 
+    def _product(self, factors: Sequence[Operand]) -> Operand:
+        product: Operand = number(_INDEX, 1)
+        for factor in factors:
+            product = self._computed(Opcode.MUL, product, factor)
+        return product
+
     def _times(self, value: Operand, factor: int) -> Operand:
-        return self._by_constant(Opcode.MUL, value, factor) if factor != 1 else value
+        return self._computed(Opcode.MUL, value, number(_INDEX, factor))
 
-    def _divided(self, value: Operand, divisor: int) -> Operand:
-        return self._by_constant(Opcode.UDIV, value, divisor) if divisor != 1 else value
-
-    def _remainder(self, value: Operand, divisor: int) -> Operand:
-        return self._by_constant(Opcode.UREM, value, divisor)
-
-    def _by_constant(self, opcode: Opcode, value: Operand, constant: int) -> Operand:
-        if not value.is_local:
-            return number(_INDEX, _COMPUTED[opcode](int(value.text), constant))
-        return self._build.binary(opcode, value, number(_INDEX, constant), "position")
+    def _computed(self, opcode: Opcode, left: Operand, right: Operand) -> Operand:
+        if not left.is_local and not right.is_local:
+            return number(_INDEX, _COMPUTED[opcode](int(left.text), int(right.text)))
+        if _is_one(right) and opcode in (Opcode.MUL, Opcode.UDIV):
+            return left
+        if _is_one(left) and opcode is Opcode.MUL:
+            return right
+        return self._build.binary(opcode, left, right, "position")
 
 
 _COMPUTED = {
-    Opcode.MUL: lambda value, constant: value * constant,
-    Opcode.UDIV: lambda value, constant: value % 2**64 // constant,
-    Opcode.UREM: lambda value, constant: value % 2**64 % constant,
+    Opcode.MUL: lambda left, right: left * right,
+    Opcode.UDIV: lambda left, right: left % 2**64 // right,
+    Opcode.UREM: lambda left, right: left % 2**64 % right,
 }
+
+
+def _is_one(value: Operand) -> bool:
+    return not value.is_local and value.text == "1"
 
 
 def _is_zero(value: Operand) -> bool:

@@ -15,8 +15,9 @@ Why it is legal:
 - **alignment**: a field's places are multiples of what its size, its offset and the record's size have in common,
   and an access that needs more is refused.
 
-What a launch has to keep to is said in words: the buffer holds the elements of the shape and no more, packed; and
-it is not passed a second time for an argument that lies otherwise.
+Where the shape is not known, the extents that count become arguments of the kernel: one compiled kernel then serves
+all sizes. What a launch has to keep to is said in words: the buffer holds the elements of the shape and no more,
+packed; and it is not passed a second time for an argument that lies otherwise.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.kernel import AddedArgument, Argument, Kernel
 from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.types import AddressSpace, PointerType, Type
@@ -50,6 +51,7 @@ from coarsen.transform.layouts.elements import (
     resolved_uses,
     spanned,
 )
+from coarsen.transform.layouts.extents import Extents
 from coarsen.transform.layouts.whole_records import split_copy, split_fill, split_load, split_store
 from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.data_plan import ArrayPlan
@@ -83,11 +85,15 @@ class LaidArray:
 
 @dataclass(frozen=True)
 class LaidOut:
-    """A module with the kernel, not yet verified, its arrays that lie otherwise, what was taken for granted."""
+    """A module with the kernel, not yet verified, its arrays that lie otherwise, what was taken for granted.
+
+    `added_arguments`: the extents, which stand after the kernel's own arguments.
+    """
 
     module: Module
     arrays: tuple[LaidArray, ...]
     assumptions: tuple[str, ...]
+    added_arguments: tuple[AddedArgument, ...] = ()
 
 
 def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
@@ -100,8 +106,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
     Raises:
         InvalidInputError: there is no such argument, or two plans are for it; it is no array in global or constant
             memory, or its elements or its shape are not those of the plan.
-        RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-atomic-width`,
-            `layout-shape-unknown`.
+        RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-atomic-width`.
     """
     module = thaw(kernel)
     function = module.function(kernel.name)
@@ -111,6 +116,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
     arrays: list[LaidArray] = []
     targets: dict[GraphArgument, Target] = {}
     accesses: dict[Instruction, Places] = {}
+    extents = Extents(kernel, module)
     for plan in plans:
         if any(each.argument == plan.argument for each in arrays):
             raise InvalidInputError(f"the argument {plan.argument} is laid out twice")
@@ -120,7 +126,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         if target.arrangement.is_as_written:
             continue
         graph = graphs[argument.name]
-        targets[graph] = target
+        targets[graph] = replace(target, extents=extents.of(argument, target.arrangement))
         by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
     assumptions = tuple(_assumptions(accesses))
     # A load that is split may be the index of an access that is still to be rewritten.
@@ -131,7 +137,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         if value is not None:
             split[instruction] = value
     make_names_unique(function, module.structures)
-    return LaidOut(module, tuple(arrays), assumptions)
+    return LaidOut(module, tuple(arrays), assumptions, extents.added)
 
 
 def _argument(kernel: Kernel, name: str) -> Argument:
@@ -151,12 +157,7 @@ def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: M
         raise InvalidInputError(
             f"the elements of {argument.name} are '{element.record}' to the kernel, '{plan.record}' to the host"
         )
-    arrangement = Arrangement(element.record, plan.layout, plan.shape, plan.order)
-    if arrangement.needs_shape and plan.shape is None:
-        raise RefusalError(
-            "layout-shape-unknown", f"how many elements {argument.name} has is not known: give its shape"
-        )
-    return Target(arrangement, element)
+    return Target(Arrangement(element.record, plan.layout, plan.shape, plan.order), element)
 
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Kernels with other layouts leave what they leave as written, bit for bit, and nothing in padding or outside.
 
-Numbers of elements and forms of output come by turns; PoCL takes every other combination.
+Numbers of elements, forms of output, and whether extents are compiled in or passed come by turns; PoCL takes every
+other combination.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from coarsen.api import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.run import GuardedBuffer
-from coarsen.pipeline import carry_out, laid_out
+from coarsen.pipeline import carry_out
 from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
@@ -58,17 +60,24 @@ def as_written(context: cl.Context, kernel: RecordKernel, shape: tuple[int, ...]
     """What the kernel leaves as it stands."""
     built = cl.Kernel(build_uncached(context, kernel.source, workaround(context)), "k")
     arrays = contents(kernel, shape)
-    return launched(cl.CommandQueue(context), built, arrays, shape, 1)
+    return launched(cl.CommandQueue(context), built, arrays, shape)
 
 
 def launched(
-    queue: cl.CommandQueue, kernel: cl.Kernel, arrays: Arrays, shape: tuple[int, ...], factor: int
+    queue: cl.CommandQueue,
+    kernel: cl.Kernel,
+    arrays: Arrays,
+    shape: tuple[int, ...],
+    factor: int = 1,
+    added: Sequence[AddedArgument] = (),
 ) -> dict[str, NDArray[Any]]:
     """What the arrays hold after a launch; guard zones are as they were."""
     buffers = {name: GuardedBuffer(queue, array) for name, array in arrays.items()}
     count = math.prod(shape)
-    sizes = [np.int32(count), np.int32(shape[-1])][: kernel.num_args - len(arrays)]
-    kernel.set_args(*(buffer.view for buffer in buffers.values()), *sizes)
+    sizes = [np.int32(count), np.int32(shape[-1])][: kernel.num_args - len(arrays) - len(added)]
+    # All arrays of a kernel here have one shape.
+    extents = [np.uint64(extent_of(each, shape, added)) for each in added]
+    kernel.set_args(*(buffer.view for buffer in buffers.values()), *sizes, *extents)
     groups = -(-count // LOCAL_SIZE)
     local = LOCAL_SIZE // factor
     cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,)).wait()
@@ -76,14 +85,20 @@ def launched(
     return {name: buffer.read() for name, buffer in buffers.items()}
 
 
+def extent_of(wanted: AddedArgument, shape: tuple[int, ...], added: Sequence[AddedArgument]) -> int:
+    """The number of elements along a dimension, or of all where the array has but one extent."""
+    assert wanted.meaning == "extent"
+    alike = [each for each in added if each.like == wanted.like]
+    return shape[wanted.dimension] if len(alike) > 1 else math.prod(shape)
+
+
 def rewritten(
-    kernel: RecordKernel, layouts: Mapping[str, Layout], shape: tuple[int, ...], factor: int
+    kernel: RecordKernel, layouts: Mapping[str, Layout], shape: tuple[int, ...] | None, factor: int
 ) -> CoarsenedKernel:
     """The kernel with other layouts, coarsened."""
     plans = [each.plan(name, shape) for name, each in layouts.items()]
-    laid = laid_out(lower(kernel.source, "k"), plans)
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
-    return CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+    return CoarsenedKernel.of(carry_out(lower(kernel.source, "k"), Variant(coarsenings=chosen, arrays=tuple(plans))))
 
 
 def check(
@@ -93,11 +108,14 @@ def check(
     shape: tuple[int, ...],
     factor: int,
     form: str,
+    *,
+    is_open: bool,
 ) -> None:
     """Run a kernel with other layouts and compare it with itself as written."""
-    built = build_coarsened(queue.context, rewritten(kernel, layouts, shape, factor), form, ())
+    coarsened = rewritten(kernel, layouts, None if is_open else shape, factor)
+    built = build_coarsened(queue.context, coarsened, form, ())
     packed = {name: layouts[name].pack(array) for name, array in contents(kernel, shape).items()}
-    left = launched(queue, built, packed, shape, factor)
+    left = launched(queue, built, packed, shape, factor, coarsened.added_arguments)
     for name, wanted in as_written(queue.context, kernel, shape).items():
         unpacked = layouts[name].unpack(left[name], shape)
         assert_fields_equal(unpacked, wanted)
@@ -128,7 +146,8 @@ def test_layouts(
     for turn, factor in enumerate(FACTORS):
         if not is_left_out(device, number + turn):
             shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
-            check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn))
+            is_open = bool((number // 2 + turn) % 2)
+            check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn), is_open=is_open)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +162,8 @@ def test_orders(queue: cl.CommandQueue, device: DeviceDescription, count: int, t
     }
     for turn, factor in enumerate(FACTORS):
         if not is_left_out(device, number + turn):
-            check(queue, MATRIX, layouts, SHAPES[count], factor, form_by_turns(device, number + turn))
+            form = form_by_turns(device, number + turn)
+            check(queue, MATRIX, layouts, SHAPES[count], factor, form, is_open=not turn)
 
 
 def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> None:
@@ -152,4 +172,5 @@ def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> 
         "to": Layout(kernel.arrays["to"], ArrayLayout.parse("soa"), Order((2, 0, 1))),
         "from": Layout(kernel.arrays["from"], ArrayLayout.parse("aosoa:8"), Order((1, 2, 0))),
     }
-    check(queue, kernel, layouts, (3, 4, 5), FACTORS[-1], form_by_turns(device, 0))
+    for is_open in (False, True):
+        check(queue, kernel, layouts, (3, 4, 5), FACTORS[-1], form_by_turns(device, is_open), is_open=is_open)
