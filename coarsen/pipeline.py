@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay arrays out ─▶ guard (for any size) ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening ─▶ ir.Kernel
+    lower ─▶ lay out ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
 `Coarsened`; an observer only watches: it sees each stage's text and time.

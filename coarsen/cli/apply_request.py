@@ -88,9 +88,7 @@ class Request:
             lowered = lower_observed(self.file, self.kernel, self.options, observer, self.macros)
             return laid_out(lowered, self.arrays, observer)
 
-    def coarsened(
-        self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False
-    ) -> Coarsened:
+    def coarsened(self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
         """Carry it out.
 
         Args:
@@ -108,9 +106,7 @@ class Request:
 
     def _variant(self, factors: Sequence[int]) -> Variant:
         chosen = configuration_of(factors, self.dimensions, self.strides, self.levels)
-        return Variant(
-            coarsenings=chosen, transforms=self.transforms, any_size=self.any_size, arrays=self.arrays
-        )
+        return Variant(coarsenings=chosen, transforms=self.transforms, any_size=self.any_size, arrays=self.arrays)
 
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""

@@ -54,6 +54,8 @@ from coarsen.cli.output import Format, counted
 from coarsen.cli.space_options import (
     AllSingle,
     AnySize,
+    ArrayLayouts,
+    ArrayOrders,
     AtOnce,
     CleanUp,
     Dimensions,
@@ -130,6 +132,8 @@ def bench(
     lock_step: LockStep = "auto",
     clean_up: CleanUp = Tried.YES,
     any_size: AnySize = Tried.NO,
+    layout: ArrayLayouts = None,
+    order: ArrayOrders = None,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
@@ -199,6 +203,8 @@ def bench(
         sample,
         sample_seed,
         all_single,
+        layout or (),
+        order or (),
     )
     parts = Parts(preset, wanted, design)
     refuse_misspelt_subcommand("bench", kernels, SUBCOMMANDS["bench"])

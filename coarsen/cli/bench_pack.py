@@ -29,6 +29,8 @@ from coarsen.cli.output import counted, print_line
 from coarsen.cli.space_options import (
     AllSingle,
     AnySize,
+    ArrayLayouts,
+    ArrayOrders,
     AtOnce,
     CleanUp,
     Dimensions,
@@ -108,6 +110,8 @@ def pack(
     lock_step: LockStep = "auto",
     clean_up: CleanUp = Tried.YES,
     any_size: AnySize = Tried.NO,
+    layout: ArrayLayouts = None,
+    order: ArrayOrders = None,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
@@ -146,6 +150,8 @@ def pack(
         sample,
         sample_seed,
         all_single,
+        layout or (),
+        order or (),
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     parts = Parts(preset, wanted, design)

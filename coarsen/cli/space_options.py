@@ -18,7 +18,7 @@ from coarsen.variant.transforms import Use
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.plan import Space
     from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
-    from coarsen.variant.space import TransformChoices
+    from coarsen.variant.space import ArrayChoices, TransformChoices
 
 Word = TypeVar("Word", bound=enum.StrEnum)
 
@@ -95,6 +95,24 @@ AllSingle = Annotated[
 ]
 
 
+ArrayLayouts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layout",
+        metavar="ARG=LAYOUT,...",
+        help="Layouts to try of an argument's array, beside as written: soa, aosoa:WIDTH. May be repeated.",
+    ),
+]
+ArrayOrders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--order",
+        metavar="ARG=ORDER",
+        help="An order to try of its dimensions, beside as written: 1,0 for a transposed matrix. May be repeated.",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class TransformOptions:
     """The options for transforms, as they were given."""
@@ -137,6 +155,7 @@ class SpaceOptions:
     sample: int | None
     sample_seed: int
     all_single: bool
+    arrays: tuple[ArrayChoices, ...] = ()
 
     @classmethod
     def parsed(
@@ -153,6 +172,8 @@ class SpaceOptions:
         sample: int | None,
         sample_seed: int,
         all_single: bool,
+        layouts: Sequence[str] = (),
+        orders: Sequence[str] = (),
     ) -> SpaceOptions:
         """Read the options. Raises InvalidInputError for a malformed one, and one that means nothing alone."""
         if all_single and sample is None:
@@ -170,6 +191,7 @@ class SpaceOptions:
             sample,
             sample_seed,
             all_single,
+            array_choices(layouts, orders),
         )
 
     @classmethod
@@ -199,7 +221,14 @@ class SpaceOptions:
             self.sample,
             self.sample_seed,
             self.all_single,
+            arrays=self._arrays(benchmark),
         )
+
+    def _arrays(self, benchmark: Benchmark) -> tuple[ArrayChoices, ...] | None:
+        """The choices of the options, and of the benchmark for other arguments; None for its own alone."""
+        named = {choices.argument for choices in self.arrays}
+        own = tuple(choices for choices in benchmark.arrays if choices.argument not in named)
+        return (*own, *self.arrays) if named else None
 
     def _fitting_dimensions(self, benchmark: Benchmark) -> tuple[int, ...] | None:
         fitting = tuple(dimension for dimension in self.dimensions if dimension in benchmark.dimensions)
@@ -250,6 +279,32 @@ def parsed_values(texts: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ..
             raise InvalidInputError(f"-D takes a name and the values to try, NAME=1,2, not '{text}'")
         values[name] = tuple(dict.fromkeys(words))
     return tuple(values.items())
+
+
+def array_choices(layouts: Sequence[str], orders: Sequence[str]) -> tuple[ArrayChoices, ...]:
+    """Return what `bodies=soa,aosoa:32` and `image=1,0` leave to be chosen. Raises InvalidInputError."""
+    from coarsen.variant.data_layout import ArrayLayout, Order
+    from coarsen.variant.space import ArrayChoices
+
+    layouts_of: dict[str, list[ArrayLayout]] = {}
+    orders_of: dict[str, list[Order]] = {}
+    for text in layouts:
+        name, values = _named_value("--layout", text)
+        layouts_of.setdefault(name, []).extend(ArrayLayout.parse(word.strip()) for word in values.split(","))
+    for text in orders:
+        name, values = _named_value("--order", text)
+        orders_of.setdefault(name, []).append(Order.parse(values))
+    return tuple(
+        ArrayChoices(name, tuple(layouts_of.get(name, ())), tuple(orders_of.get(name, ())))
+        for name in dict.fromkeys((*layouts_of, *orders_of))
+    )
+
+
+def _named_value(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InvalidInputError(f"{option} is written as ARGUMENT=VALUE, not '{text}'")
+    return name, value
 
 
 def listed(option: str, text: str, kind: type[Word]) -> tuple[Word, ...]:

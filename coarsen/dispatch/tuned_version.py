@@ -108,6 +108,8 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         raise InvalidInputError("a version has scratch buffers, and no launches that use them")
     if version.is_sequence and version.variant.is_coarsened:
         raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
+    if version.variant.arrays:
+        raise InvalidInputError("a version's arrays lie otherwise than in its source: nobody would pack them")
     names = {argument.name for argument in arguments}
     for name, _ in (*version.scratch, *version.variant.definitions):
         check_name("a macro or a scratch buffer", name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.ir.kernel import AddedArgument, Kernel
@@ -10,7 +11,7 @@ from coarsen.ir.kernel import AddedArgument, Kernel
 
 @dataclass(frozen=True, slots=True)
 class DescribedArgument:
-    """An added argument: its name in the kernel, and for `local-memory` and `extent` that of the argument it is like.
+    """An added argument: its name in the kernel, and that of the argument it is like, if any.
 
     `dimensions`: how many extents of that array are passed.
     """
@@ -28,8 +29,22 @@ class DescribedArgument:
         if self.added.meaning == "extent":
             if self.dimensions == 1:
                 return f"the number of elements of {self.like}, a ulong"
-            return f"the extent of {self.like} along its dimension {self.added.dimension}, the slowest is 0, a ulong"
+            return (
+                f"the extent of {self.like} along its dimension {self.added.dimension}, the slowest is 0, a ulong"
+            )
         return f"the uncoarsened launch's global size along dimension {self.added.dimension}, a ulong"
+
+
+def extent_of(wanted: AddedArgument, added: Sequence[AddedArgument], shape: Sequence[int]) -> int:
+    """Return what to pass for an extent: of an array that has but one, all of its elements.
+
+    Args:
+        wanted: an added argument, an `extent`.
+        added: all that were added.
+        shape: of the array that it is of, in elements, the slowest dimension first.
+    """
+    alike = [each for each in added if (each.meaning, each.like) == ("extent", wanted.like)]
+    return shape[wanted.dimension] if len(alike) > 1 else math.prod(shape)
 
 
 def described_arguments(kernel: Kernel) -> Iterator[DescribedArgument]:

@@ -144,8 +144,8 @@ class AddedArgument:
 
     Attributes:
         meaning: `global-size`: the uncoarsened launch's global size along `dimension`, in work-items, as a 64-bit
-            integer; `local-memory`: local memory of the same size as that passed for argument `like`; `extent`: the
-            number of elements along `dimension` of the array that is passed for argument `like`, as a 64-bit
+            integer; `local-memory`: local memory of the same size as that passed for argument `like`; `extent`:
+            the number of elements along `dimension` of the array that is passed for argument `like`, as a 64-bit
             integer.
         dimension: of the NDRange, 0, 1 or 2, for `global-size`; of the array, the slowest is 0, for `extent`.
         like: the index of one of the kernel's own arguments; for `local-memory` and `extent`.

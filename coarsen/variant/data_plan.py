@@ -36,7 +36,7 @@ class ArrayPlan:
 
     @property
     def choice(self) -> ArrayPlan:
-        """The plan without what it does not choose: the record that the host packs, an order that changes nothing."""
+        """The plan without what is no choice: the record that the host packs, an order that changes nothing."""
         order = None if self.order is None or self.order.is_identity else self.order
         return replace(self, order=order, record=None)
 

@@ -62,7 +62,7 @@ class OverInputs:
 
     inputs: int | None = None
     most: int = MOST_VERSIONS
-    space: Space = field(default_factory=lambda: Space(factors=FACTORS, strides=STRIDES))
+    space: Space = field(default_factory=lambda: Space(factors=FACTORS, strides=STRIDES, arrays=()))
     stage_one: StageOneSettings = field(default_factory=StageOneSettings)
     method: Method = field(default_factory=Method)
     seed: int = 0

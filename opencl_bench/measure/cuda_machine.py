@@ -104,7 +104,7 @@ class CudaExecutor:
     ) -> Job:
         """See `Executor.load`. Raises BuildError; LaunchError where the device can't take the launches."""
         originals = self._workload.launches if launches is None else launches
-        divided = variant_launches(originals, variant, code)
+        divided = variant_launches(originals, variant, code, self._workload.element_shapes)
         try:
             functions = LoadedFunctions(code, {launch.kernel for launch in divided})
         except (CudaError, InvalidInputError) as error:

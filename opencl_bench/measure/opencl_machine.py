@@ -136,7 +136,7 @@ class OpenClExecutor:
     ) -> Job:
         """See `Executor.load`."""
         originals = self._workload.launches if launches is None else launches
-        divided = variant_launches(originals, variant, code)
+        divided = variant_launches(originals, variant, code, self._workload.element_shapes)
         kernels = self._machine.kernels(code, binary, {launch.kernel for launch in divided})
 
         def choose(launch: Launch) -> LaunchableKernel:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.opencl_bench.measure.comparison import compare, is_same
+from coarsen.opencl_bench.measure.laid_out import LaidOutExecutor, arrangements_of
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.placement import Oracle, Placement
 from coarsen.opencl_bench.measure.timing import Timed, TimedRun, interleaved
@@ -54,6 +55,7 @@ class Trial:
 class _Loaded:
     candidate: Variant
     placement: Placement
+    executor: Executor
     job: Job
 
 
@@ -125,8 +127,10 @@ class Session:
         self._loaded.pop(slot, None)
         self._first_outputs.pop(slot, None)
         placement = self._placement(candidate)
-        job = placement.executor.load(code, candidate, binary, self._launches(placement, candidate))
-        self._loaded[slot] = _Loaded(candidate, placement, job)
+        launches = self._launches(placement, candidate)
+        executor = self._executor(placement, code, launches)
+        job = executor.load(code, candidate, binary, launches)
+        self._loaded[slot] = _Loaded(candidate, placement, executor, job)
 
     def expect(self, slot: Slot, original: Code) -> None:
         """Find out what the outputs of the workload of a loaded candidate should be.
@@ -162,7 +166,7 @@ class Session:
             LaunchError: a launch failed.
         """
         loaded = self._loaded[slot]
-        placement, executor = loaded.placement, loaded.placement.executor
+        placement, executor = loaded.placement, loaded.executor
         expected = placement.expected
         # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
         executor.reset()
@@ -179,9 +183,7 @@ class Session:
             LaunchError: a launch failed.
         """
         baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
-        first, second = (
-            TimedRun(each.placement.executor, each.job, method, self.clock) for each in (baseline, candidate)
-        )
+        first, second = (TimedRun(each.executor, each.job, method, self.clock) for each in (baseline, candidate))
         timed = interleaved(first, second, method)
         return replace(timed, baseline_beside=first.beside, candidate_beside=second.beside)
 
@@ -195,7 +197,7 @@ class Session:
             LaunchError: the results can't be read.
         """
         placement = self._loaded[Slot.CANDIDATE].placement
-        outputs = placement.executor.outputs()
+        outputs = self._loaded[Slot.CANDIDATE].executor.outputs()
         first = self._first_outputs.pop(Slot.CANDIDATE, None)
         if first is not None and all(is_same(outputs[name], first[name]) for name in outputs):
             return ()
@@ -224,12 +226,24 @@ class Session:
             self._placements[key] = Placement(workload, self._placed(workload))
         return self._placements[key]
 
+    def _executor(self, placement: Placement, code: Code, launches: Sequence[Launch] | None) -> Executor:
+        """The workload for some code: where that wants arrays to lie otherwise, on buffers of its own."""
+        if not code.arrays:
+            return placement.executor
+        workload = placement.workload
+        arrangements = arrangements_of(workload, code, workload.launches if launches is None else launches)
+        return self._tried_twice(lambda: LaidOutExecutor(self._machine, workload, arrangements))
+
     def _placed(self, workload: Workload) -> Executor:
-        """A workload on the machine; where it doesn't fit beside those that are kept, these are given up."""
+        """A workload on the machine."""
+        return self._tried_twice(lambda: self._machine.place(workload))
+
+    def _tried_twice(self, place: Callable[[], Executor]) -> Executor:
+        """What is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
         with contextlib.suppress(LaunchError):
-            return self._machine.place(workload)
+            return place()
         self._forget_some(0)
-        return self._machine.place(workload)
+        return place()
 
     def _forget_some(self, kept_bytes: int) -> None:
         """Free the workloads that neither slot holds, but for the latest: they may fill the device's memory."""
@@ -248,7 +262,7 @@ class Session:
         if self._default is not None:
             is_default = loaded.candidate == self._default
             return CheckedAgainst.NOTHING if is_default else CheckedAgainst.DEFAULT
-        is_oracle = not loaded.candidate.coarsenings and self._shared_local_size in (
+        is_oracle = loaded.candidate.is_original and self._shared_local_size in (
             None,
             loaded.candidate.local_size,
         )

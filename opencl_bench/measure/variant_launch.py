@@ -9,32 +9,44 @@ Of several kernels one is coarsened, and the launches of the others stay as they
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
 from coarsen.errors import InternalError
+from coarsen.ir.added_arguments import extent_of
 from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import Argument, Launch, LocalArgument, ScalarArgument
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    ScalarArgument,
+)
 from coarsen.runtime.guarded_launch import guarded_launch
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
+Shapes = Mapping[str, tuple[int, ...]]
 # Why a launch that has no local size of its own is not coarsened: nobody knows what would be divided.
 LEFT_OPEN = "the local size is left open"
 
 
-def variant_launches(launches: Iterable[Launch], variant: Variant, code: Code) -> list[Launch]:
+def variant_launches(
+    launches: Iterable[Launch], variant: Variant, code: Code, shapes: Shapes = MappingProxyType({})
+) -> list[Launch]:
     """Return the launches that do the work of uncoarsened ones with a variant's code.
 
     Args:
         launches: of the uncoarsened kernels.
         variant: what the kernel `code.kernel` is.
         code: that of the variant.
+        shapes: of the arrays that lie otherwise, in elements, by the names of their buffers.
 
     Raises:
         UndividedError: the sizes do not divide, or no launch is of the kernel that is coarsened.
@@ -44,7 +56,7 @@ def variant_launches(launches: Iterable[Launch], variant: Variant, code: Code) -
         raise UndividedError(not_launched(code.kernel))
     is_other = [code.is_sequence and each.kernel != code.kernel for each in originals]
     return [
-        launch if other else variant_launch(launch, variant, code.added_arguments)
+        launch if other else variant_launch(launch, variant, code.added_arguments, shapes)
         for launch, other in zip(originals, is_other, strict=True)
     ]
 
@@ -54,19 +66,22 @@ def not_launched(kernel: str) -> str:
     return f"no launch is of the kernel {kernel}, which alone can be coarsened"
 
 
-def variant_launch(launch: Launch, variant: Variant, added: Sequence[AddedArgument]) -> Launch:
+def variant_launch(
+    launch: Launch, variant: Variant, added: Sequence[AddedArgument], shapes: Shapes = MappingProxyType({})
+) -> Launch:
     """Return the launch that does the work of an uncoarsened one with a variant's kernel.
 
     Args:
         launch: of the uncoarsened kernel.
         variant: what the kernel is.
         added: the arguments that its kernel takes after the original's.
+        shapes: of the arrays that lie otherwise, in elements, by the names of their buffers.
 
     Raises:
         UndividedError: the sizes do not divide.
     """
     sized = _guarded(launch, variant) if variant.any_size else _divided(launch, variant.coarsenings)
-    values = tuple(_added_value(entry, launch) for entry in added)
+    values = tuple(_added_value(entry, launch, added, shapes) for entry in added)
     return replace(sized, arguments=(*launch.arguments, *values))
 
 
@@ -120,10 +135,14 @@ def _guarded(launch: Launch, variant: Variant) -> Launch:
     return replace(launch, global_size=guarded.global_size, local_size=guarded.local_size)
 
 
-def _added_value(added: AddedArgument, launch: Launch) -> Argument:
+def _added_value(added: AddedArgument, launch: Launch, every: Sequence[AddedArgument], shapes: Shapes) -> Argument:
     if added.meaning == "global-size":
         return ScalarArgument(np.uint64(launch.global_size[added.dimension]))
     like = launch.arguments[added.like]
+    if added.meaning == "extent":
+        if not isinstance(like, BufferArgument) or like.name not in shapes:
+            raise InternalError(f"the argument {added.like} of {launch.kernel} is no array of a known shape")
+        return ScalarArgument(np.uint64(extent_of(added, every, shapes[like.name])))
     if not isinstance(like, LocalArgument):
         raise InternalError(f"the argument {added.like} of {launch.kernel} is no local memory")
     return like

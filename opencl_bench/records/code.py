@@ -10,9 +10,46 @@ from typing import Any, Literal
 
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import AddedArgument
+from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
+from coarsen.variant.records import RecordType
 
 Form = Literal["opencl_c", "spirv", "ptx"]
 FORMS: tuple[Form, ...] = ("opencl_c", "spirv", "ptx")
+
+
+@dataclass(frozen=True, slots=True)
+class LaidArgument:
+    """An argument of a code whose array lies otherwise than in the source.
+
+    Attributes:
+        argument: its name.
+        index: among the kernel's arguments.
+        record: of its elements, as text (`RecordType`).
+        layout: as text: `soa`, `aosoa:32`.
+        order: of its dimensions in memory; empty where that is as written.
+        shape: for which the code was made; empty where the launch passes the extents.
+    """
+
+    argument: str
+    index: int
+    record: str
+    layout: str
+    order: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, argument: str, index: int, arrangement: Arrangement) -> LaidArgument:
+        """Return what an argument's arrangement is in a code."""
+        order = arrangement.order.permutation if arrangement.order else ()
+        shape = arrangement.shape or ()
+        return cls(argument, index, str(arrangement.record), str(arrangement.layout), order, shape)
+
+    def arrangement(self, shape: tuple[int, ...]) -> Arrangement:
+        """Return where the bytes of an array of a shape lie. Raises InvalidInputError where it does not fit."""
+        order = Order(self.order) if self.order else None
+        if self.shape and self.shape != shape:
+            raise InvalidInputError(f"{self.argument} is of the shape {shape}, and the code of {self.shape}")
+        return Arrangement(RecordType.parse(self.record), ArrayLayout.parse(self.layout), shape, order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +60,8 @@ class Code:
 
     Where launches name several kernels, `kernels` are the others that the content holds, and `others` the programs
     of those that it doesn't hold: a coarsened kernel is alone in its program.
+
+    `arrays` are the arguments whose arrays have to be packed before a launch.
     """
 
     form: Form
@@ -32,6 +71,7 @@ class Code:
     added_arguments: tuple[AddedArgument, ...] = ()
     kernels: tuple[str, ...] = ()
     others: tuple[Code, ...] = ()
+    arrays: tuple[LaidArgument, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -71,6 +111,7 @@ class Code:
             "added_arguments": [asdict(added) for added in self.added_arguments],
             "kernels": list(self.kernels),
             "others": [other.to_json() for other in self.others],
+            "arrays": [asdict(array) for array in self.arrays],
         }
 
 
@@ -89,9 +130,15 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
             added_arguments_from_json(value["added_arguments"]),
             tuple(value["kernels"]),
             tuple(map(code_from_json, value["others"])),
+            tuple(map(_laid_argument, value["arrays"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInputError("not the code of a kernel") from error
+
+
+def _laid_argument(value: Mapping[str, Any]) -> LaidArgument:
+    lists = {name: tuple(value[name]) for name in ("order", "shape")}
+    return LaidArgument(**{**value, **lists})
 
 
 def added_arguments_from_json(value: list[Mapping[str, Any]]) -> tuple[AddedArgument, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -69,8 +69,8 @@ class BestRow:
 
     @property
     def is_coarsened(self) -> bool:
-        """Whether coarsening helps; if not, the kernel is to be left as it is."""
-        return bool(self.candidate.coarsenings)
+        """Whether coarsening, or another layout of data, helps; if not, the kernel is to be left as it is."""
+        return not self.candidate.is_original
 
     @property
     def is_confirmed(self) -> bool:
@@ -223,13 +223,14 @@ def _compared(measurement: Measurement) -> Compared:
     return Compared(
         measurement.key,
         candidate,
-        replace(candidate, coarsenings=()),
+        candidate.uncoarsened(),
         measurement.baseline,
         candidate.factor,
         measurement.role,
         seconds_of(measurement.started_at),
         speedup_of(measurement, interval=False),
         measurement.invocation,
+        is_rearranged=bool(candidate.arrays),
     )
 
 

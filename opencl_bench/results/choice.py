@@ -43,7 +43,7 @@ class Choice:
         timed_over: the launch that rows were timed against: another one where an uncoarsened one was faster.
         best: the row of the best configuration; None where nothing is faster and the baseline has no row.
         speedup: of the best over `baseline`; None where nothing has one.
-        challenger: the fastest coarsened row that may be the best; the best, if one is.
+        challenger: the fastest row of other code that may be the best; the best, if one is.
         itself: what the launch that all was timed against has against itself in several new processes; None
             where that was not measured.
         looked_at: the keys of the rows whose intervals decide.
@@ -142,7 +142,7 @@ def _others(comparisons: Iterable[Compared], baseline: Hashable | None) -> tuple
 
 def _row_of(rows: Iterable[Compared], launch: Hashable | None) -> Compared | None:
     """The row of a launch itself."""
-    return next((row for row in rows if row.factor == 1 and row.launch == launch and row.gain), None)
+    return next((row for row in rows if row.is_original and row.launch == launch and row.gain), None)
 
 
 def _at_one(row: Compared, own: Compared | None) -> Compared:
@@ -155,7 +155,7 @@ def _fastest_other_launch(rows: Iterable[Compared], baseline: Hashable | None) -
 
     None where none looks faster than the baseline.
     """
-    others = [row for row in rows if row.factor == 1 and row.launch != baseline]
+    others = [row for row in rows if row.is_original and row.launch != baseline]
     eligible = [row for row in others if row.confirmations] or others
     return max((row for row in eligible if row.ratio > 1), key=lambda row: row.ratio, default=None)
 
@@ -167,12 +167,15 @@ def _is_faster(row: Compared, exact: Exact) -> bool:
 
 
 def _contenders(rows: Sequence[Compared], *, confirmed_only: bool) -> tuple[Compared, ...]:
-    """The coarsened configurations that may be the best, the fastest first; just that where none was confirmed."""
-    coarsened = sorted((row for row in rows if row.factor > 1 and row.gain), key=lambda row: -row.ratio)
+    """The configurations of other code that may be the best, the fastest first; just it where none was confirmed.
+
+    They are coarsened, or their arrays lie otherwise.
+    """
+    changed = sorted((row for row in rows if not row.is_original and row.gain), key=lambda row: -row.ratio)
     if not confirmed_only:
-        return tuple(coarsened[:1])
-    most = max((len(row.confirmations) for row in coarsened), default=0)
-    return tuple(row for row in coarsened if row.confirmations and len(row.confirmations) == most)
+        return tuple(changed[:1])
+    most = max((len(row.confirmations) for row in changed), default=0)
+    return tuple(row for row in changed if row.confirmations and len(row.confirmations) == most)
 
 
 def _lies_above(gain: Speedup, least: float) -> bool:

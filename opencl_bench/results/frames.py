@@ -21,7 +21,17 @@ _NUMBERS = ("median_ns", "baseline_median_ns", "speedup", "low", "high")
 COLUMNS = (
     *("key", "benchmark", "kernel", "preset", "seed"),
     *("device", "vendor", "platform", "platform_version", "driver_version", "compute_units", "form"),
-    *("role", "factor", "factors", "dimension", "stride", "local_size", "definitions", "baseline_local_size"),
+    *(
+        "role",
+        "factor",
+        "factors",
+        "dimension",
+        "stride",
+        "local_size",
+        "definitions",
+        "arrays",
+        "baseline_local_size",
+    ),
     *("configuration", "launch", "baseline", "work_items"),
     *("invalidity", "reason", "oracle", *_NUMBERS, "tie", "repetitions", "cold_cache"),
     *("compile_seconds", "measure_seconds", "timed_seconds", "started_at", "invocation"),
@@ -33,6 +43,7 @@ def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.Dat
 
     `factor` is the product over the dimensions; `factors`, `dimension` and `stride` are texts with one number per
     coarsened dimension ("2,4"), empty where uncoarsened. `local_size` reads "16×16", `definitions` "A=1 B=2".
+    `arrays` names those that lie otherwise than in the source, in words.
     `configuration` is all of it in words, `launch` the same uncoarsened ("16×16, -D A=1"), `baseline` the launch
     that it was timed against, and `work_items` the number that the local size has.
     `median_ns`, `baseline_median_ns`, `speedup`, `low` and `high` are NaN where the configuration failed, and
@@ -95,6 +106,7 @@ def _candidate(candidate: Variant) -> dict[str, Any]:
         "stride": ",".join(str(coarsening.stride) for coarsening in coarsenings),
         "local_size": shape(candidate.local_size),
         "definitions": " ".join(f"{name}={value}" for name, value in candidate.definitions),
+        "arrays": ", ".join(map(str, candidate.arrays)),
         "configuration": str(candidate),
         "launch": launch_words(candidate),
         "work_items": math.prod(candidate.local_size),

@@ -130,7 +130,7 @@ def _case(place: Place, runs: Sequence[Mapping[Variant, _Timed]]) -> MeasuredLau
 
 
 def _is_plain(variant: Variant) -> bool:
-    return bool(variant.local_size) and not variant.any_size
+    return bool(variant.local_size) and not variant.any_size and not variant.arrays
 
 
 def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:

@@ -66,7 +66,7 @@ def own_rows(benchmark: Benchmark | None, measurements: Iterable[Measurement]) -
         return ()
     launch, definitions = _own_launch(benchmark, rows), _own_definitions(benchmark, rows)
     own = [row for row in rows if _is_of(row.candidate, launch, definitions)]
-    origin = next((row for row in reversed(own) if not row.candidate.coarsenings), None)
+    origin = next((row for row in reversed(own) if row.candidate.is_original), None)
     if origin is None or speedup_of(origin, interval=False) is None:
         return ()
     # What an earlier run timed against another baseline does not compare.
@@ -90,9 +90,9 @@ def _along(dimension: int, rows: Iterable[Measurement]) -> tuple[Measurement, ..
 
 
 def _is_alone(candidate: Variant) -> bool:
-    """Return True if nothing but work-items along one dimension is coarsened, with stride 1."""
+    """Return True if work-items along one dimension are coarsened, with stride 1, and nothing else is changed."""
     coarsenings = candidate.coarsenings
-    if candidate.any_size or candidate.transforms.wide_accesses or len(coarsenings) != 1:
+    if candidate.any_size or candidate.arrays or candidate.transforms.wide_accesses or len(coarsenings) != 1:
         return False
     return coarsenings[0].level is Level.ITEM and coarsenings[0].stride == 1 and coarsenings[0].factor > 1
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.variant.data_layout import AOS
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DEFAULT, Transforms, Use
 from coarsen.variant.variant import Variant, shape
 
@@ -52,15 +54,15 @@ def paste_of_variant(variant: Variant, kernel: str, file: str = "FILE.cl") -> Pa
         kernel: its kernel's name.
         file: the kernel's source, as the command is to name it.
     """
-    if not variant.coarsenings:
+    if variant.is_original:
         at_size = f", at local size {_sizes(variant)}" if variant.local_size else ""
         return Paste("", "", f"leave {kernel} as it is{at_size}")
     return Paste(_python(variant), _command(variant, kernel, file), _launch(variant))
 
 
 def _python(candidate: Variant) -> str:
-    """The call that makes the program; empty for wide accesses, which `coarsen.Program` does not make."""
-    if candidate.transforms.wide_accesses:
+    """The call that makes the program; empty for what `coarsen.Program` does not make: wide accesses, layouts."""
+    if candidate.transforms.wide_accesses or candidate.arrays:
         return ""
     coarsenings = candidate.coarsenings
     arguments = [
@@ -99,7 +101,10 @@ def _command(candidate: Variant, kernel: str, file: str) -> str:
         words += ["--factor", str(coarsening.factor), "--dim", str(coarsening.dimension)]
         words += ["--stride", str(coarsening.stride)] if strided else []
         words += ["--level", coarsening.level.value] if candidate.merges_groups else []
+    words += () if coarsenings else ("--factor", "1")
     words += _transform_words(candidate)
+    for plan in candidate.arrays:
+        words += _array_words(plan)
     for name, value in candidate.definitions:
         words += ["-D", f"{name}={value}"]
     return shlex.join(words)
@@ -115,9 +120,20 @@ def _transform_words(candidate: Variant) -> Iterator[str]:
         yield "--any-size"
 
 
+def _array_words(plan: ArrayPlan) -> Iterator[str]:
+    if plan.layout != AOS:
+        yield from ("--layout", f"{plan.argument}={plan.layout}")
+    if plan.order is not None:
+        yield from ("--order", f"{plan.argument}={plan.order}")
+    if plan.shape is not None:
+        yield from ("--shape", f"{plan.argument}={','.join(map(str, plan.shape))}")
+
+
 def _launch(candidate: Variant) -> str:
     sizes = f"global size and local size {_sizes(candidate)}" if candidate.local_size else "global and local size"
-    return f"launch it with the original {sizes}"
+    packed = " and ".join(plan.argument for plan in candidate.arrays)
+    first = f"pack {packed} as the command says (coarsen.Layout), and " if packed else ""
+    return f"{first}launch it with the original {sizes}"
 
 
 def _sizes(candidate: Variant) -> str:

@@ -145,7 +145,8 @@ def best(rows: pd.DataFrame) -> pd.DataFrame:
 def baselines(rows: pd.DataFrame) -> pd.DataFrame:
     """The row of the baseline itself of each benchmark on each device, where it was measured."""
     usable = measured(rows)
-    return usable[(usable["factor"] == 1) & (usable["launch"] == usable["baseline"])].reset_index(drop=True)
+    is_original = (usable["factor"] == 1) & ~_is_rearranged(usable)
+    return usable[is_original & (usable["launch"] == usable["baseline"])].reset_index(drop=True)
 
 
 def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
@@ -169,6 +170,11 @@ def names_of(rows: pd.DataFrame, column: str) -> list[str]:
     return sorted(rows[column].unique(), key=lambda name: (name.casefold(), name))
 
 
+def _is_rearranged(rows: pd.DataFrame) -> pd.Series:
+    """Which rows have arrays that lie otherwise than in the source; published curves say nothing of arrays."""
+    return rows["arrays"] != "" if "arrays" in rows.columns else pd.Series(False, rows.index)
+
+
 def _at(preset: str, started_at: str, role: str) -> At:
     return At(preset, seconds_of(started_at), role == Role.COMPARISON.value)
 
@@ -185,6 +191,7 @@ def _compared(row: Any) -> Compared:  # noqa: ANN401 (a row of a frame has no ty
         started=seconds_of(row.started_at),
         gain=gain,
         invocation=int(row.invocation),
+        is_rearranged=bool(getattr(row, "arrays", "")),
     )
 
 

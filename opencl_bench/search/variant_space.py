@@ -1,7 +1,7 @@
 """A kernel's configuration space as one to search: coarsenings, launches, transforms and macros as axes.
 
 shared        local sizes, factors, strides (they scale every access of a kernel); macros that are not independent
-independent   transforms of coarsened kernels; macros that a user declares so
+independent   transforms of coarsened kernels; layouts and orders of arrays; macros that a user declares so
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.spaces import Axis, Choice
-from coarsen.variant.space import MACRO, VariantSpace
+from coarsen.variant.space import MACRO, VariantSpace, is_of_arrays
 from coarsen.variant.variant import Variant
 
 # Choices that stand for a variant: more are not listed.
@@ -79,7 +79,9 @@ class VariantSearchSpace:
         return self.space.standing(choice)
 
     def _is_shared(self, name: str) -> bool:
-        return name not in TRANSFORMS and name.removeprefix(MACRO) not in self.independent_macros
+        if name in TRANSFORMS or is_of_arrays(name):
+            return False
+        return name.removeprefix(MACRO) not in self.independent_macros
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.records.code import Code, Form
+from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -106,11 +106,12 @@ class CompileService:
     def _code(self, name: str, candidate: Variant, request: Message) -> Code:
         form: Form = request["form"]
         benchmark = self._benchmark(name)
-        if form == "opencl_c" and not candidate.coarsenings:
+        if form == "opencl_c" and candidate.is_original:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
-        coarsened = CoarsenedKernel(carry_out(lowered, candidate).kernel, candidate.coarsenings, ())
+        made = carry_out(lowered, candidate)
+        coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays)
         if candidate.merges_groups:
             most = most_ways_by_barriers([_platform_version(request["machine"])])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
@@ -188,13 +189,21 @@ def has_includes(source: str) -> bool:
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
     """A coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
-    name, added = coarsened.kernel.name, coarsened.added_arguments
+    name, added, arrays = coarsened.kernel.name, coarsened.added_arguments, tuple(_laid_arguments(coarsened))
     if form == "ptx":
-        return Code(form, name, coarsened.ptx(PTX_ARCHITECTURE), added_arguments=added)
+        return Code(form, name, coarsened.ptx(PTX_ARCHITECTURE), added_arguments=added, arrays=arrays)
     if form == "spirv":
-        return Code(form, name, coarsened.spirv, added_arguments=added)
+        return Code(form, name, coarsened.spirv, added_arguments=added, arrays=arrays)
     left = options_of_coarsened(options)
-    return Code(form, name, coarsened.opencl_c, (*left, coarsened.opencl_c_standard), added)
+    return Code(form, name, coarsened.opencl_c, (*left, coarsened.opencl_c_standard), added, arrays=arrays)
+
+
+def _laid_arguments(coarsened: CoarsenedKernel) -> Iterator[LaidArgument]:
+    """The arguments whose arrays a launch has to pack."""
+    names = [argument.name for argument in coarsened.kernel.arguments]
+    for array in coarsened.arrays:
+        if not array.arrangement.is_as_written:
+            yield LaidArgument.of(array.argument, names.index(array.argument), array.arrangement)
 
 
 def main() -> int:

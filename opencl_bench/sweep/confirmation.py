@@ -31,8 +31,8 @@ def to_confirm(rows: Iterable[Measurement], baseline: Variant) -> tuple[Variant,
     """
     correct = [row for row in rows if row.invalidity is Invalidity.CORRECT and row.candidate != baseline]
     ordered = sorted(correct, key=speedup, reverse=True)
-    coarsened = [row.candidate for row in ordered if row.candidate.coarsenings]
-    launches = [baseline, *(row.candidate for row in ordered if not row.candidate.coarsenings)]
+    coarsened = [row.candidate for row in ordered if not row.candidate.is_original]
+    launches = [baseline, *(row.candidate for row in ordered if row.candidate.is_original)]
     return (*coarsened[:CANDIDATES], *launches[:LAUNCHES])
 
 

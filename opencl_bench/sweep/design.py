@@ -65,6 +65,7 @@ def sparse_design(name: str, kind: DeviceKind) -> tuple[DesignedSweep, ...]:
 
 def _space(configurations: int, seed: int) -> Space:
     return Space(
+        arrays=(),
         factors=FACTORS,
         strides=STRIDES,
         levels=(Level.ITEM, Level.GROUP),

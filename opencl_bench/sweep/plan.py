@@ -9,7 +9,7 @@ from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.variant.coarsening import MOST_MERGED, Level
-from coarsen.variant.space import TransformChoices
+from coarsen.variant.space import ArrayChoices, TransformChoices
 from coarsen.variant.variant import Variant
 
 DEFAULT_FACTORS = (1, 2, 4, 8, 16, 32)
@@ -36,6 +36,7 @@ class Space:
             each transform at its first value.
         stratified: whether the sample meets every axis evenly (see `stratified`), instead of every variant with
             the same probability.
+        arrays: how arrays of the kernel's arguments may lie, beside as written; as the benchmark says where None.
         variants: exactly these, the uncoarsened ones first; nothing above has a say then. None for combinations.
     """
 
@@ -52,6 +53,7 @@ class Space:
     sample_seed: int = 0
     all_single: bool = False
     stratified: bool = False
+    arrays: tuple[ArrayChoices, ...] | None = None
     variants: tuple[Variant, ...] | None = None
 
 

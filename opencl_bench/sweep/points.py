@@ -97,7 +97,7 @@ def points(
     else:
         if variants.choices > MOST_CHOICES:
             _check_count(benchmark, variants.choices)
-        coarsened = [variant for variant in variants if variant.is_coarsened]
+        coarsened = [variant for variant in variants if not variant.is_original]
         _check_count(benchmark, len(coarsened))
     ordered = [*uncoarsened, *sorted(coarsened, key=_order(uncoarsened, space))]
     return [Point(variant, variants.violation(variant)) for variant in ordered]
@@ -118,6 +118,7 @@ def variant_space(
             *(Dimension(MACRO + name, values) for name, values in _definitions(benchmark, space)),
             *_coarsening_dimensions(benchmark, space),
             *space.transforms.dimensions(),
+            *_array_dimensions(benchmark, space),
         ),
         space.at_once,
         space.most_merged,
@@ -180,7 +181,8 @@ def _order(uncoarsened: Sequence[Variant], space: Space) -> Callable[[Variant], 
         ]
         levels = [c.level is Level.GROUP for c in variant.coarsenings]
         transforms = tuple(map(str, asdict(variant.transforms).values()))
-        return groups[variant.uncoarsened()], len(places), levels, places, variant.any_size, transforms
+        arrays = tuple(map(str, variant.arrays))
+        return groups[variant.uncoarsened()], len(places), levels, places, variant.any_size, transforms, arrays
 
     return order
 
@@ -224,6 +226,14 @@ def _coarsening_dimensions(benchmark: Benchmark, space: Space) -> Iterator[Dimen
             continue
         for dimension in _own_dimensions(benchmark, space):
             yield from coarsening_dimensions(level, dimension, space.factors, space.strides)
+
+
+def _array_dimensions(benchmark: Benchmark, space: Space) -> Iterator[Dimension]:
+    chosen = benchmark.arrays if space.arrays is None else space.arrays
+    found = [dimension for choices in chosen for dimension in choices.dimensions()]
+    if found and space.stratified:
+        raise InvalidInputError(f"{benchmark.name}: a stratified sample leaves arrays as they are written")
+    yield from found
 
 
 def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:

@@ -188,7 +188,7 @@ class RowMeasurer:
         if compiled.code is None:
             return Outcome(compiled.invalidity, compiled.failure)
         default = self._context.default
-        original = self._context.codes.compiled(default or replace(candidate, coarsenings=()))
+        original = self._context.codes.compiled(default or candidate.uncoarsened())
         if original.code is None:
             name = UNCOARSENED if default is None else DEFAULT_VERSION
             return Outcome(original.invalidity, f"{name}: {original.failure}")

@@ -35,9 +35,9 @@ class RowSweep:
         """
         if not space:
             raise InvalidInputError("there is no configuration to measure")
-        uncoarsened = [p.candidate for p in space if not p.candidate.coarsenings and p.violation is None]
+        uncoarsened = [p.candidate for p in space if p.candidate.is_original and p.violation is None]
         name = self._context.subjects.of(space[0].candidate.definitions).benchmark
-        coarsened = sum(bool(p.candidate.coarsenings) and p.violation is None for p in space)
+        coarsened = sum(not p.candidate.is_original and p.violation is None for p in space)
         confirmed = most_rows(coarsened, len(uncoarsened)) if self._context.confirms else 0
         self._context.observer.planned(name, self._context.device, len(uncoarsened) + len(space) + confirmed)
         selected = select_baseline(self._measurer, uncoarsened)

@@ -167,6 +167,6 @@ def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) ->
     """
     space = points(benchmark, plan.preset, plan.space, limits)
     feasible = [point for point in space if point.violation is None]
-    selected = [point for point in feasible if not point.candidate.coarsenings]
+    selected = [point for point in feasible if point.candidate.is_original]
     confirmed = most_rows(len(feasible) - len(selected), len(selected)) if plan.confirms else 0
     return len(selected) + len(feasible) + confirmed

@@ -46,6 +46,7 @@ def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Tran
         settings: which levels, and whether there may be wide accesses.
     """
     return Space(
+        arrays=(),
         factors=FACTORS,
         strides=STRIDES,
         local_sizes=(own, *others),

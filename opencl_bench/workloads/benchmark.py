@@ -22,6 +22,7 @@ from coarsen.errors import InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
+from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
 
@@ -94,6 +95,8 @@ class Workload:
     a key and its value.
 
     `images`: those of the buffers that are images, and what they are.
+
+    `element_shapes`: of buffers that are packed for a kernel whose arrays lie otherwise, in elements.
     """
 
     buffers: Mapping[str, Array]
@@ -106,6 +109,7 @@ class Workload:
     rounding_steps: int = 0
     order_free: tuple[tuple[str, ...], ...] = ()
     images: Mapping[str, ImageFormat] = field(default_factory=dict)
+    element_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def expected(self) -> Mapping[str, Array]:
         """The outputs by the reference. Raises InternalError where there is none."""
@@ -154,6 +158,8 @@ class Benchmark:
     then made once for all values of the others, at their default, so that scratch must suffice for each of them.
     `buffers_fit_any_local_size`: the same of the local size, where a version is the default, whose results others
     are compared with. Both need `make_launches`.
+
+    `arrays` says how arrays of the kernel's arguments may lie, beside as written.
     """
 
     name: str
@@ -176,6 +182,7 @@ class Benchmark:
     input_macros: tuple[str, ...] | None = None
     buffers_fit_any_local_size: bool = False
     local_size_of: Callable[[Definitions], LocalSize] | None = None
+    arrays: tuple[ArrayChoices, ...] = ()
 
     @property
     def kernel(self) -> str:

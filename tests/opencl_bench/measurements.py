@@ -21,6 +21,8 @@ from coarsen.opencl_bench.records.measurement import (
 from coarsen.opencl_bench.records.measurement_json import BESIDE
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening, Level, configuration
+from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Kind, Order
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 
@@ -133,8 +135,14 @@ def candidates() -> st.SearchStrategy[Variant]:
     )
     definitions = named(TEXTS).map(lambda pairs: tuple(sorted(pairs)))
     sizes = st.lists(extents, min_size=1, max_size=3).map(tuple)
-    coarsened = st.builds(Variant, sizes, coarsenings.map(configuration), definitions, transforms, st.booleans())
-    return coarsened | st.builds(Variant, st.just(()), definitions=definitions)
+    orders = st.sampled_from([None, Order((1, 0))])
+    layouts = st.sampled_from([AOS, SOA, ArrayLayout(Kind.AOSOA, 32)])
+    plans = st.builds(ArrayPlan, NAMES, layouts, orders, st.sampled_from([None, (2, 3)]))
+    arrays = st.lists(plans, max_size=2, unique_by=lambda plan: plan.argument).map(tuple)
+    coarsened = st.builds(
+        Variant, sizes, coarsenings.map(configuration), definitions, transforms, st.booleans(), arrays
+    )
+    return coarsened | st.builds(Variant, st.just(()), definitions=definitions, arrays=arrays)
 
 
 @st.composite

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
+from coarsen.variant.data_layout import AOS, SOA, Order
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.space import (
+    ArrayChoices,
+    Dimension,
+    TransformChoices,
+    VariantSpace,
+    coarsening_dimensions,
+)
 from coarsen.variant.transforms import Use
 from coarsen.variant.variant import Variant
 
@@ -25,7 +33,10 @@ def spaces(draw: st.DrawFn) -> VariantSpace:
         for dimension in draw(st.lists(st.sampled_from([0, 1]), min_size=1, unique=True)):
             dimensions.extend(coarsening_dimensions(level, dimension, draw(numbers), draw(numbers)))
     wide = TransformChoices(wide_accesses=(False, True)) if draw(st.booleans()) else TransformChoices()
-    return VariantSpace((*dimensions, *wide.dimensions()), draw(st.integers(1, 3)))
+    dimensions.extend(wide.dimensions())
+    if draw(st.booleans()):
+        dimensions.extend(ArrayChoices("factor_1", (SOA,), (Order((1, 0)),)).dimensions())
+    return VariantSpace(tuple(dimensions), draw(st.integers(1, 3)))
 
 
 @settings(deadline=None)
@@ -55,6 +66,20 @@ def test_neighbours_are_of_the_space_and_lead_back(space: VariantSpace) -> None:
 
 def _is_simple(variant: Variant) -> bool:
     return not variant.is_coarsened
+
+
+def test_arrays_are_dimensions_of_coarsened_and_uncoarsened_variants() -> None:
+    choices = ArrayChoices("bodies", (SOA, AOS, SOA), (Order((0,)),))
+    (dimension,) = choices.dimensions()
+    assert (dimension.name, dimension.values) == ("layout_bodies", (AOS, SOA))
+    space = VariantSpace((*coarsening_dimensions(Level.ITEM, 0, (4,), (1,)), dimension))
+    laid = (ArrayPlan("bodies", SOA),)
+    four = (Coarsening(4),)
+    assert list(space) == [
+        Variant(), Variant(arrays=laid), Variant(coarsenings=four), Variant(coarsenings=four, arrays=laid)
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="not in the space"):
+        space.choice_of(Variant(arrays=(ArrayPlan("others", SOA),)))
 
 
 def test_the_neighbours_of_a_variant() -> None:

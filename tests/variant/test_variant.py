@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.records import RecordType
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
@@ -32,6 +35,13 @@ transforms = st.builds(
     st.booleans(),
     st.sampled_from(DeviceKind),
 )
+plans = st.builds(
+    ArrayPlan,
+    st.sampled_from(("bodies", "image")),
+    st.sampled_from([AOS, SOA, ArrayLayout.parse("aosoa:32")]),
+    st.sampled_from([None, Order((0, 1)), Order((1, 0))]),
+    st.sampled_from([None, (48, 64)]),
+)
 variants = st.builds(
     Variant,
     st.lists(extents, max_size=3).map(tuple),
@@ -39,6 +49,7 @@ variants = st.builds(
     st.dictionaries(st.sampled_from("ABC"), st.text(max_size=3)).map(lambda d: tuple(d.items())),
     transforms,
     st.booleans(),
+    st.lists(plans, max_size=2, unique_by=lambda plan: plan.argument).map(tuple),
 )
 
 
@@ -62,6 +73,28 @@ def test_what_has_no_effect_makes_no_other_variant() -> None:
     assert Variant((8,), (Coarsening(2),)) != Variant((8,), (Coarsening(2),), any_size=True)
 
 
+def test_plans_that_change_nothing_make_no_other_variant() -> None:
+    image = ArrayPlan("image", order=Order((1, 0)))
+    nothing = ArrayPlan("table", order=Order((0, 1)), shape=(3, 4))
+    bodies = ArrayPlan("bodies", SOA, record=RecordType.plain(4))
+    variant = Variant((8,), arrays=(image, nothing, bodies))
+    assert variant == Variant((8,), arrays=(ArrayPlan("bodies", SOA), image))
+    assert (variant.is_coarsened, variant.is_original) == (False, False)
+    assert variant.uncoarsened() == Variant((8,)) and Variant((8,)).is_original
+    assert str(variant) == "uncoarsened, bodies as soa, image as order 1,0, local size 8"
+    with pytest.raises(InvalidInputError, match="the argument bodies is laid out twice"):
+        Variant(arrays=(bodies, bodies))
+
+
+def test_arrays_are_said_only_where_they_lie_otherwise() -> None:
+    assert "arrays" not in variant_to_json(Variant((8,), arrays=(ArrayPlan("bodies"),)))
+    value = variant_to_json(Variant(arrays=(ArrayPlan("image", SOA, Order((1, 0)), (2, 3)), ArrayPlan("a", SOA))))
+    assert value["arrays"] == {
+        "a": {"layout": "soa"},
+        "image": {"layout": "soa", "order": [1, 0], "shape": [2, 3]},
+    }
+
+
 def test_a_row_of_old_says_no_more_than_it_did() -> None:
     value = {"local_size": [16, 16], "coarsenings": [[4, 0, 8]], "definitions": {"TILE": "8"}}
     variant = variant_from_json(value, REPLICATION_ALONE)
@@ -78,6 +111,14 @@ def test_a_row_of_old_says_no_more_than_it_did() -> None:
         {"local_size": [-1], "coarsenings": [], "definitions": {}},
         {"local_size": [1, 1, 1, 1], "coarsenings": [], "definitions": {}},
         {"local_size": [True], "coarsenings": [], "definitions": {}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {"a": {}}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {"a": {"layout": "aos"}}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {"a": {"layout": 1}}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {"a": {"order": "1,0"}}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {"a": {"order": [1, True]}}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": {"a": {"layout": "soa", "pad": 1}}},
+        {"local_size": [], "coarsenings": [], "definitions": {}, "arrays": [["a", {"layout": "soa"}]]},
         {"local_size": [8], "coarsenings": [[2, 0]], "definitions": {}},
         {"local_size": [8], "coarsenings": [[2, 0, 1, "item"]], "definitions": {}},
         {"local_size": [8], "coarsenings": [[2, 0, 1, "wave"]], "definitions": {}},

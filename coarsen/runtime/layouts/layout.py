@@ -7,7 +7,7 @@ bodies = layout.unpack(packed, shape=bodies.shape)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from coarsen.errors import InvalidInputError
+from coarsen.runtime.layouts.packing import Bytes, packed, unpacked
 from coarsen.runtime.layouts.record_types import record_of
 from coarsen.variant.data_layout import AOS, SOA, Arrangement, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import Field, RecordType
-
-Bytes = NDArray[np.uint8]
+from coarsen.variant.records import RecordType
 
 
 @dataclass(frozen=True)
@@ -82,15 +81,7 @@ class Layout:
         """
         if host.dtype != self.dtype:
             raise InvalidInputError(f"the layout is of {self.dtype}, the array of {host.dtype}")
-        arrangement = self.arrangement(host.shape)
-        ordered = host if self.order is None else host.transpose(self.order.permutation)
-        # A copy as raw bytes: an assignment of structures would leave their padding out.
-        raw = np.frombuffer(np.ascontiguousarray(ordered).tobytes(), np.uint8)
-        elements = raw.reshape(arrangement.count, self.dtype.itemsize)
-        packed = np.zeros(arrangement.size, np.uint8)
-        for each, place in _places(arrangement, packed):
-            place[...] = _lanes(elements[:, each.offset : each.end], place.shape)
-        return packed
+        return packed(host, self.arrangement(host.shape))
 
     def unpack(self, device: NDArray[Any], shape: Sequence[int] | int | None = None) -> NDArray[Any]:
         """Return the host's array of what `pack` gave, or a kernel has written; what is padding is zero.
@@ -106,18 +97,8 @@ class Layout:
         arrangement = self.arrangement(self._shape(raw.size, shape))
         if raw.size != arrangement.size:
             raise InvalidInputError(f"the array has {raw.size} bytes, the layout {arrangement.size}")
-        elements = np.zeros((arrangement.count, self.dtype.itemsize), np.uint8)
-        for each, place in _places(arrangement, raw):
-            elements[:, each.offset : each.end] = place.reshape(-1, each.size)[: arrangement.count]
-        return self._host_order(elements.view(self.dtype).reshape(-1), arrangement)
-
-    def _host_order(self, elements: NDArray[Any], arrangement: Arrangement) -> NDArray[Any]:
         assert arrangement.shape is not None
-        if self.order is None:
-            return elements.reshape(arrangement.shape)
-        permutation = self.order.permutation
-        ordered = elements.reshape([arrangement.shape[dimension] for dimension in permutation])
-        return np.ascontiguousarray(ordered.transpose(np.argsort(permutation)))
+        return unpacked(raw, arrangement).view(self.dtype).reshape(arrangement.shape)
 
     def _shape(self, size: int, shape: Sequence[int] | int | None) -> tuple[int, ...]:
         if isinstance(shape, int):
@@ -131,24 +112,3 @@ class Layout:
 
 def _order(order: Sequence[int] | None) -> Order | None:
     return None if order is None else Order(tuple(order))
-
-
-def _lanes(values: Bytes, shape: tuple[int, ...]) -> Bytes:
-    """The bytes of a field of all elements in the shape of their places, the last tile filled up with zeros."""
-    missing = int(np.prod(shape)) - values.size
-    return np.concatenate([values.reshape(-1), np.zeros(missing, np.uint8)]).reshape(shape)
-
-
-def _places(arrangement: Arrangement, memory: Bytes) -> Iterator[tuple[Field, Bytes]]:
-    """Yield each field with the bytes of memory where it lies, shape (tiles, bytes of its lanes)."""
-    kind, record = arrangement.layout.kind, arrangement.record
-    lanes, distance = arrangement.layout.width, arrangement.tile_bytes
-    if kind is Kind.AOS:
-        lanes, distance = 1, record.size
-    elif kind is Kind.SOA:
-        lanes, distance = arrangement.count, arrangement.size
-    tiles = memory.reshape(-1, distance)
-    for each in record.fields:
-        start = arrangement.start_of(each)
-        # A view, so that it can be written.
-        yield each, tiles[:, start : start + lanes * each.size]

@@ -4,7 +4,8 @@
     aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
     order 1,0        position = (element mod W)·H + element / W
 
-Extents are numbers, or arguments of the kernel. All arithmetic has 64 bits and is exact: elements, and the bytes of an array, are below 2^48 (`Arrangement`).
+Extents are numbers, or arguments of the kernel. All arithmetic has 64 bits and is exact: elements, and the
+bytes of an array, are below 2^48 (`Arrangement`).
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ Why it is legal:
 - **alignment**: a field's places are multiples of what its size, its offset and the record's size have in common,
   and an access that needs more is refused.
 
-Where the shape is not known, the extents that count become arguments of the kernel: one compiled kernel then serves
-all sizes. What a launch has to keep to is said in words: the buffer holds the elements of the shape and no more,
-packed; and it is not passed a second time for an argument that lies otherwise.
+Where the shape is not known, the extents that count become arguments of the kernel: one compiled kernel serves
+all sizes then. What a launch has to keep to is said in words: the buffer holds the elements of the shape and no
+more, packed; and it is not passed a second time for an argument that lies otherwise.
 """
 
 from __future__ import annotations

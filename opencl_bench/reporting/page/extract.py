@@ -158,6 +158,7 @@ def _codes_by_factor(kernel: _KernelData, place: str, curve: OwnCurve) -> dict[i
         for row in kernel.rows[place]
         if row.role is Role.COMPARISON
         and row.candidate.definitions == curve.definitions
+        and not row.candidate.arrays
         and _is_along(row.candidate.coarsenings, curve.dimension)
     }
 
@@ -170,7 +171,7 @@ def _best_codes(kernel: _KernelData) -> Iterator[CodeQuestion]:
     for place, sweep in kernel.sweeps.items():
         key = next((row.key for row in _best_rows(kernel.name, sweep)), "")
         row = next((row for row in sweep.kernels[kernel.name] if row.key == key), None)
-        if row is not None and row.candidate.coarsenings:
+        if row is not None and not row.candidate.is_original:
             yield _code(place, f"best on {kernel.names[place]}", row)
 
 

@@ -111,7 +111,7 @@ def _on_oracles(sweep: Sweep) -> Iterator[str]:
         of_it = {
             name
             for name, rows in sweep.kernels.items()
-            if any(row.oracle is oracle and row.candidate.coarsenings and row.nanoseconds for row in rows)
+            if any(row.oracle is oracle and not row.candidate.is_original and row.nanoseconds for row in rows)
         }
         if of_it:
             yield f"{sentence}: {_listed(sorted(of_it, key=str.casefold))}"

@@ -15,7 +15,7 @@ invalidity "correct" and the texts and lists among measurements of the version 1
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.opencl_bench.results.exchange.t4_rules import check
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.space import LAYOUT, ORDER
 from coarsen.variant.variant import Variant
 
 __all__ = ["VERSION", "check", "is_foreign", "read_t4", "t4_configuration", "t4_document", "write_t4"]
@@ -81,15 +83,24 @@ def is_foreign(path: Path) -> bool:
 
 
 def t4_document(measurements: Iterable[Measurement]) -> dict[str, Any]:
-    """The content of a T4 file, as JSON takes it."""
-    return {"schema_version": VERSION, "results": [_result(measurement) for measurement in measurements]}
+    """The content of a T4 file, as JSON takes it.
+
+    All configurations of a kernel have the same parameters: where some say how an array lies, the others do too.
+    """
+    known = list(measurements)
+    arrays: dict[str, dict[str, None]] = {}
+    for measurement in known:
+        names = arrays.setdefault(measurement.subject.benchmark, {})
+        names.update(dict.fromkeys(plan.argument for plan in measurement.candidate.arrays))
+    results = [_result(each, tuple(arrays[each.subject.benchmark])) for each in known]
+    return {"schema_version": VERSION, "results": results}
 
 
-def _result(measurement: Measurement) -> dict[str, Any]:
+def _result(measurement: Measurement, arrays: Sequence[str]) -> dict[str, Any]:
     """One result. `correctness` is 1 where the output was verified to be right, 0 where it wasn't."""
     return {
         "timestamp": measurement.started_at,
-        "configuration": t4_configuration(measurement.candidate),
+        "configuration": t4_configuration(measurement.candidate, arrays),
         "objectives": ["time"],
         "times": {
             "compilation_time": measurement.compile_seconds * SECONDS,
@@ -103,8 +114,13 @@ def _result(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def t4_configuration(candidate: Variant) -> dict[str, int | str]:
-    """Return the values of the tunable parameters: three dimensions of each, 1 where there is none."""
+def t4_configuration(candidate: Variant, arrays: Sequence[str] = ()) -> dict[str, int | str]:
+    """Return the values of the tunable parameters: three dimensions of each, 1 where there is none.
+
+    Args:
+        candidate: any.
+        arrays: the arguments of which it is said how their arrays lie, besides those that lie otherwise.
+    """
     parameters: dict[str, int | str] = {}
     chosen = {(coarsening.level, coarsening.dimension): coarsening for coarsening in candidate.coarsenings}
     for dimension, extent in enumerate((*candidate.local_size, 1, 1, 1)[:DIMENSIONS]):
@@ -113,7 +129,17 @@ def t4_configuration(candidate: Variant) -> dict[str, int | str]:
         parameters[f"factor_{dimension}"] = items.factor
         parameters[f"stride_{dimension}"] = items.stride
         parameters[f"group_factor_{dimension}"] = chosen.get((Level.GROUP, dimension), Coarsening(1)).factor
-    return parameters | _transforms(candidate) | {f"-D {name}": value for name, value in candidate.definitions}
+    macros: dict[str, int | str] = {f"-D {name}": value for name, value in candidate.definitions}
+    return parameters | _transforms(candidate) | macros | dict(_arrays(candidate, arrays))
+
+
+def _arrays(candidate: Variant, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """How each array lies: its layout, and the order of its dimensions, empty where that is as written."""
+    plans = {plan.argument: plan for plan in candidate.arrays}
+    for name in sorted({*names, *plans}):
+        plan = plans.get(name, ArrayPlan(name))
+        yield f"{LAYOUT}{name}", str(plan.layout)
+        yield f"{ORDER}{name}", str(plan.order) if plan.order else ""
 
 
 def _transforms(candidate: Variant) -> dict[str, int | str]:
@@ -164,7 +190,10 @@ def _measurement(result: dict[str, Any], where: str) -> Measurement:
         raise InvalidInputError(
             f"{where} is {result['invalidity']} by T4 and {measurement.invalidity} by its field '{EXTENSION}'"
         )
-    _check_same(result, _result(measurement), where)
+    configuration = result.get("configuration")
+    said = configuration if isinstance(configuration, Mapping) else {}
+    arrays = tuple(str(name).removeprefix(LAYOUT) for name in said if str(name).startswith(LAYOUT))
+    _check_same(result, _result(measurement, arrays), where)
     return measurement
 
 

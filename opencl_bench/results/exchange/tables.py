@@ -54,11 +54,12 @@ CANDIDATE_TYPES = {
     "levels": pa.list_(TEXT),
     "transforms": pa.map_(TEXT, TEXT),
     "any_size": pa.bool_(),
+    "arrays": pa.map_(TEXT, TEXT),
 }
 # The maps that are JSON objects; the others are lists of pairs, whose order counts.
-MAPS = ("definitions", "transforms")
+MAPS = ("definitions", "transforms", "arrays")
 # What tables of old do not have, and null stands for there: rows from before these were part of a measurement.
-ADDED_LATER = ("levels", "transforms", "any_size", *FIELDS_ADDED_LATER)
+ADDED_LATER = ("levels", "transforms", "any_size", "arrays", *FIELDS_ADDED_LATER)
 # The fields that have fields of their own, and what those columns' names begin with.
 PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
     {"subject": (Subject, ""), "environment": (Environment, ""), "method": (Method, "method_")}

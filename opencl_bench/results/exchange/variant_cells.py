@@ -1,13 +1,15 @@
 """A variant's JSON as the cells of a table, and back.
 
-    {"coarsenings": [[4, 0, 1], [2, 0, 1, "group"]], "transforms": {…}}
-        ⇄ coarsenings [[4, 0, 1], [2, 0, 1]], levels ["item", "group"], transforms {"fast_path": "auto", …: "true"}
+    {"coarsenings": [[4, 0, 1], [2, 0, 1, "group"]], "transforms": {…}, "arrays": {"bodies": {"layout": "soa"}}}
+        ⇄ coarsenings [[4, 0, 1], [2, 0, 1]], levels ["item", "group"],
+          transforms {"fast_path": "auto", …: "true"}, arrays {"bodies": '{"layout": "soa"}'}
 
 Cells are null where there is nothing, and where a table is too old to have the column.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +33,9 @@ def variant_cells(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
         ],
         "transforms": transforms and {name: _text(entry) for name, entry in transforms.items()},
         "any_size": value.get("any_size", False),
+        "arrays": {name: json.dumps(plan, sort_keys=True) for name, plan in value["arrays"].items()}
+        if "arrays" in value
+        else None,
     }
 
 
@@ -51,7 +56,17 @@ def variant_value(cells: Mapping[str, Any] | None) -> dict[str, Any] | None:
         value["transforms"] = {name: _FLAGS.get(entry, entry) for name, entry in transforms.items()}
     if cells["any_size"]:
         value["any_size"] = cells["any_size"]
+    if cells["arrays"]:
+        value["arrays"] = {name: _plan(text) for name, text in cells["arrays"].items()}
     return value
+
+
+def _plan(text: object) -> object:
+    """The JSON of one array's plan."""
+    try:
+        return json.loads(str(text))
+    except (ValueError, RecursionError):
+        raise InvalidInputError(f"not the plan of an array: {ascii(text)[:80]}") from None
 
 
 def _text(entry: object) -> str:

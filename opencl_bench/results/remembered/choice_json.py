@@ -136,6 +136,8 @@ def _check_sizes(choice: RememberedChoice) -> None:
         raise InvalidInputError(f"{_WHERE} has a local size of {len(variant.local_size)} extents for {dimensions}")
     if any(coarsening.dimension >= dimensions for coarsening in variant.coarsenings):
         raise InvalidInputError(f"{_WHERE} coarsens a dimension that its launch doesn't have")
+    if variant.arrays:
+        raise InvalidInputError(f"{_WHERE} lays arrays out otherwise, which nobody would pack for it")
     if variant.definitions:
         # They could make another kernel of it.
         raise InvalidInputError(f"{_WHERE} defines macros, which tuning never does")

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.environment import Versions
-from coarsen.opencl_bench.records.code import Code, Form
+from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.variant import Definitions, Variant
 
-FORMAT = 5
+FORMAT = 6
 PLAN_FILE = "plan.json"
 CODE_FOLDER = "code"
 BENCHMARK_FOLDER = "benchmarks"
@@ -86,11 +86,12 @@ class CodeEntry:
     added_arguments: tuple[AddedArgument, ...] = ()
     kernels: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    arrays: tuple[LaidArgument, ...] = ()
 
     @classmethod
     def of(cls, code: Code, others: tuple[str, ...] = ()) -> CodeEntry:
         """The entry of some code; `others` are the keys of those that it needs."""
-        return cls(code.form, code.kernel, code.options, code.added_arguments, code.kernels, others)
+        return cls(code.form, code.kernel, code.options, code.added_arguments, code.kernels, others, code.arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,14 @@ class Packed:
 def keys_of(code: Code) -> tuple[str, str]:
     """Return the keys that some code may have in a plan: its hash; where another kernel's has that, its own."""
     others = (keys_of(each)[1] for each in code.others)
-    own = [code.hash, code.kernel, *code.kernels, *map(repr, code.added_arguments), *others]
+    own = [
+        code.hash,
+        code.kernel,
+        *code.kernels,
+        *map(repr, code.added_arguments),
+        *map(repr, code.arrays),
+        *others,
+    ]
     return code.hash, hashlib.sha256("\0".join(own).encode()).hexdigest()
 
 

@@ -64,7 +64,16 @@ class Pack:
         except UnicodeDecodeError as error:
             raise InvalidInputError(f"{path}: can't be read: {error}") from None
         others = tuple(map(self.code, entry.others))
-        code = Code(entry.form, entry.kernel, content, entry.options, entry.added_arguments, entry.kernels, others)
+        code = Code(
+            entry.form,
+            entry.kernel,
+            content,
+            entry.options,
+            entry.added_arguments,
+            entry.kernels,
+            others,
+            entry.arrays,
+        )
         if key not in keys_of(code):
             raise InvalidInputError(f"{path} is not what the pack was made with")
         if isinstance(content, str) and entry.form == "opencl_c":
@@ -104,7 +113,7 @@ class PackedCodes:
         self._originals = {
             packed.candidate.definitions: packed
             for packed in sweep.candidates
-            if not packed.candidate.coarsenings and packed.code is not None
+            if packed.candidate.is_original and packed.code is not None
         }
 
     def ahead(self, candidate: Variant) -> Future[Compiled]:
@@ -116,7 +125,7 @@ class PackedCodes:
     def compiled(self, candidate: Variant) -> Compiled:
         """See `rows.Codes`. Raises InvalidInputError where the pack is damaged."""
         packed = self._candidates.get(candidate, _NOT_PACKED)
-        if packed.code is None and not candidate.coarsenings:
+        if packed.code is None and candidate.is_original:
             # One code serves all local sizes, also those that only a coarsened kernel can have.
             packed = self._originals.get(candidate.definitions, packed)
         if packed.code is None:

@@ -26,6 +26,8 @@ from coarsen.opencl_bench.workloads.described.image_arguments import read_image,
 from coarsen.opencl_bench.workloads.described.record_values import OF_ALL, alike, read_record_values
 from coarsen.opencl_bench.workloads.described.structure_types import LARGEST_STRUCTURE
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
+from coarsen.variant.data_layout import ArrayLayout, Order
+from coarsen.variant.space import ArrayChoices
 
 KINDS = ("buffer", "scalar", "local", "image", "sampler")
 # The types of structures, by their names.
@@ -60,15 +62,16 @@ def read_argument(table: Table, outputs: tuple[str, ...], structures: Types) -> 
 
 def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> ArgumentDescription:
     table.check_names(
-        *("name", "buffer", "element_bytes", "elements", "shape", "values", "same_as", "null", "scratch")
+        *("name", "buffer", "element_bytes", "elements", "shape", "values", "same_as", "null", "scratch"),
+        *("layouts", "orders"),
     )
     name = table.text("name")
     kind = _type(table, "buffer", structures)
     if table.has("same_as"):
-        _check_lacks(table, "elements", "shape", "values", "null", "scratch")
+        _check_lacks(table, "elements", "shape", "values", "null", "scratch", "layouts", "orders")
         return SharedDescription(name, kind, table.text("same_as"))
     if table.has("null"):
-        _check_lacks(table, "elements", "shape", "values", "scratch")
+        _check_lacks(table, "elements", "shape", "values", "scratch", "layouts", "orders")
         if table.values["null"] is not True:
             raise table.error("null", "it must be true; leave it out where there is a buffer")
         return NullDescription(name, kind)
@@ -83,7 +86,23 @@ def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> Argume
         _values(table, kind, "unwritten" if name in outputs or is_scratch else None),
         is_scratch,
         shape,
+        _arrays(table, kind, max(len(shape), 1)),
     )
+
+
+def _arrays(table: Table, kind: ElementType, dimensions: int) -> ArrayChoices | None:
+    """How a buffer may lie, beside as written; None where the file doesn't say."""
+    if not table.has("layouts") and not table.has("orders"):
+        return None
+    layouts = [table.parse_text("layouts", ArrayLayout.parse, text) for text in table.texts("layouts")]
+    orders = [table.parse_text("orders", Order.parse, text) for text in table.texts("orders")]
+    if layouts and kind.structure is None:
+        raise table.error(
+            "layouts", f"{kind.name} has no fields to lie apart: describe a structure ([structures])"
+        )
+    if any(len(order.permutation) != dimensions for order in orders):
+        raise table.error("orders", f"an order names each of the {dimensions} extents of shape once")
+    return ArrayChoices(table.text("name"), tuple(layouts), tuple(orders))
 
 
 def _shape(table: Table) -> tuple[Expression, ...]:

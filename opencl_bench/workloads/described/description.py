@@ -20,6 +20,7 @@ from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInpu
 from coarsen.opencl_bench.workloads.described.shared_contents import SharedContents
 from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
 from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.variant.space import ArrayChoices
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class BufferDescription:
 
     Scratch is what only launches of one sequence share: nothing is in it before the first. `shape` has several
     extents, the slowest first, whose product `elements` is; it is empty where only their number is known.
+    `arrays` says how it may lie, beside as written.
     """
 
     name: str
@@ -36,6 +38,7 @@ class BufferDescription:
     values: Values
     is_scratch: bool = False
     shape: tuple[Expression, ...] = ()
+    arrays: ArrayChoices | None = None
 
     @property
     def extents(self) -> tuple[Expression, ...]:

@@ -82,6 +82,11 @@ def read_benchmark(path: Path) -> Benchmark:
         buffers_fit_any_local_size=not any(
             name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
         ),
+        arrays=tuple(
+            argument.arrays
+            for argument in description.arguments
+            if isinstance(argument, BufferDescription) and argument.arrays is not None
+        ),
     )
 
 

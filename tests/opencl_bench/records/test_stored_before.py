@@ -10,7 +10,11 @@ import pytest
 from coarsen.opencl_bench.records.measurement import TRANSFORM
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_layout import SOA
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import REPLICATION_ALONE, DeviceKind, Transforms
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import MEASUREMENT
 
 Json = dict[str, Any]
@@ -53,6 +57,14 @@ def test_a_row_keeps_its_key(row: tuple[Json, Json, list[list[str]], str]) -> No
     written = measurement_to_json(read)
     assert written["key"] == row[3] and "transforms" in written["candidate"]
     assert measurement_from_json(written) == read
+
+
+def test_arrays_are_part_of_a_key_where_they_lie_otherwise() -> None:
+    without = replace(MEASUREMENT, candidate=Variant((16,), (Coarsening(2),)))
+    as_written = replace(without, candidate=Variant((16,), (Coarsening(2),), arrays=(ArrayPlan("bodies"),)))
+    laid = replace(without, candidate=Variant((16,), (Coarsening(2),), arrays=(ArrayPlan("bodies", SOA),)))
+    assert without.key == as_written.key == "04d957af96690874c778986635f794633cca78cd13e26a6edf3aad25f0e5255c"
+    assert laid.key == "ddc4666367292de44053638c5b89c4c945229f656632b1b3283f597076766f5d"
 
 
 # What a row of that time does not say.

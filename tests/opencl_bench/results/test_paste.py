@@ -8,6 +8,8 @@ import pytest
 
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.variant.coarsening import Coarsening, Level, configuration, configuration_of
+from coarsen.variant.data_layout import SOA, Order
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -44,6 +46,14 @@ def test_macros_are_said() -> None:
     paste = paste_of(some_measurement(candidate=candidate))
     assert paste.python.endswith(".build(['-DNAME=a b', '-DTILE=16'])")
     assert shlex.split(paste.command)[-4:] == ["-D", "NAME=a b", "-D", "TILE=16"]
+
+
+def test_layouts_are_said() -> None:
+    arrays = (ArrayPlan("bodies", SOA), ArrayPlan("image", order=Order((1, 0)), shape=(4, 5)))
+    paste = paste_of(some_measurement(candidate=Variant((16,), arrays=arrays)))
+    words = "--factor 1 --layout bodies=soa --order image=1,0 --shape image=4,5"
+    assert paste.python == "" and paste.command.endswith(words)
+    assert paste.launch.startswith("pack bodies and image as the command says (coarsen.Layout), and launch it")
 
 
 def test_nothing_to_paste_where_nothing_is_faster() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import AddedArgument
 from coarsen.pipeline import LaidOutKernel, laid_out
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
@@ -85,13 +86,26 @@ def test_refused(refused: Refused) -> None:
         assert caught.value.position.line == len(refused.types.splitlines()) + 4
 
 
-def test_elements_must_be_counted() -> None:
-    with pytest.raises(RefusalError, match="how many elements all has is not known") as caught:
-        laid("all[i].x = 1;", ArrayPlan("all", SOA))
-    assert caught.value.code == "layout-shape-unknown"
-    with pytest.raises(RefusalError, match="layout-shape-unknown"):
-        laid("all[i].x = 1;", ArrayPlan("all", order=Order((1, 0))))
-    assert laid("all[i].x = 1;", ArrayPlan("all", ArrayLayout.parse("aosoa:8"))).arrays
+@pytest.mark.parametrize(
+    ("plan", "dimensions"),
+    [
+        (ArrayPlan("all", SOA), (0,)),
+        (ArrayPlan("all", SOA, Order((1, 0))), (0, 1)),
+        (ArrayPlan("all", order=Order((2, 0, 1))), (0, 1, 2)),
+        (ArrayPlan("all", ArrayLayout.parse("aosoa:8")), ()),
+        (ArrayPlan("all", SOA, shape=(5,)), ()),
+    ],
+)
+def test_extents_that_are_not_known_are_arguments(plan: ArrayPlan, dimensions: tuple[int, ...]) -> None:
+    kernel = laid("all[i].x = 1;", plan).kernel
+    assert kernel.added_arguments == tuple(AddedArgument("extent", dimension, 0) for dimension in dimensions)
+    assert len(kernel.arguments) == 2 + len(dimensions)
+
+
+def test_added_arguments_have_names_of_their_own() -> None:
+    source = f"{BODY}kernel void k(global Body *all, global int *all_count) {{ {ID} all[i].mass = all_count[i]; }}"
+    kernel = laid_out(lower(source, "k"), [ArrayPlan("all", SOA)]).kernel
+    assert [each.name for each in kernel.arguments] == ["all", "all_count", "all_count_"]
 
 
 def test_the_record_of_the_host_must_be_the_kernels() -> None:

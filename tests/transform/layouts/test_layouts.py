@@ -98,7 +98,9 @@ def rewritten(
     """The kernel with other layouts, coarsened."""
     plans = [each.plan(name, shape) for name, each in layouts.items()]
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
-    return CoarsenedKernel.of(carry_out(lower(kernel.source, "k"), Variant(coarsenings=chosen, arrays=tuple(plans))))
+    return CoarsenedKernel.of(
+        carry_out(lower(kernel.source, "k"), Variant(coarsenings=chosen, arrays=tuple(plans)))
+    )
 
 
 def check(

@@ -17,6 +17,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.exchange.t4 import check, read_t4, t4_document, write_t4
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_layout import SOA, Order
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import measurements, some_measurement
 
@@ -88,6 +90,21 @@ def test_what_other_programs_read() -> None:
     assert values["baseline_time"] == (pytest.approx(2.0004), "ms")
     assert values["speedup"] == (2.0, "")
     assert len(values["baseline_runtimes"][0]) == 5
+
+
+def test_layouts_are_parameters_of_all_configurations_of_a_kernel() -> None:
+    laid = (ArrayPlan("bodies", SOA), ArrayPlan("image", order=Order((1, 0))))
+    rows = [some_measurement(candidate=Variant((16,), arrays=arrays)) for arrays in ((), laid)]
+    other = some_measurement(candidate=Variant((16,)), benchmark="another")
+    said = [
+        {name: value for name, value in result["configuration"].items() if name.startswith(("layout", "order"))}
+        for result in t4_document([*rows, other])["results"]
+    ]
+    assert said == [
+        {"layout_bodies": "aos", "order_bodies": "", "layout_image": "aos", "order_image": ""},
+        {"layout_bodies": "soa", "order_bodies": "", "layout_image": "aos", "order_image": "1,0"},
+        {},
+    ]
 
 
 Damage = Callable[[dict[str, Any]], object]

@@ -16,6 +16,8 @@ from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_work
 from coarsen.opencl_bench.workloads.benchmark import LocalArgument
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.space import ArrayChoices
 from tests.opencl_bench.workloads.described.conftest import Write
 
 KERNEL = """\
@@ -195,9 +197,21 @@ def test_fields_and_shape_decide_about_the_inputs(write: Write) -> None:
 BODIES = 'buffer = "Body"\nshape = ["height", "width"]'
 
 
+def test_layouts_and_orders_are_choices_and_no_part_of_the_inputs(write: Write) -> None:
+    without = read_benchmark(write())
+    chosen = read_benchmark(write((BODIES, f'{BODIES}\nlayouts = ["soa", "aosoa:32"]\norders = ["1,0"]')))
+    assert without.arrays == () and chosen.inputs_hash == without.inputs_hash
+    assert chosen.arrays == (
+        ArrayChoices("bodies", (SOA, ArrayLayout.parse("aosoa:32")), (Order((1, 0)),)),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        (BODIES, BODIES + '\nlayouts = ["rows"]', "arguments[0].layouts: a layout is aos, soa or aosoa:WIDTH"),
+        (BODIES, BODIES + '\norders = ["0"]', "arguments[0].orders: an order names each of the 2 extents of sh"),
+        (BODIES, 'buffer = "float"\nelements = 4\nlayouts = ["soa"]', "arguments[0].layouts: float has no field"),
         ('mass = "float"\n', 'mass = "flot"\n', "structures.Body.mass: 'flot' is no type (did you mean float"),
         ('mass = "float"\n', "mass = 4\n", "structures.Body.mass: it must be a text, not 4"),
         ('mass = "float"\n', '"a b" = "float"\n', "structures.Body.a b: a field's name has letters, digits and _"),
