@@ -22,7 +22,7 @@ _KERNEL: Mapping[str, str] = {
     "layout-mixed-types": "An access is not to elements or their fields, so it has no place in another layout.",
     "layout-pointer-escapes": "An address is used for more than accesses, so not all of them can be rewritten.",
     "layout-same-buffer": "A buffer is passed twice, and for one of the arguments it is to lie otherwise.",
-    "layout-shape-unknown": "The layout or order depends on how many elements there are, which is not known.",
+    "layout-shape-unknown": "The launch has to say how many elements an array has, and nothing tells.",
     "needs-whole-groups": "Sizes that don't divide were asked for, and it matters how work-items are grouped.",
     "pipe": "The kernel reads or writes a pipe.",
     "program-scope-variable": "A variable of the program keeps its value between kernels, or can't be declared.",

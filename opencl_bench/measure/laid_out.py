@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, BufferArgument, Launch, Workload
 from coarsen.runtime.layouts.packing import packed, unpacked
+from coarsen.runtime.layouts.passed import passed_twice
 from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.records import RecordType
 from coarsen.variant.variant import Variant
@@ -54,7 +55,7 @@ def arrangements_of(workload: Workload, code: Code, launches: Sequence[Launch]) 
             except InvalidInputError as error:
                 raise LaunchError(f"the buffer {argument.name}: {error}") from error
             if found.setdefault(argument.name, arrangement) != arrangement:
-                raise LaunchError(str(_same_buffer(argument.name)))
+                raise LaunchError(str(passed_twice(f"the buffer {argument.name}")))
     for launch in launches:
         _check_other_uses(launch, code, found)
     return found
@@ -80,12 +81,7 @@ def _check_other_uses(launch: Launch, code: Code, found: Arrangements) -> None:
     laid = {array.index for array in code.arrays} if is_own else set()
     for index, argument in enumerate(launch.arguments):
         if isinstance(argument, BufferArgument) and argument.name in found and index not in laid:
-            raise LaunchError(str(_same_buffer(argument.name)))
-
-
-def _same_buffer(name: str) -> RefusalError:
-    reason = f"the buffer {name} lies otherwise for one argument, and another argument or kernel is given it, too"
-    return RefusalError("layout-same-buffer", reason)
+            raise LaunchError(str(passed_twice(f"the buffer {argument.name}")))
 
 
 def laid_out(workload: Workload, arrangements: Arrangements) -> Workload:

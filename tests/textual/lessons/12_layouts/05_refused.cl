@@ -12,4 +12,4 @@ kernel void walk(global const Point *points, global Point *others, int n)
     others[get_global_id(0)].x = sum;
 }
 
-// CHECK: 05_refused.cl:11:{{[0-9]+}}: an address in points is used by 'phi'{{.*}} [layout-pointer-escapes]
+// CHECK: 05_refused.cl:10:{{[0-9]+}}: an address in points is used by 'phi'{{.*}} [layout-pointer-escapes]
