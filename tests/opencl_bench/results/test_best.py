@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.speedups import quotient
 from coarsen.opencl_bench.results.summaries import summaries
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_layout import SOA
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
@@ -106,6 +109,13 @@ def test_a_faster_uncoarsened_launch_becomes_the_baseline() -> None:
         "uncoarsened, local size 64×4 is faster than 8×8, which all was timed against, "
         "so speed-ups are ratios of two ratios",
     )
+
+
+def test_a_layout_may_be_the_best_and_is_no_baseline() -> None:
+    laid = Variant((8, 8), arrays=(ArrayPlan("bodies", SOA),))
+    best = best_row([ITSELF, replace(timed(1, 1.6), candidate=laid), timed(2, 1.2)])
+    assert best is not None and best.is_coarsened
+    assert (best.candidate, best.baseline, round(best.speedup.ratio, 2)) == (laid, Variant((8, 8)), 1.6)
 
 
 def test_never_uncoarsened_at_more_than_one() -> None:

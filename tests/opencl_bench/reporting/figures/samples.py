@@ -85,6 +85,7 @@ def row(benchmark: str, factor: int = 1, speedup: float | None = 1.0, **columns:
     entry = _words(entry) | entry
     entry.setdefault("tie", bool(entry["low"] <= 1 <= entry["high"]))
     entry.setdefault("key", str(zlib.crc32(repr(sorted(entry.items(), key=str)).encode())))
+    entry.setdefault("arrays", "")
     return entry
 
 
