@@ -17,6 +17,7 @@ from functools import cached_property
 from coarsen.analysis.regions import Region
 from coarsen.cost.locality.report import memory_report
 from coarsen.cost.locality.text import memory_lines
+from coarsen.ir.graph.printer import signature_text
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.transform.coarsen import Analysed
@@ -176,7 +177,7 @@ def explain_source(analysed: Analysed, source: str) -> Explanation:
 def explain_ir(analysed: Analysed) -> Explanation:
     """Mark the lines of a kernel's LLVM IR in normal form."""
     kernel = analysed.kernel
-    texts = [kernel.signature]
+    texts = [f"{signature_text(kernel.graph.function(kernel.name))} {{"]
     places: dict[int, tuple[str, int]] = {}
     for block in kernel.blocks:
         texts.append(f"{block.name}:")

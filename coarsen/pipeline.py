@@ -19,10 +19,9 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.origin import Role
-from coarsen.ir.graph.printer import module_text as graph_text
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.printer import module_text
 from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.clean_up import clean_up
 from coarsen.transform.coarsen import added_arguments, analyse, coarsened_module
@@ -112,7 +111,7 @@ def lower_observed(
     """
     with observer.stage("lower"):
         lowered = lower(source, kernel, options, macros)
-    observer.written("lower", lambda: module_text(lowered))
+    observer.written("lower", lambda: module_text(lowered.graph))
     return lowered
 
 
@@ -143,7 +142,7 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
         result = lay_out(kernel, plans)
         view = kernel_view(normalised(result.module), kernel.name)
         rewritten = replace(view, added_arguments=result.added_arguments)
-    observer.written("layout", lambda: module_text(rewritten))
+    observer.written("layout", lambda: module_text(rewritten.graph))
     return LaidOutKernel(rewritten, result.arrays, result.assumptions)
 
 
@@ -203,7 +202,7 @@ def carry_out(
         if variant.any_size:
             coarsened = replace(coarsened, kernel=_guarded(kernel, variant.coarsenings))
     if variant.any_size:
-        observer.written("guard", lambda: module_text(coarsened.kernel))
+        observer.written("guard", lambda: module_text(coarsened.kernel.graph))
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
@@ -229,16 +228,16 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
         plan = plan_regions(analysed.divergence, analysed.regions, transforms)
     with observer.stage("replicate"):
         replicated = coarsened_module(analysed, coarsening, plan)
-    observer.written("replicate", lambda: graph_text(replicated))
+    observer.written("replicate", lambda: module_text(replicated))
     cleaned = before.cleaned
     if cleaned is not None:
-        cleaned += _length_in_normal_form(graph_text(replicated), kernel.name)
+        cleaned += _length_in_normal_form(module_text(replicated), kernel.name)
     with observer.stage("normalise"):
         if transforms.clean_up:
             clean_up(replicated, kernel.name)
         module = normalised(replicated)
         coarsened = kernel_view(module, kernel.name)
-    observer.written("normalise", lambda: module_text(coarsened))
+    observer.written("normalise", lambda: module_text(coarsened.graph))
     if cleaned is not None:
         cleaned -= coarsened.length
     added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
@@ -270,6 +269,6 @@ def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
         widened = widen(kernel)
         wide = kernel_view(normalised(widened.module), kernel.name)
         wide = replace(wide, added_arguments=kernel.added_arguments)
-    observer.written("widen", lambda: module_text(wide))
+    observer.written("widen", lambda: module_text(wide.graph))
     assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
     return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)

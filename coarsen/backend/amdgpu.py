@@ -18,10 +18,10 @@ from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import own_module
 from coarsen.backend.processes import output_of_script
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.printer import module_text
 from coarsen.ir.types import TargetType
 
 # Southern, Sea and Volcanic Islands: wavefronts of 64, as many registers and places for wavefronts.
@@ -47,7 +47,7 @@ def amdgpu_assembly(kernel: Kernel, chip: str) -> str:
     if chip not in CHIPS:
         raise InvalidInputError(f"there is no GCN chip '{chip}'; there is: {', '.join(CHIPS)}")
     _refuse_opaque_types(kernel)
-    text = with_definitions(module_text(kernel), amdgpu_library, kernel.structures)
+    text = with_definitions(module_text(kernel.graph), amdgpu_library, kernel.structures)
     _refuse_undefined(kernel, text)
     with own_module(retargeted(text, kernel)) as module:
         machine = target_machine(_TRIPLE, chip)

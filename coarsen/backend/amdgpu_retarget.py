@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 
 from coarsen.backend.llvm_module import with_argument
+from coarsen.ir.graph.printer import signature_text
 from coarsen.ir.kernel import Argument, Kernel
 
 _LARGEST_WORK_GROUP = 256
@@ -65,14 +66,15 @@ def _renamed(match: re.Match[str]) -> str:
 
 def _with_own_signature(text: str, kernel: Kernel) -> str:
     """The kernel with the size of its work-groups, and its own copies of structures passed by value."""
-    signature, copies = kernel.signature, ""
+    own = f"{signature_text(kernel.graph.function(kernel.name))} {{"
+    signature, copies = own, ""
     for argument in kernel.arguments:
         passed = _BY_VALUE.search(argument.attributes)
         if passed is not None:
             signature = with_argument(signature, argument, _by_reference(argument))
             copies += _copied(argument.name, passed["type"])
     entry = f"{kernel.blocks[0].name}:\n"
-    return text.replace(f"{kernel.signature}\n{entry}", f"{_with_limit(signature, kernel)}\n{entry}{copies}", 1)
+    return text.replace(f"{own}\n{entry}", f"{_with_limit(signature, kernel)}\n{entry}{copies}", 1)
 
 
 def _with_limit(signature: str, kernel: Kernel) -> str:

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from coarsen.errors import InternalError
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import assembly_module, reason, run_passes
-from coarsen.ir.printer import module_text
 
 # The normal form adds the integer widths that a CPU or GPU computes with; SPIR's own layout names none.
 _NATIVE_INTEGERS = re.compile(r"-n8:16:32:64\b")
@@ -27,7 +27,7 @@ def kernel_module(kernel: Kernel, text: str = "") -> Iterator[Any]:
     Raises:
         InternalError: the text is not valid LLVM IR.
     """
-    with own_module(_without_debug_flags(text or module_text(kernel))) as module:
+    with own_module(_without_debug_flags(text or module_text(kernel.graph))) as module:
         module.name = kernel.name
         module.data_layout = _NATIVE_INTEGERS.sub("", module.data_layout)
         run_passes(module, ["global_dead_code_eliminate", "strip_dead_prototype"])

@@ -28,10 +28,10 @@ from coarsen.backend.ptx_retarget import DYNAMIC_MEMORY, local_arguments, retarg
 from coarsen.backend.ptx_vectors import vector_body
 from coarsen.backend.ptx_work_items import work_item_body
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.printer import module_text
 
 DEFAULT_ARCHITECTURE = "sm_75"
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?$")
@@ -64,7 +64,7 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
         raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
     check_limits(kernel)
     relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
-    text = with_definitions(module_text(kernel), _library(relaxed), kernel.structures)
+    text = with_definitions(module_text(kernel.graph), _library(relaxed), kernel.structures)
     _check_defined(kernel, text)
     machine = target_machine(_TRIPLE, architecture)
     with own_module(retargeted(text, kernel)) as module:

@@ -17,9 +17,10 @@ from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.processes import output_of_script
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
-from coarsen.backend.spirv_printf import text_without_variadic_calls
+from coarsen.backend.spirv_printf import without_variadic_calls
 from coarsen.backend.spirv_widening import keep_widenings_apart
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes
 from coarsen.ir.opencl.names import builtin_name
@@ -56,9 +57,9 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
     if version not in VERSIONS:
         raise InvalidInputError(f"there is no SPIR-V version '{version}'; there is: {', '.join(VERSIONS)}")
     check_limits(kernel)
-    bits = "32" if 'target triple = "spir-' in kernel.before else "64"
+    bits = kernel.graph.size_type.width
     triple = f"spirv{bits}v{version}-unknown-unknown"
-    text = with_definitions(text_without_variadic_calls(kernel), spirv_library, kernel.structures)
+    text = with_definitions(module_text(without_variadic_calls(kernel)), spirv_library, kernel.structures)
     with kernel_module(kernel, text) as module:
         run_passes(module, _CLEAN_UP)
         assembly = keep_widenings_apart(str(module))

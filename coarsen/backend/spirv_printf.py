@@ -9,59 +9,47 @@ there is one function for each list of argument types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import Callee
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.printer import assemble
 from coarsen.ir.types import FloatType, IntegerType, PointerType, Type, VectorType
 
 _INTEGER_CODES = {8: "c", 16: "s", 32: "i", 64: "l"}
 _FLOAT_CODES = {"half": "Dh", "float": "f", "double": "d"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call in its new form: the function's name, its result's type, and the arguments as type and text."""
-
-    callee: str
-    result: Type
-    arguments: tuple[tuple[Type, str], ...]
-
-    def text(self, name: str) -> str:
-        arguments = ", ".join(f"{type_} {text}" for type_, text in self.arguments)
-        assigned = f"%{name} = " if name else ""
-        return f"{assigned}call spir_func {self.result} @{self.callee}({arguments})"
-
-    def declaration(self) -> str:
-        types = ", ".join(str(type_) for type_, _ in self.arguments)
-        return f"declare spir_func {self.result} @{self.callee}({types})"
+def without_variadic_calls(kernel: Kernel) -> Module:
+    """Return the module of a kernel, to be read, with its calls of `printf` in the form above."""
+    if not any(map(_prints, kernel.graph.function(kernel.name).instructions())):
+        return kernel.graph
+    module = kernel.editable_graph()
+    calls = [i for i in module.function(kernel.name).instructions() if _prints(i)]
+    new = {callee.name: callee for callee in map(_callee, calls)}
+    module.declare(new[name] for name in sorted(new))
+    for call in calls:
+        _replace(call, module.callees[_callee(call).name])
+    return module
 
 
-def text_without_variadic_calls(kernel: Kernel) -> str:
-    """The module of a kernel as LLVM IR text, with its calls of `printf` in the form above."""
-    blocks = ((block.name, map(_line, block.instructions)) for block in kernel.blocks)
-    calls = filter(None, map(_adjusted, kernel.instructions()))
-    declarations = {call.declaration() for call in calls if call.callee not in kernel.function_attributes}
-    return assemble(kernel, blocks, sorted(declarations))
+def _prints(instruction: Instruction) -> bool:
+    return builtin_name(instruction.callee) == "printf"
 
 
-def _line(instruction: Instruction) -> str:
-    call = _adjusted(instruction)
-    return instruction.text if call is None else call.text(instruction.name)
+def _callee(call: Instruction) -> Callee:
+    """The function for the types of a call's arguments."""
+    types = [argument.type for argument in call.arguments]
+    name = "_Z6printfPU3AS2Kc" + "".join(map(_code, types[1:]))
+    return Callee(name, f"declare spir_func {call.type} @{name}({', '.join(map(str, types))})")
 
 
-def _adjusted(instruction: Instruction) -> _Call | None:
-    if builtin_name(instruction.callee) != "printf":
-        return None
-    arguments = tuple((value.type, _spelled(value)) for value in instruction.arguments)
-    callee = "_Z6printfPU3AS2Kc" + "".join(_code(type_) for type_, _ in arguments[1:])
-    return _Call(callee, instruction.type, arguments)
-
-
-def _spelled(value: Value) -> str:
-    mark = {ValueKind.CONSTANT: "", ValueKind.GLOBAL: "@", ValueKind.FUNCTION: "@"}.get(value.kind, "%")
-    return mark + value.text
+def _replace(call: Instruction, callee: Callee) -> None:
+    new = Builder.replacing(call).call(callee, call.type, call.arguments, call.name)
+    new.has_unique_name = True
+    call.replace_all_uses(new)
+    call.erase()
 
 
 def _code(type_: Type) -> str:

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.ir.graph.bridge import module_like
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.instruction import Instruction as Built
+from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument
 from coarsen.ir.graph.origin import UNKNOWN
@@ -72,7 +72,7 @@ class RewrittenIds:
 
 def id_rewriter(kernel: Kernel, coarsening: Coarsening) -> IdRewriter:
     """Return what rewrites the queries of a kernel that is looked at and stays as it is."""
-    return IdRewriter(kernel, coarsening, NameSupply(kernel), module_like(kernel))
+    return IdRewriter(kernel, coarsening, NameSupply(kernel), Module(triple=kernel.graph.triple))
 
 
 def selection(rewriter: IdRewriter, query: Instruction) -> tuple[Instruction, ...]:

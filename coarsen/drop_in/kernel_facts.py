@@ -81,9 +81,9 @@ def _compiled(source: str, kernel: str, options: Sequence[str], macros: DeviceMa
     # Imported late: these load LLVM, which takes longer than the start of a program of PyOpenCL's.
     from coarsen.analysis.whole_groups import groups_matter
     from coarsen.frontend.lower import lower
+    from coarsen.ir.graph.printer import module_text
     from coarsen.ir.hashed_text import hashed_text
-    from coarsen.ir.printer import module_text
 
     lowered = lower(source, kernel, list(options), macros)
-    text = hashed_text(module_text(lowered))
+    text = hashed_text(module_text(lowered.graph))
     return KernelFacts(hashlib.sha256(text.encode()).hexdigest(), groups_matter(lowered))

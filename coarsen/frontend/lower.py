@@ -51,8 +51,7 @@ def lower(
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself, or is too long.
     """
-    with normal_form(assembly_of(source, options, macros), kernel) as (module, name):
-        return read_kernel(module, name)
+    return read_kernel(*normal_form(assembly_of(source, options, macros), kernel))
 
 
 def list_kernels(

@@ -52,16 +52,15 @@ _WIDE = " i128"
 _BLOCKING_ATTRIBUTES = re.compile(r"\b(?:noinline|optnone) ")
 
 
-@contextmanager
-def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any, str]]:
+def normal_form(assembly: str, kernel: str | None = None) -> tuple[str, str]:
     """Bring a module into normal form around one kernel.
 
     Args:
         assembly: LLVM IR text.
         kernel: the kernel's name; may be left out where there is just one.
 
-    Yields:
-        the `llvmlite.binding.ModuleRef`, which is closed at the end of the `with`, and the kernel's name.
+    Returns:
+        the module, printed by LLVM, and the kernel's name.
 
     Raises:
         InvalidInputError: no kernel, several and none chosen, no such kernel, or not as OpenCL has it.
@@ -81,9 +80,10 @@ def normal_form(assembly: str, kernel: str | None = None) -> Iterator[tuple[Any,
         normalise(module)
         if _WIDE in assembly:
             _narrow(module)
-        named = name_values(module, name)
-        check_kernel(str(named), name)
-        yield named, name
+        name_values(module, name)
+        text = str(module)
+    check_kernel(text, name)
+    return text, name
 
 
 @contextmanager

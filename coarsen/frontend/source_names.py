@@ -26,8 +26,8 @@ _TEMPORARY = re.compile(
 )
 
 
-def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has no types)
-    """Rename a kernel's values and blocks in place; gives the module back.
+def name_values(module: Any, kernel: str) -> None:  # noqa: ANN401 (llvmlite has no types)
+    """Rename a kernel's values and blocks in place.
 
     A phi takes the name of the variable that it stands for, and so does a value that clang named after an
     operation (`sum.next` where a phi stands for the variable already). Characters that need quotes become
@@ -35,7 +35,11 @@ def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has 
     """
     function = module.get_function(kernel)
     text = str(module)
-    names = {**_names_from_source(function, _variable_names(text)), **_names_of_memory(function, text)}
+    metadata = Metadata.of_text(text)
+    names = {
+        **_names_from_source(function, _variable_names(text, metadata)),
+        **_names_of_memory(function, text, metadata),
+    }
     taken = {structure.name for structure in module.struct_types}
     for variable in module.global_variables:
         _set_name(variable, variable.name or "variable", set())
@@ -46,7 +50,6 @@ def name_values(module: Any, kernel: str) -> Any:  # noqa: ANN401 (llvmlite has 
         for instruction in block.instructions:
             if instruction.name:
                 _set_name(instruction, names.get(instruction.name, instruction.name), taken)
-    return module
 
 
 def _names_from_source(function: Any, variables: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ANN401
@@ -63,9 +66,8 @@ def _names_from_source(function: Any, variables: Mapping[str, str]) -> Mapping[s
     return names
 
 
-def _names_of_memory(function: Any, text: str) -> Mapping[str, str]:  # noqa: ANN401
+def _names_of_memory(function: Any, text: str, metadata: Metadata) -> Mapping[str, str]:  # noqa: ANN401
     """The new names of arrays and of fields' addresses, where theirs don't tell the source's for sure."""
-    metadata = Metadata.of_text(text)
     declared = {m["value"]: metadata.variable_name(m["variable"]) for m in _DEBUG_DECLARATION.finditer(text)}
     members = set(_DEBUG_MEMBER.findall(text))
     found: dict[str, str] = {}
@@ -95,10 +97,9 @@ def _set_name(value: Any, name: str, taken: set[str]) -> None:  # noqa: ANN401
         value.name = safe
 
 
-def _variable_names(text: str) -> Mapping[str, str]:
+def _variable_names(text: str, metadata: Metadata) -> Mapping[str, str]:
     """The variable that each value is assigned to first, by the value's name."""
     names: dict[str, str] = {}
-    metadata = Metadata.of_text(text)
     for match in _DEBUG_VALUE.finditer(text):
         name = metadata.variable_name(match["variable"])
         if name and match[3] in _WHOLE_VALUE:

@@ -1,31 +1,24 @@
 """The whole view of a kernel, on one screen: Kernel → Block → Instruction → Value.
 
-It is read from the text that LLVM prints of a module (`reader.py`, by way of the graph) and printed back as text
-(`printer.py`). Nothing here changes: a transform edits the kernel's graph (`graph/bridge.py`).
+It is the view of a graph (`graph/view.py`), which is read from what LLVM prints of a module (`reader.py`). Nothing
+here changes: the graph is kept, sealed, and a transform edits a copy, which it owns (`Kernel.editable_graph`).
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from coarsen.errors import SourcePosition
+from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import ValueKind as ValueKind
+from coarsen.ir.graph.stored import stored
+from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.types import StructType, Type
-
-
-class ValueKind(enum.Enum):
-    """What an operand is."""
-
-    INSTRUCTION = "instruction"
-    ARGUMENT = "argument"
-    BLOCK = "block"
-    GLOBAL = "global variable"
-    FUNCTION = "function"
-    CONSTANT = "constant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,38 +149,44 @@ class AddedArgument:
     like: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalVariable:
-    """A program-scope variable: a constant table or a kernel's static local memory."""
-
-    name: str
-    value_type: Type
-    address_space: int
-    is_constant: bool
-    initializer: str
-    alignment: int
-
-
 @dataclass(frozen=True)
 class Kernel:
     """A kernel and the module around it. The first block is the entry.
 
-    `added_arguments` describes the last of the arguments, those that transforms have added; `metadata` has the
-    text of each node by its number or name, `function_attributes` the attributes of each declared function.
+    `graph` is the module of which this is the view; it is sealed, and printed where text is needed
+    (`graph/printer.py`). `added_arguments` describes the last of the arguments, those that transforms have added;
+    `function_attributes` has the attributes of each declared function.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     blocks: tuple[Block, ...]
-    signature: str
     globals: Mapping[str, GlobalVariable]
-    structures: Mapping[str, StructType]
-    before: str
-    after: str
+    graph: Module = field(compare=False, repr=False)
     required_work_group_size: tuple[int, int, int] | None = None
     added_arguments: tuple[AddedArgument, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
     function_attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # For other processes and for copies: a graph is too deep to be followed link by link.
+        return {**{each.name: getattr(self, each.name) for each in fields(self)}, "graph": stored(self.graph)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, graph=state["graph"].module())
+
+    def editable_graph(self) -> Module:
+        """Return a copy of the graph that the caller owns."""
+        return copy_module(self.graph)[0]
+
+    @property
+    def structures(self) -> Mapping[str, StructType]:
+        """The named structure types of the module."""
+        return self.graph.structures
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The text of each node of the module's metadata by its number or name."""
+        return self.graph.metadata
 
     @cached_property
     def block(self) -> Mapping[str, Block]:

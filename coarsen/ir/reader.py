@@ -1,13 +1,11 @@
-"""From a module that llvmlite has parsed to `ir.Kernel`.
+"""From a module's text, as LLVM prints it, to `ir.Kernel`.
 
-    llvmlite's module ─▶ text, printed once ─▶ graph ─▶ without debug information ─▶ view of one kernel
+    text ─▶ graph ─▶ without debug information ─▶ view of one kernel, which keeps the graph
 
 The module is expected in normal form: every value has a name, and no name needs quotes.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from coarsen.ir.graph.debug_metadata import without_debug_information
 from coarsen.ir.graph.instruction import Instruction
@@ -21,11 +19,11 @@ from coarsen.ir.metadata import Metadata
 _DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
 
 
-def read_kernel(module: Any, name: str) -> Kernel:  # noqa: ANN401 (llvmlite has no types)
+def read_kernel(text: str, name: str) -> Kernel:
     """Read one kernel of a module.
 
     Args:
-        module: an `llvmlite.binding.ModuleRef` in normal form.
+        text: a module in normal form, as LLVM prints it.
         name: the kernel's name.
 
     Raises:
@@ -33,7 +31,7 @@ def read_kernel(module: Any, name: str) -> Kernel:  # noqa: ANN401 (llvmlite has
         RefusalError: `unsupported-instruction` or `unsupported-type`, with the place in the source if the module
             tells it.
     """
-    return kernel_view(read_module(str(module)), name)
+    return kernel_view(read_module(text), name)
 
 
 def read_module(text: str) -> Module:

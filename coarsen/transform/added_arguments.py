@@ -68,7 +68,7 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
     new = [GraphArgument(argument.type, argument.name, _attributes(argument)) for argument in added]
     for argument in new:
         argument.has_unique_name = True
-    function.arguments += new
+    function.add_arguments(new)
     for key, spelling in _RECORDED.items() if added else ():
         node = function.attachment(f"kernel_arg_{key}")
         if node is not None:

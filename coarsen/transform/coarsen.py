@@ -14,7 +14,6 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.kernel import AddedArgument, Kernel
@@ -64,7 +63,7 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     Raises:
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
-    kernel, module = analysed.kernel, thaw(analysed.kernel)
+    kernel, module = analysed.kernel, analysed.kernel.editable_graph()
     function, supply = module.function(kernel.name), NameSupply(kernel)
     template = Template(kernel, module)
     copies = LocalCopies()

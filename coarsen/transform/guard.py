@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coarsen.analysis.whole_groups import check_any_groups
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
@@ -67,7 +66,7 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     if level is Level.ITEM:
         check_any_groups(kernel, dimension)
     argument = global_size_argument(dimension, NameSupply(kernel))
-    module = thaw(kernel)
+    module = kernel.editable_graph()
     function = module.function(kernel.name)
     (size,) = add_arguments(module, function, [argument])
     if level is Level.ITEM:

@@ -87,5 +87,4 @@ def _add_copy(module: Module, original: Variable) -> Variable:
     number = 1
     while (name := f"{original.name}.{number}") in module.variables or name in module.callees:
         number += 1
-    copy = module.variables[name] = Variable(name, original.address_space, original.definition)
-    return copy
+    return module.add_variable(Variable(name, original.address_space, original.definition))

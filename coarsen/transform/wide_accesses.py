@@ -29,7 +29,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.builder import Builder, number, poison
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -98,7 +97,7 @@ def widen(kernel: Kernel) -> Widened:
     runs = {block.name: tuple(adjacent.runs(block)) for block in kernel.blocks}
     if _are_rare_stores(kernel, runs):
         runs = {}
-    module = thaw(kernel)
+    module = kernel.editable_graph()
     function = module.function(kernel.name)
     merger = _Merger(kernel, module)
     for block in function.blocks:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.ir.printer import module_text
+from coarsen.ir.graph.printer import module_text
 from coarsen.models.judge import refuse_judge
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
@@ -61,5 +61,5 @@ def normal_form_hash(benchmark: Benchmark) -> str:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     except RefusalError:
         return ""
-    text = re.sub(rf"\b{re.escape(benchmark.kernel)}\b", "kernel", module_text(kernel))
+    text = re.sub(rf"\b{re.escape(benchmark.kernel)}\b", "kernel", module_text(kernel.graph))
     return hashlib.sha256(text.encode()).hexdigest()

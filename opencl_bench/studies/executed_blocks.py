@@ -22,14 +22,13 @@ from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError
 from coarsen.frontend.normal_form import parsed
 from coarsen.frontend.options import parse_options
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.origin import UNKNOWN
 from coarsen.ir.graph.printer import module_text
+from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.reader import read_kernel
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType
 from coarsen.opencl_bench.measure.run import KernelArgument, LaunchableKernel, run_workload
 from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
@@ -56,7 +55,7 @@ class LaunchRuns:
 
 def counting_kernel(kernel: Kernel) -> Kernel:
     """Return a kernel that counts its blocks in its last argument, an element per block in their order."""
-    counted = thaw(kernel)
+    counted = kernel.editable_graph()
     function = counted.function(kernel.name)
     (counts,) = add_arguments(counted, function, [_COUNTS])
     for index, block in enumerate(function.blocks):
@@ -65,8 +64,8 @@ def counting_kernel(kernel: Kernel) -> Kernel:
         place = build.element(_COUNT, counts, [number(IntegerType(64), index)], f"{_COUNTS.name}.{index}")
         build.update_atomically("add", place, number(_COUNT, 1), f"{place.name}.before")
     make_names_unique(function, counted.structures)
-    with parsed(module_text(counted), written_by_us=True) as module:
-        return read_kernel(module, kernel.name)
+    with parsed(module_text(counted), written_by_us=True):
+        return kernel_view(counted, kernel.name)
 
 
 def executed_blocks(

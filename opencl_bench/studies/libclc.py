@@ -27,8 +27,8 @@ from coarsen.backend.ptx_retarget import retargeted
 from coarsen.backend.ptxas import ptxas_report
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.studies.libclc_accuracy import Function, worst_errors
 from coarsen.opencl_bench.studies.libclc_linking import linked_ptx
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -60,7 +60,7 @@ def functions_ptx(library: bytes, architecture: str) -> str:
 
 def precise_ptx(kernel: Kernel, library: bytes, architecture: str) -> str:
     """Return a kernel's PTX with libclc's elementary functions, and all else defined as the PTX writer does."""
-    text = with_definitions(module_text(kernel), _library(frozenset()), kernel.structures)
+    text = with_definitions(module_text(kernel.graph), _library(frozenset()), kernel.structures)
     return linked_ptx(retargeted(text, kernel), library, {kernel.name}, architecture)
 
 

@@ -19,9 +19,9 @@ from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.file_directives import file_directives
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.printer import module_text
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
@@ -149,7 +149,7 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark, others: Iterable[Kernel] = 
         benchmark: what it is of.
         others: the other kernels that its launches name.
     """
-    texts = (hashed_text(module_text(each)) for each in (kernel, *others))
+    texts = (hashed_text(module_text(each.graph)) for each in (kernel, *others))
     text, inputs = "\0\0".join(texts), benchmark.inputs_hash
     return hashlib.sha256((f"{text}\0{inputs}" if inputs else text).encode()).hexdigest()
 

@@ -24,9 +24,9 @@ from coarsen.backend.ptx_parts import parts_body
 from coarsen.backend.ptx_vectors import vector_body
 from coarsen.backend.spirv import emit_in_process
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes
-from coarsen.ir.printer import module_text
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -50,7 +50,7 @@ def library(declaration: Declaration) -> Iterable[str] | None:
 
 def with_own_builtins(kernel: Kernel) -> bytes:
     """SPIR-V in which every builtin but the work-item functions is defined."""
-    text = with_definitions(module_text(kernel), library, kernel.structures)
+    text = with_definitions(module_text(kernel.graph), library, kernel.structures)
     with kernel_module(kernel, text) as module:
         run_passes(module, ["always_inliner", "global_dead_code_eliminate", "strip_dead_prototype"])
         called = {function.name for function in module.functions if function.is_declaration}

@@ -11,8 +11,8 @@ import pytest
 
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.modules import assembly_module
-from coarsen.ir.printer import module_text
 from coarsen.limits import MOST_INPUT_BYTES
 
 KERNEL = "kernel void store(global int *out) { out[get_global_id(0)] = 1; }"
@@ -174,7 +174,7 @@ def test_broken_assembly(tmp_path: Path) -> None:
 
 
 def bitcode() -> bytes:
-    with assembly_module(module_text(lower(KERNEL))) as module:
+    with assembly_module(module_text(lower(KERNEL).graph)) as module:
         content: bytes = module.as_bitcode()
     return content
 

@@ -11,8 +11,8 @@ import pytest
 
 from coarsen.frontend.lower import list_kernels, lower
 from coarsen.frontend.normal_form import check_target, parsed
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.printer import module_text
 from tests.frontend.corpus import FOLDER, launches
 
 NAMES = sorted(launches())
@@ -139,7 +139,7 @@ def test_kernel_called_by_a_kernel_has_its_own_body() -> None:
         kernel = lower(source, name)
         assert kernel.name == name
         assert [a.name for a in kernel.arguments] == ["a"]
-        assert "__clang_ocl_kern_imp_" not in module_text(kernel)
+        assert "__clang_ocl_kern_imp_" not in module_text(kernel.graph)
 
 
 def test_structure_and_value_of_the_same_name() -> None:
@@ -155,7 +155,7 @@ define spir_kernel void @k(ptr addrspace(1) %a) {
     kernel = lower(assembly)
     assert "cell" in kernel.structures
     assert "cell" not in names_of(kernel)
-    with parsed(module_text(kernel)) as module:
+    with parsed(module_text(kernel.graph)) as module:
         check_target(module.triple)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.modules import assembly_module
-from coarsen.ir.printer import module_text
 from coarsen.ir.types import parse_type
 
 KERNELS = sorted((Path(__file__).parents[1] / "frontend" / "kernels").glob("*.cl"))
@@ -19,7 +19,7 @@ NAMED = {ValueKind.INSTRUCTION, ValueKind.ARGUMENT, ValueKind.GLOBAL, ValueKind.
 
 def asked_of_llvm(kernel: Kernel) -> list[tuple[str, str, list[str]]]:
     """Opcode, type and operands' names (constants left out) of every instruction, asked of LLVM one by one."""
-    with assembly_module(module_text(kernel)) as module:
+    with assembly_module(module_text(kernel.graph)) as module:
         return [
             (
                 instruction.opcode,

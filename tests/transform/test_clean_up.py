@@ -7,7 +7,6 @@ import pytest
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import parsed
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
@@ -107,7 +106,7 @@ def original(name: str) -> Kernel:
 def test_barriers_are_known_to_change_memory(name: str) -> None:
     """The front end marks no barrier as touching no memory, and none goes or comes."""
     kernel = original(name)
-    module = thaw(coarsen_kernel(kernel, [Coarsening(2)]))
+    module = coarsen_kernel(kernel, [Coarsening(2)]).editable_graph()
     effects = EffectsOfKernel.of_module(module)
     barriers = [each for each in module.function(name).instructions() if "barrier" in each.callee]
     assert len(barriers) == sum("barrier" in i.callee for i in kernel.instructions()) > 0

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pytest
 
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.bridge import module_like
 from coarsen.ir.graph.instruction import Instruction as Built
+from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Instruction, Kernel
@@ -87,7 +87,7 @@ class Rewritten:
     """The answers of one coarsening: for each query what stands for it in each replica."""
 
     def __init__(self, kernel: Kernel, coarsening: Coarsening) -> None:
-        ids = IdRewriter(kernel, coarsening, NameSupply(kernel), module_like(kernel))
+        ids = IdRewriter(kernel, coarsening, NameSupply(kernel), Module(triple=kernel.graph.triple))
         self._replicas = {
             queried(instruction): ids.replicas(instruction)
             for instruction in kernel.instructions()

@@ -13,7 +13,7 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_blocks
 def copy_module(original: Module) -> tuple[Module, ValueMap]:
     """Return a copy that shares nothing which can be changed, and what stands for what in it.
 
-    Its functions are owned by the caller, whether the original ones are sealed or not.
+    The caller owns it and its functions, whether the original ones are sealed or not.
     """
     values = ValueMap()
     copied = replace(
@@ -23,6 +23,7 @@ def copy_module(original: Module) -> tuple[Module, ValueMap]:
         functions={},
         attribute_groups=dict(original.attribute_groups),
         metadata=dict(original.metadata),
+        is_sealed=False,
     )
     for name, variable in original.variables.items():
         copy = Variable(variable.name, variable.address_space, variable.definition)

@@ -6,7 +6,7 @@ what analyses find out about it stays true.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction, users
@@ -45,6 +45,11 @@ class Function:
     def entry(self) -> Block:
         """The block that is executed first."""
         return self._blocks[0]
+
+    def add_arguments(self, arguments: Iterable[Argument]) -> None:
+        """Put further arguments after all others."""
+        self.check_owned()
+        self.arguments += arguments
 
     def attachment(self, kind: str) -> str | None:
         """Return the metadata node of a kind, such as `!12`; None if there is none."""

@@ -1,4 +1,7 @@
-"""A module: functions with bodies, what they call, program-scope variables, types, attributes and metadata."""
+"""A module: functions with bodies, what they call, program-scope variables, types, attributes and metadata.
+
+Like a function, it is owned by whoever made or copied it, until it is sealed.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ class Module:
         functions: those with a body, by name.
         attribute_groups: the attributes of each numbered group, such as `convergent nounwind`.
         metadata: the nodes by their name or number without `!`, as text.
+        is_sealed: whether it never changes again, and its functions neither.
     """
 
     source_name: str = ""
@@ -45,6 +49,7 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
     attribute_groups: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
+    is_sealed: bool = False
 
     @property
     def size_type(self) -> IntegerType:
@@ -68,10 +73,17 @@ class Module:
 
     def declare(self, callees: Iterable[Callee]) -> None:
         """Add functions to call that the module lacks, before the first one with a body."""
+        self._check_owned()
         added = [(callee.name, callee) for callee in callees if callee.name not in self.callees]
         known = list(self.callees.items())
         place = next((place for place, (name, _) in enumerate(known) if name in self.functions), len(known))
         self.callees = dict([*known[:place], *added, *known[place:]])
+
+    def add_variable(self, variable: Variable) -> Variable:
+        """Add a program-scope variable, under a name that nothing there has, and give it back."""
+        self._check_owned()
+        self.variables[variable.name] = variable
+        return variable
 
     def node_operands(self, reference: str) -> tuple[str, ...]:
         """Return the strings and integers of a metadata node, such as `!12`, as spelled: `!"float*"`, `i32 64`."""
@@ -83,7 +95,18 @@ class Module:
         Args:
             operands: as they are spelled.
         """
+        self._check_owned()
         numbers = (int(key) for key in self.metadata if key.isdigit())
         number = str(1 + max(numbers, default=-1))
         self.metadata[number] = f"!{{{', '.join(operands)}}}"
         return f"!{number}"
+
+    def seal(self) -> None:
+        """Let the module and its functions never change again."""
+        self.is_sealed = True
+        for function in self.functions.values():
+            function.seal()
+
+    def _check_owned(self) -> None:
+        if self.is_sealed:
+            raise InternalError("the module is sealed: copy it before you change it")

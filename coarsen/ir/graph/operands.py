@@ -5,14 +5,25 @@ Instructions and blocks, which can be operands too, have files of their own (`in
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from coarsen.errors import InternalError
-from coarsen.ir.kernel import ValueKind
 from coarsen.ir.types import PointerType, Type, quoted
 
 _FUNCTION_TYPE = PointerType(0)
+
+
+class ValueKind(enum.Enum):
+    """What an operand is."""
+
+    INSTRUCTION = "instruction"
+    ARGUMENT = "argument"
+    BLOCK = "block"
+    GLOBAL = "global variable"
+    FUNCTION = "function"
+    CONSTANT = "constant"
 
 
 class User(Protocol):

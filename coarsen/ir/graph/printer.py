@@ -68,7 +68,7 @@ def lines_of_functions(
         if function is None:
             yield module.callees[name].declaration
         else:
-            yield from ("", *function_lines(function, suffix, function_suffix(function)), "")
+            yield from ("", *function_lines(function, suffix, function_suffix(function)))
 
 
 def tail_lines(module: Module) -> Iterator[str]:
@@ -81,6 +81,8 @@ def function_lines(function: Function, suffix: Suffix = no_suffix, function_suff
     """Yield the lines of a function, `function_suffix` standing before its body."""
     yield f"{signature_text(function)}{function_suffix} {{"
     for block in function.blocks:
+        if block is not function.entry:
+            yield ""
         yield from block_lines(block, suffix)
     yield "}"
 

@@ -20,11 +20,13 @@ class StoredModule:
         text: LLVM IR.
         origins: of each block and the instructions in it, in their order.
         sealed: the names of the functions that are sealed.
+        is_sealed: whether the module is.
     """
 
     text: str
     origins: tuple[Origin, ...]
     sealed: frozenset[str]
+    is_sealed: bool = False
 
     def module(self) -> Module:
         """Return the module as it was."""
@@ -33,13 +35,15 @@ class StoredModule:
             placed.origin = origin
         for name in self.sealed:
             module.functions[name].seal()
+        module.is_sealed = self.is_sealed
         return module
 
 
 def stored(module: Module) -> StoredModule:
     """Return what is kept of a module whose names are unique (`names.py`)."""
     sealed = frozenset(name for name, function in module.functions.items() if function.is_sealed)
-    return StoredModule(module_text(module), tuple(placed.origin for placed in _with_origins(module)), sealed)
+    origins = tuple(placed.origin for placed in _with_origins(module))
+    return StoredModule(module_text(module), origins, sealed, module.is_sealed)
 
 
 def _with_origins(module: Module) -> Iterator[Block | Instruction]:

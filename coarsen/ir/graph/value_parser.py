@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.instruction import Block
-from coarsen.ir.graph.operands import Argument, Callee, Constant, Named, Operand, Variable
+from coarsen.ir.graph.operands import Argument, Callee, Constant, Named, Operand, ValueKind, Variable
 from coarsen.ir.graph.scanner import Scanner
-from coarsen.ir.kernel import ValueKind
 from coarsen.ir.types import Type
 
 _LOCAL = re.compile(r"%[-a-zA-Z$._0-9]+")

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from coarsen.ir.graph.operands import Variable
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import constant_text
-from coarsen.ir.kernel import GlobalVariable
-from coarsen.ir.types import PointerType, StructType
+from coarsen.ir.types import PointerType, StructType, Type
 
 _KINDS = frozenset({"global", "constant"})
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalVariable:
+    """A program-scope variable: a constant table or a kernel's static local memory."""
+
+    name: str
+    value_type: Type
+    address_space: int
+    is_constant: bool
+    initializer: str
+    alignment: int
 
 
 def global_variable(variable: Variable, structures: Mapping[str, StructType]) -> GlobalVariable:

@@ -1,8 +1,9 @@
 """A function of the graph as `ir.Kernel`, the view of it that analyses, features and back ends read.
 
-    Function, Block, Instruction (owned, linked) ─▶ Kernel, Block, Instruction, Value (frozen, compared by content)
+    Function, Block, Instruction (linked, sealed) ─▶ Kernel, Block, Instruction, Value (frozen, equal by content)
 
-Every field is taken from the graph; nothing is read from a line of text.
+Every field is taken from the graph; nothing is read from a line of text. The view keeps the graph, which never
+changes again: who wants to edit it copies it (`Kernel.editable_graph`).
 """
 
 from __future__ import annotations
@@ -15,24 +16,17 @@ from coarsen.ir.graph.declarations import attributes_of_callees
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Constant, Operand
-from coarsen.ir.graph.printer import (
-    argument_text,
-    head_lines,
-    instruction_text,
-    lines_of_functions,
-    signature_text,
-    tail_lines,
-)
+from coarsen.ir.graph.printer import argument_text, instruction_text
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.kernel import Argument, Block, Instruction, Kernel, Value
 from coarsen.ir.metadata import Metadata
 
 
 def kernel_view(module: Module, name: str) -> Kernel:
-    """Return what a module says of one of its functions.
+    """Return what a module says of one of its functions; the view keeps the module.
 
     Args:
-        module: without debug information; the function's names are unique (`names.py`).
+        module: without debug information; the function's names are unique (`names.py`). It is sealed.
         name: the function's.
 
     Raises:
@@ -43,20 +37,14 @@ def kernel_view(module: Module, name: str) -> Kernel:
     metadata = Metadata(module.metadata)
     described = dict(function.attachments)
     variables = [variable for variable in module.variables.values() if not variable.is_alias]
-    names = list(module.callees)
-    place = names.index(name)
-    before, after = names[:place], names[place + 1 :]
+    module.seal()
     return Kernel(
         name=name,
         arguments=tuple(_arguments(function, described, metadata)),
         blocks=tuple(_Views().blocks(function)),
-        signature=f"{signature_text(function)} {{",
         globals={variable.name: global_variable(variable, module.structures) for variable in variables},
-        structures=module.structures,
-        before="\n".join([*head_lines(module), *lines_of_functions(module, before), ""]),
-        after="\n".join([*lines_of_functions(module, after), *tail_lines(module), ""]),
+        graph=module,
         required_work_group_size=_required_size(described, metadata),
-        metadata=module.metadata,
         function_attributes=attributes_of_callees(module),
     )
 

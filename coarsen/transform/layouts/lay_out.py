@@ -26,7 +26,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import AtomicUpdate, access_of
 from coarsen.ir.graph.instruction import Instruction
@@ -108,7 +107,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
             memory, or its elements or its shape are not those of the plan.
         RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-atomic-width`.
     """
-    module = thaw(kernel)
+    module = kernel.editable_graph()
     function = module.function(kernel.name)
     if module.size_type.width != _ADDRESS_BITS:
         raise InvalidInputError("layouts are for kernels with addresses of 64 bits")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.bridge import thaw
 from coarsen.ir.graph.printer import signature_text
 
 SOURCE = "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void k(global float *data) { data[0] = 1; }"
 
 
 def test_metadata_nodes_are_attached_in_their_places() -> None:
-    module = thaw(lower(SOURCE))
+    module = lower(SOURCE).editable_graph()
     function = module.function("k")
     kinds = [kind for kind, _ in function.attachments]
     required = function.attachment("reqd_work_group_size")
