@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -57,7 +58,8 @@ VARIANTS = (
 def said(module: Module) -> tuple[str, list[Origin]]:
     """All that a graph says: its text, and the origins in it."""
     functions = module.functions.values()
-    origins = [placed.origin for f in functions for b in f.blocks for placed in (b, *b.instructions)]
+    blocks = [block for function in functions for block in function.blocks]
+    origins = [origin for block in blocks for origin in (block.origin, *(i.origin for i in block.instructions))]
     return module_text(module), origins
 
 
@@ -138,10 +140,9 @@ def test_a_kernel_travels_with_its_graph() -> None:
 
 def test_a_text_is_parsed_once_each_time_that_llvm_gives_one_back(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: Counter[str] = Counter()
-    parser = module_parser._ModuleParser
 
-    class Counting(parser):
-        def __init__(self, lines: list[str], origin_of: module_parser.OriginOf) -> None:
+    class Counting(module_parser._ModuleParser):
+        def __init__(self, lines: Sequence[str], origin_of: module_parser.OriginOf) -> None:
             texts["\n".join(lines)] += 1
             super().__init__(lines, origin_of)
 
