@@ -17,7 +17,6 @@ from pathlib import Path
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
-from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
@@ -73,7 +72,6 @@ class Coarsened:
         variant: by what it was coarsened, and how.
         plans: what was done to the divergent regions, one plan for each coarsening in the order of the variant's.
         assumptions: what was taken for granted, in words, with the place in the source.
-        parted: the blocks of the kernel that run where replicas have parted, slow paths begin there.
         cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
         arrays: which arguments' arrays were to lie otherwise than in the source.
@@ -84,10 +82,15 @@ class Coarsened:
     variant: Variant
     plans: tuple[RegionPlan, ...] = ()
     assumptions: tuple[str, ...] = ()
-    parted: frozenset[str] = frozenset()
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
     arrays: tuple[LaidArray, ...] = ()
+
+    @property
+    def parted(self) -> frozenset[str]:
+        """The blocks of the kernel that follow where not all replicas go one way: slow paths begin there."""
+        blocks = self.kernel.graph.function(self.kernel.name).blocks
+        return frozenset(block.name for block in blocks if block.origin.role is Role.DIVERGED)
 
 
 def lower_observed(
@@ -235,8 +238,7 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
     with observer.stage("normalise"):
         if transforms.clean_up:
             clean_up(replicated, kernel.name)
-        module = normalised(replicated)
-        coarsened = kernel_view(module, kernel.name)
+        coarsened = kernel_view(normalised(replicated), kernel.name)
     observer.written("normalise", lambda: module_text(coarsened.graph))
     if cleaned is not None:
         cleaned -= coarsened.length
@@ -246,14 +248,8 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
         kernel=replace(coarsened, added_arguments=added),
         plans=(*before.plans, plan),
         assumptions=(*before.assumptions, *analysed.assumptions()),
-        parted=before.parted | _parted(module.function(kernel.name)),
         cleaned=cleaned,
     )
-
-
-def _parted(function: Function) -> frozenset[str]:
-    """The blocks that follow where not all replicas go one way."""
-    return frozenset(block.name for block in function.blocks if block.origin.role is Role.DIVERGED)
 
 
 def _length_in_normal_form(assembly: str, kernel: str) -> int:

@@ -8,7 +8,8 @@ What is counted comes from `cost/plan_cost.py`, which says what *shared* and *wo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.cost.lanes import Place
@@ -17,6 +18,7 @@ from coarsen.cost.locality.report import MemoryReport, memory_report
 from coarsen.cost.plan_cost import Part, PlanCost, RegionCost, plan_cost
 from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
+from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Coarsened
 from coarsen.source_places import Lines, lines_of, place_of_branch
@@ -80,6 +82,26 @@ class CoarseningReport:
 
 
 @dataclass(frozen=True, slots=True)
+class RoleCount:
+    """How many instructions of the coarsened kernel are there for one purpose, by their origins.
+
+    Attributes:
+        role: what they are for.
+        shared: those that stand once, whatever the factor.
+        by_replica: those that are one replica's, by the replica's number; of several coarsenings the last one's.
+    """
+
+    role: Role
+    shared: int
+    by_replica: Mapping[int, int]
+
+    @property
+    def instructions(self) -> int:
+        """All of them."""
+        return self.shared + sum(self.by_replica.values())
+
+
+@dataclass(frozen=True, slots=True)
 class KernelReport:
     """All that was done to a kernel: a report for each coarsening, in the order in which they were carried out.
 
@@ -94,6 +116,7 @@ class KernelReport:
         wide: the accesses that were merged; None where that was not asked for.
         memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
         arrays: those of its arguments that were to lie otherwise than in the source.
+        roles: what the instructions of the coarsened kernel are for; each role that there is, in their order.
     """
 
     kernel: str
@@ -106,6 +129,7 @@ class KernelReport:
     wide: WideAccesses | None = None
     memory: MemoryReport | None = None
     arrays: tuple[LaidArray, ...] = ()
+    roles: tuple[RoleCount, ...] = ()
 
     @property
     def factor(self) -> int:
@@ -146,7 +170,16 @@ def report_of(
         coarsened.wide_accesses,
         memory_report(lowered, variant.coarsenings, device, local_size or required),
         coarsened.arrays,
+        tuple(_roles(coarsened.kernel)),
     )
+
+
+def _roles(kernel: Kernel) -> Iterator[RoleCount]:
+    counts = Counter((i.origin.role, i.origin.replica) for i in kernel.instructions())
+    for role in Role:
+        by_replica = {k: counts[role, k] for known, k in counts if known is role and k is not None}
+        if by_replica or counts[role, None]:
+            yield RoleCount(role, counts[role, None], dict(sorted(by_replica.items())))
 
 
 def _coarsening(coarsening: Coarsening, plan: RegionPlan) -> CoarseningReport:

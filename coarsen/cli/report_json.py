@@ -24,6 +24,12 @@ The rest is there unless the kernel is refused:
             reason              null, or why not more: code (of `coarsen.codes.REGION_REASONS`), sentence
             instructions, uniform, shared, work     without those of nested regions
             regions             the nested ones, alike
+    roles               what the instructions of the coarsened kernel are for, a list of
+        role                "source", "id", "guard", "vote", "diverged", "slow_path", "replica_loop", "wide" or
+                            "compiler"
+        words               the same in words
+        shared              instructions that stand once
+        by_replica          how many are replica 0's, 1's, …: a list of `replica`, `instructions`
     wide_accesses       null where they are not asked for, or how many `loads` became how many `wide_loads`, and
                         how many `stores` how many `wide_stores`
     added_arguments     what a launch passes after the kernel's own arguments, a list of
@@ -53,7 +59,7 @@ from coarsen.cli.places_json import place_json
 from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError
 from coarsen.ir.added_arguments import DescribedArgument
-from coarsen.report import CoarseningReport, KernelReport, RegionReport
+from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.wide_accesses import WideAccesses
 
@@ -70,6 +76,7 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
             "cleaned": report.cleaned,
         },
         "coarsenings": [_coarsening(coarsening, file) for coarsening in report.coarsenings],
+        "roles": [_role(each) for each in report.roles],
         "wide_accesses": _wide(report.wide) if report.wide else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
         "arrays": [_array(array) for array in report.arrays],
@@ -122,6 +129,15 @@ def _part(part: Part) -> dict[str, int]:
         "uniform": part.uniform,
         "shared": part.shared,
         "work": part.work,
+    }
+
+
+def _role(role: RoleCount) -> dict[str, Any]:
+    return {
+        "role": role.role.name.lower(),
+        "words": role.role.value,
+        "shared": role.shared,
+        "by_replica": [{"replica": k, "instructions": count} for k, count in role.by_replica.items()],
     }
 
 

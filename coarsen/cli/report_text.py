@@ -1,8 +1,8 @@
 """The report of `coarsen apply --report` as a table to read.
 
 One table for each coarsening, a line for each divergent region, nested ones indented; then what stands outside of
-them, and the whole kernel. Below stands why no more is done to a region, and what the
-accesses to memory cost. The tables of regions fit 80 columns.
+them, and the whole kernel. Below stands why no more is done to a region, what the instructions that came of it are
+for, and what the accesses to memory cost. The tables of regions fit 80 columns.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from coarsen.cli.output import counted
 from coarsen.cost.locality.text import memory_lines
 from coarsen.cost.plan_cost import Part
 from coarsen.printable import aligned
-from coarsen.report import CoarseningReport, KernelReport, RegionReport
+from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount
 from coarsen.source_places import Lines
 from coarsen.transform.wide_accesses import WideAccesses
 
 _HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
 _NUMBERS = ("instructions", "uniform", "shared", "work")
+_ROLE_HEADINGS = ("what they are for", "instructions", "once", "each replica")
 _INDENT = "  "
 
 
@@ -34,6 +35,10 @@ def _lines(report: KernelReport) -> Iterator[str]:
     for coarsening in report.coarsenings:
         yield ""
         yield from _coarsening(coarsening)
+    if report.coarsenings:
+        yield ""
+        yield f"The {counted(report.after, 'instruction')} of the coarsened kernel:"
+        yield from aligned(_ROLE_HEADINGS, [_role(each) for each in report.roles], _ROLE_HEADINGS[1:])
     if report.wide is not None:
         yield ""
         yield _wide(report.wide)
@@ -108,6 +113,12 @@ def _rows(region: RegionReport, work: int, depth: int) -> Iterator[tuple[str, ..
 def _row(where: str, lines: str, done: str, part: Part, work: int) -> tuple[str, ...]:
     numbers = (str(part.instructions), str(part.uniform), str(part.shared), _percent(part.work, work))
     return (where, lines, done, *numbers)
+
+
+def _role(role: RoleCount) -> tuple[str, ...]:
+    counts = sorted({*role.by_replica.values()})
+    each = "–".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))
+    return (role.role.value, str(role.instructions), str(role.shared), each)
 
 
 def _where(region: RegionReport) -> str:

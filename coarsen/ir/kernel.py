@@ -16,6 +16,7 @@ from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import ValueKind as ValueKind
+from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.types import StructType, Type
@@ -53,7 +54,7 @@ class Instruction:
 
     `text` is LLVM's line without indentation and without debug information; `incoming` names a phi's blocks, in
     the order of its operands; `targets` names the blocks that a terminator may go to, in LLVM's textual order.
-    `position` is where it was written; where that is an inlined function, `call_position` is the kernel's call.
+    `origin` says where it was written, and which transform made it for what.
     `flags`, such as nsw, stand in LLVM's order; `detail` has what else its family says; `attachments` are pairs of
     a kind of metadata, such as tbaa, and its node, such as `!12`.
     """
@@ -65,11 +66,20 @@ class Instruction:
     text: str
     incoming: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
-    position: SourcePosition | None = None
-    call_position: SourcePosition | None = None
+    origin: Origin = UNKNOWN
     flags: tuple[str, ...] = field(default=(), compare=False)
     detail: Detail = field(default=None, compare=False)
     attachments: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    @property
+    def position(self) -> SourcePosition | None:
+        """Where it was written."""
+        return self.origin.position
+
+    @property
+    def call_position(self) -> SourcePosition | None:
+        """Where `position` is in an inlined function, the kernel's call of it."""
+        return self.origin.call_position
 
     @property
     def callee(self) -> str:

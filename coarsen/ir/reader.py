@@ -11,7 +11,7 @@ from coarsen.ir.graph.debug_metadata import without_debug_information
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
-from coarsen.ir.graph.origin import UNKNOWN, Origin
+from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import Metadata
@@ -57,7 +57,7 @@ class _Positions:
 
     def __init__(self, text: str) -> None:
         self._metadata = Metadata.of_text(text)
-        self._known: dict[str, Origin] = {"": UNKNOWN}
+        self._known: dict[str, Origin] = {"": Origin()}
 
     def __call__(self, node: str) -> Origin:
         if node not in self._known:

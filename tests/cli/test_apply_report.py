@@ -147,6 +147,17 @@ def test_ir_has_blocks_where_it_has_no_places(folder: Path, run: Run) -> None:
     assert f"block {first['block']} " in run("apply", "regions.ll", "--factor", 4, "--report").out
 
 
+def test_the_roles_are_those_of_all_instructions(folder: Path, run: Run) -> None:
+    words = ("apply", "regions.cl", "--factor", 4, "--any-size", "--wide-accesses", "--report", "-f", "json")
+    found = json.loads(run(*words).out)
+    of_replicas = [[each["instructions"] for each in role["by_replica"]] for role in found["roles"]]
+    counts = [role["shared"] + sum(own) for role, own in zip(found["roles"], of_replicas, strict=True)]
+    assert sum(counts) == found["instructions"]["after"]
+    assert {"source", "id", "guard", "vote", "slow_path"} <= {role["role"] for role in found["roles"]}
+    source = next(role for role in found["roles"] if role["role"] == "source")
+    assert [each["replica"] for each in source["by_replica"]] == [0, 1, 2, 3]
+
+
 def test_a_refusal_as_json(folder: Path, run: Run) -> None:
     outcome = run("apply", "groups.cl", "--factor", 2, "--report", "-f", "json")
     assert outcome.code == 3

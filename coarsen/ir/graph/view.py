@@ -98,7 +98,6 @@ class _Views:
 
     def instruction(self, instruction: graph.Instruction) -> Instruction:
         """Return the view of an instruction."""
-        origin = instruction.origin
         return Instruction(
             instruction.name,
             instruction.opcode,
@@ -107,8 +106,7 @@ class _Views:
             instruction_text(instruction),
             instruction.incoming,
             instruction.targets,
-            origin.position,
-            origin.call_position,
+            instruction.origin,
             instruction.flags,
             instruction.detail,
             instruction.attachments,
