@@ -16,9 +16,11 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
 from coarsen.frontend.normal_form import check_target, kernel_names, normal_form, parsed
 from coarsen.frontend.options import parse_options
+from coarsen.frontend.source_names import name_origins
 from coarsen.frontend.source_text import TOO_LARGE, decode_source, is_assembly, is_bitcode, read_source
+from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.reader import read_kernel
+from coarsen.ir.reader import read_module
 from coarsen.limits import MOST_INPUT_BYTES
 
 _DEBUG_VERSION = '!"Debug Info Version"'
@@ -51,7 +53,10 @@ def lower(
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself, or is too long.
     """
-    return read_kernel(*normal_form(assembly_of(source, options, macros), kernel))
+    text, name = normal_form(assembly_of(source, options, macros), kernel)
+    module = read_module(text)
+    name_origins(module, name)
+    return kernel_view(module, name)
 
 
 def list_kernels(

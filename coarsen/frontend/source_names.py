@@ -7,10 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from coarsen.frontend.value_names import (
+    field_name,
+    is_surely_readable,
+    is_temporary_name,
+    member_by_source,
+    named_by_source,
+    readable,
+)
+from coarsen.ir.graph.derived_names import is_address_of_field
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.value_names import is_surely_readable, member_by_source, named_by_source
 
 _DEBUG_VALUE = re.compile(
     r"#dbg_value\([^%!]*%(?P<value>[-a-zA-Z$._0-9]+), !(?P<variable>\d+), !DIExpression\(([^)]*)\),"
@@ -105,3 +117,25 @@ def _variable_names(text: str, metadata: Metadata) -> Mapping[str, str]:
         if name and match[3] in _WHOLE_VALUE:
             names.setdefault(match["value"], name)
     return names
+
+
+def name_origins(module: Module, kernel: str) -> None:
+    """Write the source's names of a kernel's values into their origins, where all that follows reads them.
+
+    Args:
+        module: owned by the caller, with the names that `name_values` has given.
+        kernel: the kernel's name.
+    """
+    for instruction in module.function(kernel).instructions():
+        if instruction.name:
+            instruction.origin = replace(instruction.origin, name=_name_in_source(instruction))
+
+
+def _name_in_source(instruction: Instruction) -> str:
+    """The name that the source gives to a value; empty where the compiler made it."""
+    if instruction.opcode is Opcode.ALLOCA:
+        return readable(instruction.name)
+    if is_temporary_name(instruction.name):
+        return ""
+    said = field_name if is_address_of_field(instruction) else readable
+    return said(instruction.name)

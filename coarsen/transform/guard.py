@@ -24,6 +24,7 @@ from collections.abc import Mapping
 
 from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -77,6 +78,7 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     guard.answer_sizes()
     guard.queries.declare()
     make_names_unique(function, (*taken, *module.structures))
+    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return module
 
 

@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.ir.graph.builder import Builder, number, poison
+from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
@@ -105,6 +106,7 @@ def widen(kernel: Kernel) -> Widened:
             merger.merge(block, runs[block.name])
     merger.declare()
     make_names_unique(function, module.structures)
+    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return Widened(module, merger.merged)
 
 

@@ -23,6 +23,7 @@ from coarsen.errors import InternalError
 from coarsen.frontend.normal_form import parsed
 from coarsen.frontend.options import parse_options
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.origin import UNKNOWN
@@ -64,6 +65,7 @@ def counting_kernel(kernel: Kernel) -> Kernel:
         place = build.element(_COUNT, counts, [number(IntegerType(64), index)], f"{_COUNTS.name}.{index}")
         build.update_atomically("add", place, number(_COUNT, 1), f"{place.name}.before")
     make_names_unique(function, counted.structures)
+    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     with parsed(module_text(counted), written_by_us=True):
         return kernel_view(counted, kernel.name)
 

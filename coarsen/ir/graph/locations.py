@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
+from coarsen.ir.graph.derived_names import name_after, source_names
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -37,11 +38,13 @@ class Origins:
     Attributes:
         numbered: by the line that stands for each.
         named: by function and name.
+        names: the source's, of each function's values.
         adds_version: whether the module had no version of debug information of its own.
     """
 
     numbered: Mapping[int, Origin]
     named: Mapping[tuple[str, str], Origin]
+    names: Mapping[str, Mapping[str, str]]
     adds_version: bool
 
     def parse(self, text: str) -> Module:
@@ -61,10 +64,13 @@ class Origins:
         if not isinstance(named, Block | Instruction):
             return
         known = self.named.get((function.name, named.name))
-        if known is None and isinstance(named, Instruction) and named.opcode is Opcode.PHI:
-            known = self._common(function, named)
         if known is not None:
             named.origin = known
+            return
+        if isinstance(named, Instruction) and named.opcode is Opcode.PHI:
+            named.origin = self._common(function, named) or named.origin
+        if isinstance(named, Instruction):
+            named.origin = replace(named.origin, name=name_after(named.name, self.names[function.name]))
 
     def _common(self, function: Function, phi: Instruction) -> Origin | None:
         """The origin that all values of a phi have, LLVM's own apart."""
@@ -123,7 +129,8 @@ class _Writer:
     def origins(self) -> Origins:
         """Return what each number and each name stands for."""
         numbered = {number: origin for origin, number in self._numbers.items()}
-        return Origins(numbered, dict(self._named()), self._adds_version)
+        names = {name: source_names(function) for name, function in self.module.functions.items()}
+        return Origins(numbered, dict(self._named()), names, self._adds_version)
 
     def _named(self) -> Iterator[tuple[tuple[str, str], Origin]]:
         for function in self.module.functions.values():

@@ -24,7 +24,7 @@ from coarsen.backend.opencl_c.decide.folding import Folding
 from coarsen.backend.opencl_c.decide.initial_values import InitialValue, initial_values
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
-from coarsen.backend.opencl_c.decide.source_names import is_counter, memory_name, source_name, table_name
+from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name, table_name
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.opencl.names import builtin_name
@@ -153,7 +153,7 @@ class Variables:
 
     def _array(self, instruction: Instruction) -> Expression:
         type_ = from_llvm(source_element_type(instruction), signed=True)
-        variable = self.names.new(memory_name(instruction))
+        variable = self.names.new(instruction.origin.name)
         space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
         initial = self.initial_values.get(instruction.name)
         self.arrays.append(PrivateArray(variable, type_, alignment(instruction), initial))

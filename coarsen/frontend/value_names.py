@@ -57,3 +57,13 @@ def _without_suffixes(name: str) -> str:
 def is_surely_readable(name: str) -> bool:
     """Whether `readable` gives exactly what the source says."""
     return _MARK in name
+
+
+def field_name(name: str) -> str:
+    """The field whose address clang has called so: by the field's name, with a number where that was taken."""
+    # No name of the source has a dot: what comes after one was added.
+    plain = readable(name).partition(".")[0] or readable(name)
+    if is_surely_readable(name):
+        return plain
+    shortened = plain.rstrip("0123456789")
+    return shortened if shortened and not shortened.endswith("_") else plain
