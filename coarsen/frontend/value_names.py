@@ -1,7 +1,11 @@
-"""What a value's name tells: whether the source gave it or the compiler did, and how to write it.
+"""What the spelling of a value's name tells: whether the source gave it or clang did, and how the source has it.
+
+Debug information names variables alone; fields, helpers' values and LLVM IR without it have nothing but their
+spelling. It is read here once: afterwards the name stands in `Origin.name`, and no one reads a spelling again.
 
 A value that holds a variable of the source, by the debug information, may have a name that looks like one of the
-compiler's: `mul`, `i`, `x10`. It is marked, so that whoever writes the kernel need not guess: `mul.source`.
+compiler's: `mul`, `i`, `x10`. It is marked: `mul.source`. Stored rows are found by a hash of the text with these
+names, so they stay as they are.
 """
 
 from __future__ import annotations

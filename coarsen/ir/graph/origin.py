@@ -29,7 +29,8 @@ class Origin:
     Attributes:
         position: of the source; None where it isn't known.
         call_position: where `position` is in an inlined function, the kernel's call of it.
-        name: the source's name of the value; empty for one that the compiler or a transform named.
+        name: how the value is called for a reader, by the source or a transform (`derived_names.py`); empty where
+            the compiler made it, or where a transform means it for one place.
         role: what it is for.
         replica: whose it is; None where all replicas share it.
     """
