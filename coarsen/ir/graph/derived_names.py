@@ -23,6 +23,8 @@ from coarsen.ir.types import StructType
 _NAMELESS = frozenset({"call", "i"})
 # Where a value has no name, neither has what stands for it in a slow path or after it.
 _STANDING_FOR = frozenset({"alone", "out", "next"})
+# What LLVM calls the phis through which values leave loops.
+_LEAVING_LOOP = "lcssa"
 # A variable keeps its name when it goes on to its next value.
 _UNSAID = frozenset({"next"})
 
@@ -81,7 +83,7 @@ def _said(base: str, before: Mapping[str, str], keeps_number: bool) -> list[str]
 
 
 def _words(name: str) -> list[str]:
-    return [word for word in name.split(".") if word and not word.isdecimal()]
+    return [word for word in name.split(".") if word and not word.isdecimal() and word != _LEAVING_LOOP]
 
 
 def _bases(name: str) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,16 @@ kernel void k(global Item *items, int n)
     items[mul].x10 = total;
 }
 """
-BEFORE = {"n": "n", "entry": "entry", "sum": "sum", "place21": "place", "i.source": "i", "add": "", "call.2": ""}
+BEFORE = {
+    "n": "n",
+    "entry": "entry",
+    "sum": "sum",
+    "place21": "place",
+    "i.source": "i",
+    "add": "",
+    "i.lcssa": "",
+    "call.2": "",
+}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,8 @@ BEFORE = {"n": "n", "entry": "entry", "sum": "sum", "place21": "place", "i.sourc
         ("call.5", ""),
         ("call.2.1", ""),
         ("i.7", ""),
+        ("i.lcssa.1", ""),
+        ("i.lcssa.kept", "i.kept"),
     ],
 )
 def test_what_a_transform_makes_is_called_after_what_it_is_made_of(made: str, said: str) -> None:

@@ -37,4 +37,4 @@ def label_name(block: str) -> str:
 def is_counter(phi: Instruction) -> bool:
     """Return True if a phi is called `i`: the most frequent of counters, a name that LLVM could have made up."""
     first, *added = phi.name.split(".")
-    return first.rstrip(_DIGITS) == "i" and all(word.isdecimal() for word in added)
+    return first.rstrip(_DIGITS) == "i" and all(word.isdecimal() or word == "lcssa" for word in added)
