@@ -1,6 +1,6 @@
 """Random kernels on arrays of random records, and random layouts of these.
 
-Every work-item writes an element of its own of `to` and reads any of `from`, so that the order of work-items doesn't
+Each work-item writes an element of its own of `to` and reads any of `from`, so that the order of these does not
 count. Fields hold whole numbers alone, and all arithmetic is on unsigned integers: results agree bit for bit.
 """
 
