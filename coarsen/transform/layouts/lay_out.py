@@ -153,9 +153,12 @@ def _argument(kernel: Kernel, name: str) -> Argument:
 
 
 def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: Module) -> Target:
-    if not graph.uses:
+    try:
+        element = element_type(argument, graph, module.structures)
+    except RefusalError:
+        if graph.uses:
+            raise
         return _never_accessed(argument, plan)
-    element = element_type(argument, graph, module.structures)
     if plan.record is not None and plan.record != element.record:
         raise InvalidInputError(
             f"the elements of {argument.name} are '{element.record}' to the kernel, '{plan.record}' to the host"
@@ -164,7 +167,7 @@ def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: M
 
 
 def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
-    """The target of an array that the kernel is passed and never looks at: it may lie in any way."""
+    """The target of an array of unknown elements that the kernel never looks at: it may lie in any way."""
     if plan.record is None:
         raise InvalidInputError(f"the kernel never accesses {argument.name}, so there is nothing to lay out")
     element = ElementType(IntegerType(_BYTE_BITS), plan.record, {})
