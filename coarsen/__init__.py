@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from coarsen.devices.targets import Target, target_of
     from coarsen.distribution import __version__
     from coarsen.drop_in.ahead import tune
+    from coarsen.drop_in.laid_out_program import LaidOutProgram
     from coarsen.drop_in.program import Program
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import lower
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
+    from coarsen.runtime.layouts.device_array import LaidOutArray
     from coarsen.runtime.layouts.layout import Layout
     from coarsen.variant.coarsening import Coarsening
 
@@ -54,6 +56,8 @@ __all__ = [
     "Health",
     "InternalError",
     "InvalidInputError",
+    "LaidOutArray",
+    "LaidOutProgram",
     "Layout",
     "Program",
     "RefusalError",
@@ -82,6 +86,8 @@ _MODULE_OF = {
     "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",
     "Health": "coarsen.devices.health",
+    "LaidOutArray": "coarsen.runtime.layouts.device_array",
+    "LaidOutProgram": "coarsen.drop_in.laid_out_program",
     "Layout": "coarsen.runtime.layouts.layout",
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.devices.targets",

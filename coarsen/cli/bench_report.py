@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -12,6 +12,7 @@ from coarsen.cli.bench_progress import duration
 from coarsen.cli.bench_search_report import search_as_data, search_lines
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
 from coarsen.cli.source_file import source_file
+from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.best import (
     BestRow,
@@ -166,8 +167,24 @@ def _print_notes(results: Iterable[SweepResult]) -> None:
     """Say of each sweep what is to be known of its best."""
     for result in results:
         best = _best(result)
-        for sentence in best.notes if best else ():
+        sentences = (*best.notes, *_conversion(result, best)) if best else ()
+        for sentence in sentences:
             print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
+
+
+def _conversion(result: SweepResult, best: BestRow) -> Iterator[str]:
+    """Say what the conversion of the best one's arrays costs, if it wants any."""
+    if best.row is None or not best.candidate.arrays:
+        return
+    # Imported late: most have none.
+    from coarsen.opencl_bench.measure.machine import LaunchError
+    from coarsen.opencl_bench.sweep.conversion import conversion_of
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+    try:
+        yield conversion_of(find_benchmark(str(result.plan.benchmark)), best.row).sentence
+    except (CoarsenError, LaunchError) as error:
+        yield f"what it costs to pack its arrays is not known: {error}"
 
 
 def _print_pastes(results: Sequence[SweepResult]) -> None:

@@ -79,6 +79,27 @@ def test_regions_as_json(folder: Path, run: Run, golden: Golden) -> None:
     golden(outcome.out, "report_regions.json")
 
 
+def test_arrays_that_lie_otherwise_are_named(folder: Path, run: Run) -> None:
+    found = report(run, "regions.cl", "--factor", 2, "--order", "values=1,0")
+    (array,) = found["arrays"]
+    assert (array["argument"], array["layout"], array["order"], array["shape"]) == ("values", "aos", [1, 0], None)
+    assert [(each["meaning"], each["dimension"], each["like"]) for each in found["added_arguments"]] == [
+        ("extent", 0, "values"),
+        ("extent", 1, "values"),
+    ]
+    outcome = run(
+        "apply", "regions.cl", "--factor", 2, "--order", "values=1,0", "--shape", "values=4,5", "--report"
+    )
+    assert "Arrays:\n  pack the buffer for values as aos in the order 1,0: just 4 x 5 elements" in outcome.out
+
+
+def test_an_extent_of_thousands_of_digits_is_one_clear_line(folder: Path, run: Run) -> None:
+    outcome = run(
+        "apply", "regions.cl", "--factor", 2, "--order", "values=1,0", "--shape", f"values={'9' * 4400},2"
+    )
+    assert (outcome.code, outcome.err) == (2, "coarsen: error: an extent has 4400 digits; 16 are the most\n")
+
+
 @pytest.mark.parametrize("name", ["spmv", "mvCoal"])
 def test_benchmarks(name: str, run: Run, golden: Golden) -> None:
     outcome = run("apply", SUITE[name].kernel_file, "--factor", 8, "--report")

@@ -34,7 +34,7 @@ def shape_of_bytes(
         InvalidInputError: the bytes are no whole number of elements.
     """
     if layout.kind is Kind.AOSOA or (order is not None and len(order.permutation) > 1):
-        reason = f"the bytes that are passed for {argument} do not say its shape: pass what Layout.to_device gives"
+        reason = f"the bytes that are passed for {argument} do not say its shape: pass a coarsen.LaidOutArray"
         raise RefusalError("layout-shape-unknown", reason)
     size = record.size if layout.kind is Kind.AOS else record.content
     if byte_count % size or not byte_count:

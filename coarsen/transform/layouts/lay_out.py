@@ -38,10 +38,10 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import AddedArgument, Argument, Kernel
 from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.opencl.builtins import is_atomic_update
-from coarsen.ir.types import AddressSpace, PointerType, Type
+from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type
 from coarsen.near_names import did_you_mean
 from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of, whole_piece
-from coarsen.transform.layouts.element_types import element_type
+from coarsen.transform.layouts.element_types import ElementType, element_type
 from coarsen.transform.layouts.elements import (
     Place,
     Places,
@@ -57,6 +57,7 @@ from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.data_plan import ArrayPlan
 
 _ADDRESS_BITS = 64
+_BYTE_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -153,12 +154,25 @@ def _argument(kernel: Kernel, name: str) -> Argument:
 
 
 def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: Module) -> Target:
-    element = element_type(argument, graph, module.structures)
+    try:
+        element = element_type(argument, graph, module.structures)
+    except RefusalError:
+        if graph.uses:
+            raise
+        return _never_accessed(argument, plan)
     if plan.record is not None and plan.record != element.record:
         raise InvalidInputError(
             f"the elements of {argument.name} are '{element.record}' to the kernel, '{plan.record}' to the host"
         )
     return Target(Arrangement(element.record, plan.layout, plan.shape, plan.order), element)
+
+
+def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
+    """The target of an array of unknown elements that the kernel never looks at: it may lie in any way."""
+    if plan.record is None:
+        raise InvalidInputError(f"the kernel never accesses {argument.name}, so there is nothing to lay out")
+    element = ElementType(IntegerType(_BYTE_BITS), plan.record, {})
+    return Target(Arrangement(plan.record, plan.layout, plan.shape, plan.order), element)
 
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:

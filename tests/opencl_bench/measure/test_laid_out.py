@@ -18,6 +18,7 @@ from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument, code_from_json
 from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
 from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
     BufferArgument,
     Launch,
     NullArgument,
@@ -71,7 +72,7 @@ def workload(*launches: Launch) -> Workload:
 
 
 def launch(*arguments: str, kernel: str = "k") -> Launch:
-    values = (*map(BufferArgument, arguments), ScalarArgument(np.uint32(1)))
+    values: tuple[Argument, ...] = (*map(BufferArgument, arguments), ScalarArgument(np.uint32(1)))
     return Launch(kernel, (4,), (4,), values)
 
 

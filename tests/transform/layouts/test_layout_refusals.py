@@ -132,6 +132,15 @@ def test_an_argument_is_laid_out_once() -> None:
         laid_out(kernel, [ArrayPlan("all"), ArrayPlan("all", order=Order((1, 0)), shape=(2, 3))])
 
 
+def test_an_array_that_is_never_accessed_may_lie_in_any_way() -> None:
+    source = f"{BODY}kernel void k(global Body *all, global int *other) {{ other[0] = 1; }}"
+    record = RecordType.parse("24: 4@0 1@4 8@8 2@16")
+    found = laid_out(lower(source, "k"), [ArrayPlan("all", SOA, record=record)])
+    assert found.arrays[0].arrangement.record == record
+    with pytest.raises(InvalidInputError, match="the kernel never accesses all, so there is nothing to lay out"):
+        laid_out(lower(source, "k"), [ArrayPlan("all", SOA)])
+
+
 def test_an_argument_must_be_an_array() -> None:
     with pytest.raises(InvalidInputError, match="n is no array in global or constant memory"):
         laid_out(lower("kernel void k(global int *all, int n) { all[n] = 1; }", "k"), [ArrayPlan("n", SOA)])

@@ -168,6 +168,15 @@ def test_orders(queue: cl.CommandQueue, device: DeviceDescription, count: int, t
             check(queue, MATRIX, layouts, SHAPES[count], factor, form, is_open=not turn)
 
 
+@pytest.mark.compiled_devices
+def test_a_large_array_of_15_bytes_in_16(queue: cl.CommandQueue, device: DeviceDescription) -> None:
+    kernel = next(each for each in KERNELS if each.name == "in_place")
+    assert (kernel.arrays["all"].itemsize, Layout.soa(kernel.arrays["all"]).record.content) == (16, 15)
+    if not is_left_out(device, 1):
+        layouts = {"all": Layout.soa(kernel.arrays["all"])}
+        check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, 1), is_open=True)
+
+
 def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> None:
     kernel = KERNELS[0]
     layouts = {

@@ -1,0 +1,124 @@
+"""The launch of a kernel whose arrays lie otherwise: what is passed is checked, the extents are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl
+
+from coarsen.errors import InvalidInputError
+from coarsen.ir.added_arguments import extent_of
+from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.layouts.device_array import LaidOutArray
+from coarsen.runtime.layouts.passed import passed_twice, shape_of_bytes
+from coarsen.variant.data_layout import Arrangement
+
+
+@dataclass(frozen=True)
+class LaidOutSignature:
+    """What a rewritten kernel wants of its launches.
+
+    Attributes:
+        kernel: its name.
+        names: of the original's arguments.
+        arrays: by their indices, where arrays lie otherwise; of no shape.
+        added: the extents that follow the original's arguments.
+    """
+
+    kernel: str
+    names: tuple[str, ...]
+    arrays: Mapping[int, Arrangement]
+    added: tuple[AddedArgument, ...]
+
+
+class LaidOutKernel:
+    """A kernel to be called as a `pyopencl.Kernel`, with a `LaidOutArray` for each array that lies otherwise.
+
+    Args:
+        launch: the kernel that is launched, which takes the extents after the original's arguments.
+        signature: what it wants.
+    """
+
+    def __init__(self, launch: Callable[..., pyopencl.Event], signature: LaidOutSignature) -> None:
+        self._launch = launch
+        self._signature = signature
+
+    def __call__(
+        self,
+        queue: pyopencl.CommandQueue,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        *arguments: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
+        **options: Any,  # noqa: ANN401 (see above)
+    ) -> pyopencl.Event:
+        """Launch the kernel with the original's sizes and arguments.
+
+        For an array that lies otherwise a plain buffer is taken too, of `Layout.pack`'s bytes, where its size says
+        the shape. All else is passed on, the options as well.
+
+        Raises:
+            InvalidInputError: a number of arguments that is wrong; an array that lies otherwise than the kernel
+                wants it, or whose elements are others.
+            RefusalError: `layout-same-buffer`, `layout-shape-unknown`.
+        """
+        wanted = self._signature
+        if len(arguments) != len(wanted.names):
+            raise InvalidInputError(f"{wanted.kernel} takes {len(wanted.names)} arguments, not {len(arguments)}")
+        shapes = {index: self._shape(index, arguments[index]) for index in wanted.arrays}
+        self._check_plain(arguments)
+        passed = [value.data if isinstance(value, LaidOutArray) else value for value in arguments]
+        self._check_uses(passed, shapes)
+        extents = [np.uint64(extent_of(each, wanted.added, shapes[each.like])) for each in wanted.added]
+        return self._launch(queue, global_size, local_size, *passed, *extents, **options)
+
+    def _shape(self, index: int, value: object) -> tuple[int, ...]:
+        """The shape of what is passed for an array that lies otherwise."""
+        name, wanted = self._signature.names[index], self._signature.arrays[index]
+        if isinstance(value, LaidOutArray):
+            given = value.arrangement
+            if (given.record, given.layout, given.order) != (wanted.record, wanted.layout, wanted.order):
+                kernel = self._signature.kernel
+                raise InvalidInputError(
+                    f"the array for {name} lies as {_words(given)}, and {kernel} wants {_words(wanted)}"
+                )
+            return value.shape
+        if isinstance(value, pyopencl.Buffer):
+            return shape_of_bytes(name, wanted.record, wanted.layout, wanted.order, value.size)
+        raise InvalidInputError(f"{name} lies as {_words(wanted)}: pass a coarsen.LaidOutArray, not {value!r}")
+
+    def _check_plain(self, arguments: Sequence[object]) -> None:
+        for index, value in enumerate(arguments):
+            if isinstance(value, LaidOutArray) and index not in self._signature.arrays:
+                name, given = self._signature.names[index], _words(value.arrangement)
+                raise InvalidInputError(
+                    f"the array for {name} lies as {given}, and {self._signature.kernel} wants it as written: "
+                    "pass a buffer of what its get() gives"
+                )
+
+    def _check_uses(self, passed: Sequence[object], shapes: Mapping[int, tuple[int, ...]]) -> None:
+        """Raise RefusalError for memory of an array that lies otherwise which is passed for something else too."""
+        memory = {index: _memory(value) for index, value in enumerate(passed)}
+        arrays = self._signature.arrays
+        for index in arrays:
+            for other, pointer in memory.items():
+                if other == index or pointer is None or pointer != memory[index]:
+                    continue
+                is_alike = arrays.get(other) == arrays[index] and shapes.get(other) == shapes[index]
+                if not is_alike or passed[other] != passed[index]:
+                    raise passed_twice(f"the buffer for {self._signature.names[index]}")
+
+
+def _memory(value: object) -> int | None:
+    """What tells memory apart: of a part of a buffer, the whole."""
+    if not isinstance(value, pyopencl.MemoryObject):
+        return None
+    whole: Any = value.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    return int(whole.int_ptr if whole is not None else value.int_ptr)
+
+
+def _words(arrangement: Arrangement) -> str:
+    order = "" if arrangement.order is None else f" in the order {arrangement.order}"
+    return f"{arrangement.layout}{order} of elements '{arrangement.record}'"
