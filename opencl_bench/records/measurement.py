@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 
@@ -201,6 +201,11 @@ class Measurement:
             self.invocation,
             self.clock,
         )
+
+
+def timed_seconds_of(nanoseconds: Sequence[int], baseline_nanoseconds: Sequence[int]) -> float:
+    """Return how long the device ran the timed kernels of a row, in seconds."""
+    return sum((*nanoseconds, *baseline_nanoseconds)) / 1e9
 
 
 def content_key(
