@@ -1,6 +1,6 @@
 """Plans of kernels, made once: the choices are kept by all that they depend on, the program among it.
 
-    times, settings, first stage, this program ─▶ SHA-256 ─▶ kept? its choices : planned, and kept
+times, settings, first stage, this program ─▶ SHA-256 ─▶ kept? its choices : planned, and kept
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ def study_key(study: Study) -> str:
 def _content(study: Study) -> Iterator[bytes]:
     times, settings = study.times, study.settings
     yield study.kernel.encode()
-    yield json.dumps(
-        [[each.name, each.group, sorted(each.features.items())] for each in times.inputs]
-    ).encode()
+    yield json.dumps([[each.name, each.group, sorted(each.features.items())] for each in times.inputs]).encode()
     yield repr(times.versions).encode()
     yield times.seconds.tobytes()
     yield times.endings.tobytes()
@@ -71,5 +69,7 @@ def _program_hash() -> bytes:
     digest = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
     for package in _PROGRAM:
         for file in sorted(Path(str(package.__file__)).parent.glob("*.py")):
-            digest.update(f"{package.__name__}/{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+            digest.update(
+                f"{package.__name__}/{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest()
+            )
     return digest.digest()

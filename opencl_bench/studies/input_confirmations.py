@@ -68,9 +68,7 @@ class Planning:
         return None
 
 
-def chosen_of_all(
-    planning: Planning, names: Sequence[str], processes: int
-) -> dict[str, dict[str, list[Variant]]]:
+def chosen_of_all(planning: Planning, names: Sequence[str], processes: int) -> dict[str, dict[str, list[Variant]]]:
     """Return the chosen versions of each kernel that has rows.
 
     Args:

@@ -36,7 +36,9 @@ def main(words: Sequence[str] | None = None) -> int:
             )
             with open_store(asked.store) as store:
                 done = measure_versions(plan, store, again=Remeasure(asked.again), pool=pool)
-            print(f"{kernel.name}: {len(done.rows)} rows, {done.measured} measured, {done.seconds:.0f} s", flush=True)
+            print(
+                f"{kernel.name}: {len(done.rows)} rows, {done.measured} measured, {done.seconds:.0f} s", flush=True
+            )
             for name, problem in done.problems.items():
                 print(f"  {name}: {problem}")
     return 0

@@ -217,7 +217,7 @@ def _to_compact(measurements: list[Measurement]) -> bytes:
     )
     left_out = [name for name in LEFT_OUT if are_sums or name != "timed_seconds"]
     table = _arrow_table([_row(each) for each in measurements]).drop_columns(left_out)
-    split = {path: "BYTE_STREAM_SPLIT" for path in _SPLIT}
+    split = dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT")
     dictionaries = [path for path in _leaves(table.schema) if path not in split]
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(
