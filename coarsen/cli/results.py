@@ -114,7 +114,7 @@ def export(
 ) -> None:
     """Write rows to a file: T4, Parquet or CSV, as its name says.
 
-    Nothing is lost in any of them: `coarsen results import` reads them back. With --compact, times beside spans are.
+    Nothing is lost in any of them: `coarsen results import` reads them back. Only --compact leaves something out.
 
     Example: coarsen results export results.parquet --benchmark sgemm
     """

@@ -33,8 +33,8 @@ _SEEDS = 2**31 - 1
 class Forest:
     """Extremely randomised trees (Geurts et al. 2006) on the logarithm of the time.
 
-    They are those of scikit-learn's `ExtraTreesRegressor`, to the last bit, grown one by one: of a small forest, that
-    copies estimators and looks at their parameters for four fifths of its time.
+    They are those of scikit-learn's `ExtraTreesRegressor`, to the last bit, grown one by one: where a forest is
+    small, that one copies estimators and looks at their parameters for most of its time.
 
     Args:
         space: has the axes.

@@ -219,7 +219,7 @@ def test_cut_parquet_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pandas.DataFrame({"a": [1]}), "not a table of measurements: there is no column 'key'"),
+        (pandas.DataFrame({"a": [1]}), "not a table of measurements: there is no column 'benchmark'"),
         (pandas.DataFrame({column.name: [1] for column in COLUMNS}), "not a Parquet table of measurements: "),
     ],
 )
