@@ -40,6 +40,13 @@ ExportFile = Annotated[
         metavar="FILE", help="The file to write: .json (the format T4), .parquet or .csv.", show_default=False
     ),
 ]
+IsCompact = Annotated[
+    bool,
+    typer.Option(
+        "--compact",
+        help="A Parquet file without what is found again, and without the sums and host times beside spans.",
+    ),
+]
 ImportFiles = Annotated[
     list[Path],
     typer.Argument(
@@ -103,20 +110,24 @@ def export(
     device: DevicePart = None,
     preset: PresetName = None,
     store: StoreUrl = None,
+    compact: IsCompact = False,
 ) -> None:
     """Write rows to a file: T4, Parquet or CSV, as its name says.
 
-    Nothing is lost in any of them: `coarsen results import` reads them back.
+    Nothing is lost in any of them: `coarsen results import` reads them back. Only --compact leaves something out.
 
     Example: coarsen results export results.parquet --benchmark sgemm
     """
+    if compact and file.suffix.lower() != ".parquet":
+        raise InvalidInputError(f"{file}: a compact file is a table whose name ends in .parquet")
     with _existing(store) as opened:
         from coarsen.opencl_bench.results.exchange.files import write_results
+        from coarsen.opencl_bench.results.exchange.tables import write_compact_table
 
         rows = list(_rows(opened, benchmark, device, preset))
         if not rows:
             raise InvalidInputError(f"there is no such row in {opened.location}; nothing was written")
-        write_results(rows, file)
+        (write_compact_table if compact else write_results)(rows, file)
     print_line(f"{counted(len(rows), 'row')} in {file}")
 
 

@@ -6,6 +6,7 @@ fold, and nothing of the held-out inputs is in it. Folds have most searches in c
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -31,11 +32,11 @@ class ReplayedStageOne:
 
     Attributes:
         settings: how it searches.
-        searches: those that were run, by all that they depend on but the searcher's own program.
+        searches: those that were run, by all that they depend on but the searcher's own program (`search_key`).
     """
 
     settings: StageOneSettings
-    searches: MutableMapping[Hashable, Found] = field(default_factory=dict, compare=False, repr=False)
+    searches: MutableMapping[str, Found] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(self, times: VersionTimes) -> tuple[int, ...]:
         """Return the versions that the searches leave, in ascending order."""
@@ -77,7 +78,7 @@ class _RememberingSearcher:
     """A searcher that runs the same search of the same times once."""
 
     searcher: Searcher
-    searches: MutableMapping[Hashable, Found]
+    searches: MutableMapping[str, Found]
 
     @property
     def name(self) -> str:
@@ -85,15 +86,28 @@ class _RememberingSearcher:
 
     def search(self, evaluator: Evaluator, budget: Budget, seed: int) -> Found:
         """Return what was found by the same search, or search."""
-        if not isinstance(evaluator, _GridEvaluator):
+        if not isinstance(evaluator, GridEvaluator):
             return self.searcher.search(evaluator, budget, seed)
-        key = repr(self.searcher), evaluator.times, evaluator.trace, budget, seed
+        key = search_key(self.searcher, evaluator, budget, seed)
         if key not in self.searches:
             self.searches[key] = self.searcher.search(evaluator, budget, seed)
         return self.searches[key]
 
 
-class _GridEvaluator(ReplayEvaluator):
+def search_key(searcher: Searcher, evaluator: GridEvaluator, budget: Budget, seed: int) -> str:
+    """Return the SHA-256 of all that a search depends on but its program, in hexadecimal digits.
+
+    Args:
+        searcher: with its settings.
+        evaluator: has the times, and what was tried before.
+        budget: of the search.
+        seed: likewise.
+    """
+    content = repr(searcher), evaluator.times, evaluator.trace, budget, seed
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+class GridEvaluator(ReplayEvaluator):
     """Looks times up, and tells all of them to whoever must know whether they are the same."""
 
     def __init__(self, table: Table) -> None:
@@ -119,7 +133,7 @@ class _Grid:
 
     def evaluator(self, number: int) -> Evaluator:
         """Return what looks times on an input up."""
-        return _GridEvaluator(self.table(number))
+        return GridEvaluator(self.table(number))
 
     def column(self, choice: Choice) -> int:
         """Return the number of a choice's version."""

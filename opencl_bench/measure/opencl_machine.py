@@ -15,7 +15,7 @@ from coarsen.devices.health import check_health
 from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
-from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
+from coarsen.opencl_bench.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
@@ -26,6 +26,8 @@ from coarsen.variant.variant import Variant
 FLUSHED_CACHES = 4
 LEAST_FLUSHED_BYTES = 64 << 20
 POCL = "pocl"
+# More than any kernel that adapts has codes, so that each is built once for all its inputs.
+KEPT_PROGRAMS = 64
 
 
 def devices_to_measure() -> list[DeviceDescription]:
@@ -45,7 +47,7 @@ class OpenClMachine:
         self._is_pocl = device.is_called(POCL)
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-        self._others: dict[Code, cl.Program] = {}
+        self._kept: dict[tuple[Code, bool], cl.Program] = {}
 
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
@@ -62,7 +64,7 @@ class OpenClMachine:
         """
         program = self.build(code)
         for other in code.others:
-            self._build_other(other)
+            self._built(other)
         if self._is_pocl:
             return None
         binaries = cast("list[bytes]", program.get_info(cl.program_info.BINARIES))
@@ -80,13 +82,16 @@ class OpenClMachine:
             raise BuildError(in_one_line(error)) from error
 
     def kernels(self, code: Code, binary: bytes | None, launched: Iterable[str]) -> Mapping[str, LaunchableKernel]:
-        """The kernel for each name of a kernel that is launched; `binary` is that of `code`. Raises BuildError."""
-        programs = {code: self.build(code, binary)}
+        """The kernel for each name of a kernel that is launched; `binary` is that of `code`.
+
+        Programs are kept: a version is built once for all inputs and local sizes. Raises BuildError.
+        """
+        programs = {code: self._built(code, binary)}
         try:
             found = {name: code.kernel_of(name) for name in launched}
             for program, _ in found.values():
                 if program not in programs:
-                    programs[program] = self._build_other(program)
+                    programs[program] = self._built(program)
             # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
             return {
                 name: cast("LaunchableKernel", cl.Kernel(programs[program], kernel))
@@ -95,11 +100,16 @@ class OpenClMachine:
         except (cl.Error, InvalidInputError) as error:
             raise BuildError(in_one_line(error)) from error
 
-    def _build_other(self, code: Code) -> cl.Program:
-        """The program of the kernels beside a coarsened one, which is the same for many of these."""
-        if code not in self._others:
-            self._others = {code: self.build(code)}
-        return self._others[code]
+    def _built(self, code: Code, binary: bytes | None = None) -> cl.Program:
+        """The program of some code, of those used last as it was built before. Raises BuildError."""
+        if may_include_files(code):
+            return self.build(code, binary)
+        key = code, binary is not None
+        program = self._kept.pop(key, None) or self.build(code, binary)
+        self._kept[key] = program  # the latest used is the last
+        if len(self._kept) > KEPT_PROGRAMS:
+            del self._kept[next(iter(self._kept))]
+        return program
 
     def flush_caches(self) -> None:
         """Overwrite a buffer that is larger than the device's caches. Raises LaunchError."""
@@ -142,11 +152,15 @@ class OpenClExecutor:
         def choose(launch: Launch) -> LaunchableKernel:
             return kernels[launch.kernel]
 
+        prepared: list[Enqueue] = []
+
         def job(clock: Clock) -> Durations:
             try:
+                # Arguments are found once: they are the same in every run.
+                prepared[:] = prepared or self._buffers.prepared(choose, divided)
                 if clock is Clock.SPAN:
-                    return self._buffers.execute_as_one(choose, divided)
-                return Durations(self._buffers.execute(choose, divided))
+                    return self._buffers.run_as_one(prepared)
+                return Durations(self._buffers.run(prepared))
             except (cl.Error, MemoryError) as error:
                 raise LaunchError(in_one_line(error)) from error
 
@@ -183,6 +197,11 @@ class OpenClExecutor:
     def flush_caches(self) -> None:
         """See `Executor.flush_caches`."""
         self._machine.flush_caches()
+
+
+def may_include_files(code: Code) -> bool:
+    """Return True where files that may change are part of some code: equal text is then no equal code."""
+    return any(option.startswith("-I") for option in code.options)
 
 
 def in_one_line(error: BaseException, limit: int = 300) -> str:

@@ -156,14 +156,29 @@ class DeviceWorkload:
             get_kernel: gives the kernel to use for a launch.
             launches: in place of the workload's own, on the same buffers.
         """
-        return sum(end - start for start, end in self._profiles(self._prepared(get_kernel, launches)))
+        return self.run(self.prepared(get_kernel, launches))
 
     def execute_as_one(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> Durations:
         """Run all launches in order and wait; return their span, with the sum and the host's time beside it.
 
         The arguments are those of `execute`.
         """
-        prepared = self._prepared(get_kernel, launches)
+        return self.run_as_one(self.prepared(get_kernel, launches))
+
+    def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> list[Enqueue]:
+        """Return what enqueues each launch, with its arguments, to be run as often as wanted.
+
+        The arguments are those of `execute`.
+        """
+        wanted = self._workload.launches if launches is None else launches
+        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
+
+    def run(self, prepared: Sequence[Enqueue]) -> int:
+        """Run what was prepared, as `execute` does."""
+        return sum(end - start for start, end in self._profiles(prepared))
+
+    def run_as_one(self, prepared: Sequence[Enqueue]) -> Durations:
+        """Run what was prepared, as `execute_as_one` does."""
         # Neither what was enqueued before nor finding the arguments is part of the host's time.
         self._queue.finish()
         start = time.perf_counter_ns()
@@ -171,10 +186,6 @@ class DeviceWorkload:
         host = time.perf_counter_ns() - start
         span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
         return Durations(span, sum(end - start for start, end in profiles), host)
-
-    def _prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None) -> list[Enqueue]:
-        wanted = self._workload.launches if launches is None else launches
-        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
 
     def _profiles(self, prepared: Sequence[Enqueue]) -> list[tuple[int, int]]:
         """Run launches and wait; the start and the end of each, in nanoseconds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,12 +62,26 @@ def bootstrap_interval(
 
 def resampled_ratios(baseline: Sequence[float], candidate: Sequence[float], seed: int) -> NDArray[np.float64]:
     """Bootstrap values of median(baseline) / median(candidate), (`RESAMPLES`,); see `bootstrap_interval`."""
-    count = len(baseline)
-    chosen = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
-    numerator = np.median(np.asarray(baseline, np.float64)[chosen], axis=1)
-    denominator = np.median(np.asarray(candidate, np.float64)[chosen], axis=1)
-    ratios: NDArray[np.float64] = numerator / denominator
+    chosen = _resamples(len(baseline), seed)
+    ratios: NDArray[np.float64] = _medians(baseline, chosen) / _medians(candidate, chosen)
     return ratios
+
+
+@lru_cache(maxsize=32)
+def _resamples(count: int, seed: int) -> NDArray[np.int64]:
+    """The places that each resample takes, (`RESAMPLES`, count): drawn once for all rows of so many samples."""
+    chosen = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
+    chosen.setflags(write=False)
+    return chosen
+
+
+def _medians(samples: Sequence[float], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The median of each resample: what NumPy's is of finite numbers, to the last bit."""
+    drawn = np.sort(np.asarray(samples, np.float64)[chosen], axis=1)
+    middle = drawn.shape[1] // 2
+    if drawn.shape[1] % 2:
+        return np.asarray(drawn[:, middle])
+    return np.asarray((drawn[:, middle - 1] + drawn[:, middle]) / 2)
 
 
 def speedup(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0) -> Speedup:

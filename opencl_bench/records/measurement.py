@@ -9,10 +9,9 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.workloads.clock import Clock
@@ -204,6 +203,11 @@ class Measurement:
         )
 
 
+def timed_seconds_of(nanoseconds: Sequence[int], baseline_nanoseconds: Sequence[int]) -> float:
+    """Return how long the device ran the timed kernels of a row, in seconds."""
+    return sum((*nanoseconds, *baseline_nanoseconds)) / 1e9
+
+
 def content_key(
     subject: Subject,
     environment: Environment,
@@ -220,18 +224,33 @@ def content_key(
     that adds up: rows that were stored before there were these keep their keys.
     """
     implied = implied_transforms(environment)
-    content: Mapping[str, Any] = {
-        "subject": asdict(subject),
-        "environment": asdict(environment),
-        "method": asdict(method),
-        "role": role.value,
-        "candidate": variant_to_json(candidate, implied),
-        "baseline": variant_to_json(baseline, implied) if baseline else None,
-        **({"invocation": invocation} if invocation else {}),
-        **({"clock": clock.value} if clock is not Clock.SUM else {}),
+    parts: Mapping[str, str] = {
+        "subject": _part_text(subject),
+        "environment": _part_text(environment),
+        "method": _part_text(method),
+        "role": _text_of(role.value),
+        "candidate": _variant_text(candidate, implied),
+        "baseline": _variant_text(baseline, implied) if baseline else _text_of(None),
+        **({"invocation": _text_of(invocation)} if invocation else {}),
+        **({"clock": _text_of(clock.value)} if clock is not Clock.SUM else {}),
     }
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    text = ",".join(f'"{name}":{parts[name]}' for name in sorted(parts))
+    return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
+
+
+@lru_cache(maxsize=512)
+def _part_text(part: Subject | Environment | Method) -> str:
+    """The JSON of what thousands of rows have in common, made once."""
+    return _text_of(asdict(part))
+
+
+@lru_cache(maxsize=1024)
+def _variant_text(variant: Variant, implied: Transforms) -> str:
+    return _text_of(variant_to_json(variant, implied))
+
+
+def _text_of(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def one_line(text: str) -> str:

@@ -62,9 +62,28 @@ def measurement_from_json(value: object) -> Measurement:
     """
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{_WHERE} is not a JSON object")
-    for name in ("key", "environment"):
-        if name not in value:
-            raise InvalidInputError(f"{_WHERE} has no field {name!r}")
+    if "key" not in value:
+        raise InvalidInputError(f"{_WHERE} has no field 'key'")
+    measurement = _read(value)
+    _check_names(measurement.subject)
+    _check_launches(measurement)
+    _check(measurement, str(value["key"]))
+    return measurement
+
+
+def key_of_json(value: Mapping[str, Any]) -> str:
+    """Return the key of a measurement that was written without one.
+
+    Raises:
+        InvalidInputError: a field is missing, unknown or malformed.
+    """
+    return _read(value).key
+
+
+def _read(value: Mapping[str, Any]) -> Measurement:
+    """The measurement, whose key nobody has checked. Raises InvalidInputError."""
+    if "environment" not in value:
+        raise InvalidInputError(f"{_WHERE} has no field 'environment'")
     given = {name: entry for name, entry in value.items() if entry is not None or name not in ADDED_LATER}
     content = {**ADDED_LATER, **{name: entry for name, entry in given.items() if name != "key"}}
     # Read first, and once: what a variant leaves out, the environment implies.
@@ -74,11 +93,7 @@ def measurement_from_json(value: object) -> Measurement:
         Variant: lambda variant: variant_from_json(variant, implied),
         Environment: lambda _value: environment,
     }
-    measurement = decoded(Measurement, content, _WHERE, decoders)
-    _check_names(measurement.subject)
-    _check_launches(measurement)
-    _check(measurement, str(value["key"]))
-    return measurement
+    return decoded(Measurement, content, _WHERE, decoders)
 
 
 def _check_names(subject: Subject) -> None:

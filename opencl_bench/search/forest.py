@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.encoding import Encoding
@@ -23,11 +24,17 @@ from coarsen.opencl_bench.search.surrogate import (
 )
 
 if TYPE_CHECKING:
-    from sklearn.ensemble import ExtraTreesRegressor
+    from sklearn.tree import ExtraTreeRegressor
+
+# The seeds of scikit-learn's trees are below.
+_SEEDS = 2**31 - 1
 
 
 class Forest:
     """Extremely randomised trees (Geurts et al. 2006) on the logarithm of the time.
+
+    They are those of scikit-learn's `ExtraTreesRegressor`, to the last bit, grown one by one: where a forest is
+    small, that one copies estimators and looks at their parameters for most of its time.
 
     Args:
         space: has the axes.
@@ -43,7 +50,7 @@ class Forest:
     def __init__(
         self, space: SearchSpace, trees: int, prior: Prior | None = None, encoding: Encoding | None = None
     ) -> None:
-        self._regressor = _regressor_class()
+        self._tree = _tree_class()
         self._encoding = encoding or Encoding(space)
         self._trees = trees
         self._prior = prior
@@ -59,9 +66,21 @@ class Forest:
         expected = expected_log_times(self._prior, tried)
         ran = [trial.time is not None for trial in trials]
         weight = weight_of(expected[ran], times[ran])
-        forest = self._regressor(n_estimators=self._trees, random_state=seed)
-        forest.fit(self._encoding.rows(tried), times - weight * expected)
-        return FittedForest(forest, self._encoding, self._prior, weight)
+        trees = self._grown(_stored(self._encoding.rows(tried)), times - weight * expected, seed)
+        return FittedForest(trees, self._encoding, self._prior, weight)
+
+    def _grown(self, rows: NDArray[np.float32], targets: Floats, seed: int) -> tuple[ExtraTreeRegressor, ...]:
+        """The trees that `ExtraTreesRegressor` grows of a seed."""
+        from sklearn import config_context
+
+        draw = np.random.RandomState(seed)
+        with config_context(skip_parameter_validation=True):
+            return tuple(
+                self._tree(max_features=1.0, random_state=draw.randint(_SEEDS)).fit(
+                    rows, targets, check_input=False
+                )
+                for _ in range(self._trees)
+            )
 
     def lower_bounds(
         self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float, seed: int
@@ -83,31 +102,35 @@ class FittedForest:
     """A forest that was fitted.
 
     Attributes:
-        forest: predicts how log times differ from what was expected.
+        trees: their mean predicts how log times differ from what was expected.
         encoding: makes its rows.
         prior: see `Forest`.
         weight: of what the prior expects.
     """
 
-    forest: ExtraTreesRegressor
+    trees: tuple[ExtraTreeRegressor, ...]
     encoding: Encoding
     prior: Prior | None
     weight: float
 
     def predict(self, choices: Sequence[Choice]) -> Predicted:
         """Return mean and standard deviation over the trees."""
-        # As the trees store them: each would convert the rows once more.
-        rows = self.encoding.rows(choices).astype(np.float32)
-        each = np.stack([tree.tree_.predict(rows)[:, 0] for tree in self.forest.estimators_])
+        rows = _stored(self.encoding.rows(choices))
+        each = np.stack([tree.tree_.predict(rows)[:, 0] for tree in self.trees])
         predicted = Predicted(each.mean(axis=0), each.std(axis=0))
         return predicted.plus(self.weight * expected_log_times(self.prior, choices))
 
 
-def _regressor_class() -> type[ExtraTreesRegressor]:
+def _stored(rows: Floats) -> NDArray[np.float32]:
+    """Rows as trees store them: each tree would convert them once more."""
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def _tree_class() -> type[ExtraTreeRegressor]:
     try:
         # Imported late: only this search needs it.
-        from sklearn.ensemble import ExtraTreesRegressor
+        from sklearn.tree import ExtraTreeRegressor
     except ImportError as error:
         raise InvalidInputError(NEEDED) from error
-    found: type[ExtraTreesRegressor] = ExtraTreesRegressor
+    found: type[ExtraTreeRegressor] = ExtraTreeRegressor
     return found

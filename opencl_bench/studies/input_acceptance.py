@@ -129,12 +129,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", nargs="*", default=[], type=Path, metavar="FILE", help="of other programs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="everything as data, too")
     parser.add_argument(
-        "--searches", type=Path, metavar="FILE", help="keeps searches of folds for the next program"
+        "--searches", type=Path, metavar="FILE", help="keeps searches and plans for the next program"
     )
     asked = parser.parse_args(words)
     runs = read_runs(asked.runs)
-    searches = KeptSearches(asked.searches) if asked.searches else None
-    kernels = [*judged_kernels(stored_kernels(asked.stores, asked.kernels), searches=searches)]
+    kept = KeptSearches(asked.searches) if asked.searches else None
+    kernels = [*judged_kernels(stored_kernels(asked.stores, asked.kernels), kept=kept)]
     for line in report(kernels, runs):
         print(line)
     if asked.json:

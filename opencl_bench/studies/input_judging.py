@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.acceptance import KernelResult
-from coarsen.models.inputs.judging import Plan, judged, plan
+from coarsen.models.inputs.judging import Plan, judged
+from coarsen.opencl_bench.inputs.kept_plans import planned
+from coarsen.opencl_bench.inputs.kept_searches import KeptSearches
 from coarsen.opencl_bench.inputs.second_times import cells_to_confirm
 from coarsen.opencl_bench.inputs.stage_one import StageOne, StageOneSettings
 from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne, replayed_versions
 from coarsen.opencl_bench.records.measurement import Role
-from coarsen.opencl_bench.search.found import Found
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.studies.input_rows import StoredKernel
 from coarsen.variant.variant import Variant
@@ -42,25 +43,23 @@ class JudgedKernel:
 def judged_kernels(
     found: Iterable[StoredKernel],
     settings: StageOneSettings | None = None,
-    searches: MutableMapping[Hashable, Found] | None = None,
+    kept: KeptSearches | None = None,
 ) -> Iterator[JudgedKernel]:
     """Judge kernels, one after the other: searches are replayed in each fold, which takes a while.
 
     Args:
         found: their rows.
         settings: of the first stage.
-        searches: see `StoredKernel.study`.
+        kept: searches and plans that were made before, and where others are kept.
     """
     for stored in found:
-        yield _judged(stored, settings or StageOneSettings(), {} if searches is None else searches)
+        yield _judged(stored, settings or StageOneSettings(), kept)
 
 
-def _judged(
-    stored: StoredKernel, settings: StageOneSettings, searches: MutableMapping[Hashable, Found]
-) -> JudgedKernel:
+def _judged(stored: StoredKernel, settings: StageOneSettings, kept: KeptSearches | None) -> JudgedKernel:
     made = None
     try:
-        made = plan(stored.study(settings, searches))
+        made = planned(stored.study(settings, kept), kept)
         cells = cells_to_confirm(made)
         known = {(r.subject.preset, r.candidate) for r in stored.rows if r.role is Role.CONFIRMATION}
         lacking = [cell for cell in cells if cell not in known]
@@ -72,14 +71,12 @@ def _judged(
         return JudgedKernel(stored, made, None, str(error))
     stairs = StageOneSettings(StaircaseSearcher(), settings.inputs, share=1.0, is_warm=False)
     staircase = ReplayedStageOne(stairs).run(stored.times)
-    return JudgedKernel(stored, made, result, "", _tuning_seconds(stored, settings, searches), staircase)
+    return JudgedKernel(stored, made, result, "", _tuning_seconds(stored, settings, kept), staircase)
 
 
-def _tuning_seconds(
-    stored: StoredKernel, settings: StageOneSettings, searches: MutableMapping[Hashable, Found]
-) -> float:
+def _tuning_seconds(stored: StoredKernel, settings: StageOneSettings, kept: KeptSearches | None) -> float:
     """The seconds of the rows that the first stage tries or leaves for all inputs; each code is compiled once."""
-    replayed = ReplayedStageOne(settings, searches).run(stored.times)
+    replayed = ReplayedStageOne(settings, {} if kept is None else kept).run(stored.times)
     tried = replayed_versions(stored.times, replayed)
     wanted = {(name, stored.times.versions[column]) for name, column in tried}
     compiled: dict[Variant, float] = {}

@@ -18,9 +18,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pyopencl as cl
-
-from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.choosing import Chooser, chooser
 from coarsen.errors import InternalError, InvalidInputError
@@ -40,7 +37,7 @@ from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, W
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.input_space import InputSpace
 
-LAUNCHES, EACH = 500, 5
+LAUNCHES = 500
 # Sizes are drawn from the low end of their range on, as far as this share of its octaves.
 _OCTAVES = 0.5
 # Buffers of an input hold so many bytes at most, where the least sizes allow it.
@@ -57,20 +54,6 @@ class Counts:
     fell_back: int = 0
     wrong: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
-
-
-class KeptMachine(OpenClMachine):
-    """A device that builds each code once."""
-
-    def __init__(self, device: DeviceDescription) -> None:
-        super().__init__(device)
-        self._built: dict[str, cl.Program] = {}
-
-    def build(self, code: Code, binary: bytes | None = None) -> cl.Program:
-        """See `OpenClMachine.build`."""
-        if code.hash not in self._built:
-            self._built[code.hash] = super().build(code, binary)
-        return self._built[code.hash]
 
 
 def drawn_size(space: InputSpace, draw: random.Random) -> dict[str, int]:
@@ -110,7 +93,7 @@ class Launcher:
     codes: tuple[Code, ...]
 
     def count(self, launches: int, seed: int = 0) -> Counts:
-        """Return what came of random launches.
+        """Return what came of random launches; one that failed counts as a wrong one.
 
         Args:
             launches: how many.
@@ -127,10 +110,11 @@ class Launcher:
             try:
                 executor = self.machine.place(workload)
                 expected = workload.reference() if workload.reference else self._of_default(executor, benchmark)
-                for turn, version in enumerate(versions):
+                for turn, version in enumerate(versions[: launches - counts.launches]):
                     self._launch(executor, benchmark, workload, expected, version, counts, is_again=turn == 2)
             except LaunchError as error:
-                counts.launches += EACH
+                # It is one launch, of which nothing came; others on these buffers would prove nothing.
+                counts.launches += 1
                 counts.wrong.append(f"{dict(benchmark.preset('drawn').size)}: {error}")
         return counts
 
@@ -205,7 +189,7 @@ def measured(
     compiled = VersionCodes()
     for shipped in shipped_kernels(stores, names, found):
         codes = tuple(compiled.of(shipped.stored, version.variant) for version in shipped.file.versions)
-        yield Launcher(shipped, KeptMachine(found), codes).count(launches)
+        yield Launcher(shipped, OpenClMachine(found), codes).count(launches)
 
 
 def lines(found: Sequence[Counts]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.records.measurement import QUICK
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import Remeasure
 from coarsen.opencl_bench.workloads.lookup import adaptive, adaptive_kernel
 
@@ -27,15 +28,19 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", required=True, help="an index (0:1) or any part of the name")
     parser.add_argument("--again", choices=[*Remeasure], default=Remeasure.NOTHING, help="which stored ones")
     asked = parser.parse_args(words)
-    for kernel in map(adaptive_kernel, asked.kernels or adaptive()):
-        plan = VersionsPlan(
-            kernel.name, asked.device, tuple(kernel.listed), kernel.versions, kernel.default, method=QUICK
-        )
-        with open_store(asked.store) as store:
-            done = measure_versions(plan, store, again=Remeasure(asked.again))
-        print(f"{kernel.name}: {len(done.rows)} rows, {done.measured} measured, {done.seconds:.0f} s")
-        for name, problem in done.problems.items():
-            print(f"  {name}: {problem}")
+    # Processes that compile are started once: each loads clang and LLVM first.
+    with CompilePool() as pool:
+        for kernel in map(adaptive_kernel, asked.kernels or adaptive()):
+            plan = VersionsPlan(
+                kernel.name, asked.device, tuple(kernel.listed), kernel.versions, kernel.default, method=QUICK
+            )
+            with open_store(asked.store) as store:
+                done = measure_versions(plan, store, again=Remeasure(asked.again), pool=pool)
+            print(
+                f"{kernel.name}: {len(done.rows)} rows, {done.measured} measured, {done.seconds:.0f} s", flush=True
+            )
+            for name, problem in done.problems.items():
+                print(f"  {name}: {problem}")
     return 0
 
 

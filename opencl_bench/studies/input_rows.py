@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -95,7 +95,7 @@ class StoredKernel:
         return measured_times(self.rows, self.asked).times
 
     def study(
-        self, settings: StageOneSettings | None = None, searches: MutableMapping[Hashable, Found] | None = None
+        self, settings: StageOneSettings | None = None, searches: MutableMapping[str, Found] | None = None
     ) -> Study:
         """Return the study of the kernel, with its first stage replayed in each fold.
 

@@ -21,6 +21,7 @@ from coarsen.opencl_bench.records.measurement import (
     Role,
     Subject,
     content_key,
+    timed_seconds_of,
 )
 from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.measuring_process import Limits, Outcome, Ready
@@ -168,7 +169,7 @@ class RowMeasurer:
             baseline_nanoseconds=outcome.baseline_nanoseconds,
             compile_seconds=pair.compiled.seconds,
             measure_seconds=outcome.measure_seconds,
-            timed_seconds=sum((*outcome.nanoseconds, *outcome.baseline_nanoseconds)) / 1e9,
+            timed_seconds=timed_seconds_of(outcome.nanoseconds, outcome.baseline_nanoseconds),
             code_hash=pair.compiled.code.hash if pair.compiled.code else "",
             clock=clock,
             sum_nanoseconds=outcome.beside.sums,

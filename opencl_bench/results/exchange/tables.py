@@ -7,6 +7,10 @@ do; CSV has them as JSON text, and empty cells for nulls. Nothing is lost in eit
 A CSV file has a last column more, `rows_in_file`: the number of rows, the same in each of them, which shows
 whether a file was cut off between two rows. In such a file a text that a spreadsheet would compute (`=1+1`)
 follows an apostrophe, as does one that begins with an apostrophe. Files without the column are read as they are.
+
+A compact Parquet file keeps tens of thousands of rows in a few megabytes, to be committed. It leaves out what is
+found again, keys and the sums of times, and what no evaluation reads: the sums of launches and the host's times
+that stand beside spans. All else is read back as it was.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -26,9 +30,20 @@ import pyarrow.parquet
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.opencl_bench.records.measurement import (
+    Environment,
+    Measurement,
+    Method,
+    Subject,
+    timed_seconds_of,
+)
 from coarsen.opencl_bench.records.measurement_json import ADDED_LATER as FIELDS_ADDED_LATER
-from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.opencl_bench.records.measurement_json import (
+    BESIDE,
+    key_of_json,
+    measurement_from_json,
+    measurement_to_json,
+)
 from coarsen.opencl_bench.results.exchange.variant_cells import variant_cells, variant_value
 
 if TYPE_CHECKING:
@@ -60,6 +75,12 @@ CANDIDATE_TYPES = {
 MAPS = ("definitions", "transforms", "arrays")
 # What tables of old do not have, and null stands for there: rows from before these were part of a measurement.
 ADDED_LATER = ("levels", "transforms", "any_size", "arrays", *FIELDS_ADDED_LATER)
+# What compact files leave out: what is computed from the other columns, and then what is not read back.
+COMPUTED = ("key", "timed_seconds")
+LEFT_OUT = (*COMPUTED, *BESIDE)
+# Stored byte by byte, the high ones of all together: they are alike, and then take next to nothing.
+_SPLIT = ("nanoseconds.list.element", "baseline_nanoseconds.list.element", "measure_seconds")
+_STRONGEST = 19
 # The fields that have fields of their own, and what those columns' names begin with.
 PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
     {"subject": (Subject, ""), "environment": (Environment, ""), "method": (Method, "method_")}
@@ -115,6 +136,17 @@ def write_table(measurements: Iterable[Measurement], path: Path) -> None:
     replace_file(encode([_row(measurement) for measurement in measurements]), path)
 
 
+def write_compact_table(measurements: Iterable[Measurement], path: Path) -> None:
+    """Write a compact Parquet file, with a row per measurement in their order.
+
+    Raises:
+        InvalidInputError: another suffix than `.parquet`; the file can't be written; a measurement isn't in its
+            normal form.
+    """
+    encode = _coder(path, {".parquet": _to_compact})
+    replace_file(encode(list(measurements)), path)
+
+
 def read_table(path: Path) -> list[Measurement]:
     """The measurements in a table that `write_table` wrote, equal to those written.
 
@@ -150,33 +182,83 @@ def _measurement(row: Row, number: int) -> Measurement:
     value: dict[str, Any] = {}
     for column in COLUMNS:
         owner = value.setdefault(column.part, {}) if column.part else value
-        if row[column.name] is not None or column.part:
+        if row.get(column.name) is not None or column.part:
             owner[column.source] = row[column.name]
     for part in NULLABLE:
         if all(entry is None for entry in value[part].values()):
             value[part] = None
     try:
         value |= {name: variant_value(value[name]) for name in CANDIDATES}
-        return measurement_from_json(value)
+        return measurement_from_json(_with_computed(value, [name for name in COMPUTED if name not in row]))
     except InvalidInputError as error:
         raise InvalidInputError(f"row {number}: {error}") from None
 
 
+def _with_computed(value: dict[str, Any], lacking: Sequence[str]) -> dict[str, Any]:
+    """The value with what a compact file leaves out; the key is that of all else."""
+    if "timed_seconds" in lacking:
+        times = (value.get(name) or () for name in ("nanoseconds", "baseline_nanoseconds"))
+        value["timed_seconds"] = timed_seconds_of(*times)
+    if "key" in lacking:
+        value["key"] = key_of_json(value)
+    return value
+
+
 def _to_parquet(rows: list[Row]) -> bytes:
-    values = [{column.name: _arrow_value(row[column.name], column) for column in COLUMNS} for row in rows]
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pa.Table.from_pylist(values, SCHEMA), buffer, compression="zstd")
+    pyarrow.parquet.write_table(_arrow_table(rows), buffer, compression="zstd")
     return buffer.getvalue()
+
+
+def _to_compact(measurements: list[Measurement]) -> bytes:
+    are_sums = all(
+        each.timed_seconds == timed_seconds_of(each.nanoseconds, each.baseline_nanoseconds)
+        for each in measurements
+    )
+    left_out = [name for name in LEFT_OUT if are_sums or name != "timed_seconds"]
+    table = _arrow_table([_row(each) for each in measurements]).drop_columns(left_out)
+    split = dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT")
+    dictionaries = [path for path in _leaves(table.schema) if path not in split]
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(
+        table,
+        buffer,
+        compression="zstd",
+        compression_level=_STRONGEST,
+        use_dictionary=dictionaries,
+        column_encoding=split,
+    )
+    return buffer.getvalue()
+
+
+def _leaves(schema: pa.Schema) -> Iterator[str]:
+    """The paths of what a Parquet file stores of some columns."""
+    empty = io.BytesIO()
+    pyarrow.parquet.write_table(schema.empty_table(), empty)
+    columns = pyarrow.parquet.ParquetFile(empty).schema
+    return (columns.column(number).path for number in range(len(columns)))
+
+
+def _arrow_table(rows: list[Row]) -> pa.Table:
+    values = [{column.name: _arrow_value(row[column.name], column) for column in COLUMNS} for row in rows]
+    return pa.Table.from_pylist(values, SCHEMA)
 
 
 def _from_parquet(data: bytes) -> Iterator[Row]:
     try:
         table = pyarrow.parquet.read_table(io.BytesIO(data))
-        _check_columns(table.column_names)
-        rows: list[Row] = _with_added_columns(table).select(SCHEMA.names).cast(SCHEMA).to_pylist()
+        _check_columns(table.column_names, (*ADDED_LATER, *COMPUTED))
+        there = [column for column in COLUMNS if not _is_computed(column, table.column_names)]
+        schema = pa.schema([SCHEMA.field(column.name) for column in there])
+        rows: list[Row] = _with_added_columns(table).select(schema.names).cast(schema).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"not a Parquet table of measurements: {_first_line(error)}") from None
-    return ({column.name: _json_value(row[column.name], column) for column in COLUMNS} for row in rows)
+    return ({column.name: _json_value(row[column.name], column) for column in there} for row in rows)
+
+
+def _is_computed(column: Column, names: Sequence[str]) -> bool:
+    """Tell whether a table leaves out a column that follows from the others."""
+    return column.name in COMPUTED and column.name not in names
 
 
 def _with_added_columns(table: pa.Table) -> pa.Table:
@@ -288,10 +370,10 @@ def _value(cell: str, column: Column, number: int, counted: bool) -> Any:  # noq
         raise InvalidInputError(f"row {number}: the column '{column.name}' has the value {cell[:60]!a}") from None
 
 
-def _check_columns(names: Iterable[str]) -> None:
+def _check_columns(names: Iterable[str], optional: Sequence[str] = ADDED_LATER) -> None:
     found = set(names)
     for column in COLUMNS:
-        if column.name not in found and column.source not in ADDED_LATER:
+        if column.name not in found and column.source not in optional:
             raise InvalidInputError(f"not a table of measurements: there is no column '{column.name}'")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, bindparam, delete, func, select
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Measurement
@@ -36,6 +36,9 @@ from coarsen.opencl_bench.results.store.schema import store as store_table
 # Rows that are read, or written in one transaction, at a time.
 BATCH = 500
 SQLITE_HEADER = b"SQLite format 3\0"
+# Made once: to put the joins of a query together takes longer than to run it.
+_KEY = "wanted_key"
+_OF_KEY = selection(*all_columns()).where(table.c.key == bindparam(_KEY))
 
 
 def open_store(url: str | None = None) -> Store:
@@ -158,9 +161,8 @@ class Store:
 
     def find(self, key: str) -> Measurement | None:
         """The measurement of a key; None if there is none."""
-        query = selection(*all_columns()).where(table.c.key == key)
         with self._guard(), self._engine.connect() as connection:
-            row = connection.execute(query).one_or_none()
+            row = connection.execute(_OF_KEY, {_KEY: key}).one_or_none()
             return measurement_of(row) if row else None
 
     def measurements(self, chosen: Filter = EVERYTHING) -> Iterator[Measurement]:

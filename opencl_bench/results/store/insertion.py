@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
@@ -51,9 +52,19 @@ def _insert_shared(connection: Connection, batch: Sequence[Rows]) -> None:
 
 def _insert(connection: Connection, table: Table, values: Values) -> int:
     """Inserts a row unless its key is there; 1 if it was inserted, otherwise 0."""
-    statement = _insertion(connection, table).on_conflict_do_nothing(index_elements=["key"])
+    statement = _insertion_unless_there(connection.dialect.name, table)
     return connection.execute(statement, values, execution_options={"preserve_rowcount": True}).rowcount
 
 
+@cache
+def _insertion_unless_there(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """The statement, made once for each table: making it takes as long as running it."""
+    return _of_dialect(dialect, table).on_conflict_do_nothing(index_elements=["key"])
+
+
 def _insertion(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return sqlite.insert(table) if connection.dialect.name == SQLITE else postgresql.insert(table)
+    return _of_dialect(connection.dialect.name, table)
+
+
+def _of_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    return sqlite.insert(table) if dialect == SQLITE else postgresql.insert(table)

@@ -51,3 +51,33 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> No
     file.write_text(content)
     with pytest.raises(InvalidInputError, match="it keeps no searches"):
         KeptSearches(file)
+
+
+def test_keys_are_what_is_enumerated(tmp_path: Path) -> None:
+    kept = KeptSearches(tmp_path / "searches.jsonl")
+    ReplayedStageOne(StageOneSettings(RandomSearcher()), kept).run(grid_times(3, noise=0.02))
+    assert len(kept) == 3 and all(kept[key].trace for key in kept)
+    assert {**kept} == {**KeptSearches(tmp_path / "searches.jsonl")}
+
+
+@pytest.mark.parametrize("left", [1, 4, 30, 200])
+def test_a_line_that_was_cut_off_is_taken_off(left: int, tmp_path: Path) -> None:
+    file = tmp_path / "searches.jsonl"
+    stage = ReplayedStageOne(StageOneSettings(RandomSearcher()), KeptSearches(file))
+    stage.run(grid_times(3, noise=0.02))
+    whole = file.read_text()
+    lines = whole.splitlines(keepends=True)
+    file.write_text("".join(lines[:2]) + lines[2][:left])
+    kept = KeptSearches(file)
+    assert len(kept) == 2 and file.read_text() == "".join(lines[:2])
+    # What comes next stands in a line of its own.
+    ReplayedStageOne(StageOneSettings(RandomSearcher()), kept).run(grid_times(3, noise=0.02))
+    assert file.read_text() == whole
+
+
+def test_a_last_line_without_its_end_counts(tmp_path: Path) -> None:
+    file = tmp_path / "searches.jsonl"
+    ReplayedStageOne(StageOneSettings(RandomSearcher()), KeptSearches(file)).run(grid_times(3, noise=0.02))
+    whole = file.read_text()
+    file.write_text(whole.removesuffix("\n"))
+    assert len(KeptSearches(file)) == 3 and file.read_text() == whole

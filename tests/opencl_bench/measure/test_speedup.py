@@ -13,7 +13,13 @@ from coarsen.opencl_bench.measure.run import (
     build_program,
     kernels_of,
 )
-from coarsen.opencl_bench.measure.speedup import bootstrap_interval, median, speedup
+from coarsen.opencl_bench.measure.speedup import (
+    RESAMPLES,
+    bootstrap_interval,
+    median,
+    resampled_ratios,
+    speedup,
+)
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 
@@ -65,3 +71,14 @@ def test_interval_is_reproducible_and_grows_with_level() -> None:
 def test_unusable_samples_are_refused(baseline: list[float], candidate: list[float], level: float) -> None:
     with pytest.raises(InvalidInputError):
         bootstrap_interval(baseline, candidate, level)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7])
+def test_resampled_ratios_are_those_of_numpy(count: int) -> None:
+    draw = np.random.default_rng(count)
+    baseline, candidate = draw.integers(1, 10**9, (2, count)).tolist()
+    chosen = np.random.default_rng(5).integers(0, count, (RESAMPLES, count))
+    expected = np.median(np.array(baseline, float)[chosen], axis=1) / np.median(
+        np.array(candidate, float)[chosen], axis=1
+    )
+    assert resampled_ratios(baseline, candidate, 5).tobytes() == expected.tobytes()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from hypothesis import given
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method, implied_transforms
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 
@@ -25,6 +28,24 @@ def test_nothing_is_lost(measurement: Measurement) -> None:
     read = measurement_from_json(json.loads(text))
     assert read == measurement
     assert read.key == measurement.key
+
+
+@given(measurements())
+def test_a_key_is_the_hash_of_one_document(measurement: Measurement) -> None:
+    implied = implied_transforms(measurement.environment)
+    baseline = measurement.baseline
+    content = {
+        "subject": asdict(measurement.subject),
+        "environment": asdict(measurement.environment),
+        "method": asdict(measurement.method),
+        "role": measurement.role.value,
+        "candidate": variant_to_json(measurement.candidate, implied),
+        "baseline": variant_to_json(baseline, implied) if baseline else None,
+        **({"invocation": measurement.invocation} if measurement.invocation else {}),
+        **({"clock": measurement.clock.value} if measurement.clock is not Clock.SUM else {}),
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    assert measurement.key == hashlib.sha256(text.encode()).hexdigest()
 
 
 def changed(path: str, value: object) -> Callable[[dict[str, Any]], None]:

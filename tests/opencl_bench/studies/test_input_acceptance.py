@@ -10,9 +10,12 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.entrants import Entrant
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.inputs.kept_searches import KeptSearches
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role, timed_seconds_of
+from coarsen.opencl_bench.results.exchange.tables import read_table, write_compact_table
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.studies.input_acceptance import device_criteria, main
+from coarsen.opencl_bench.studies.input_confirmations import Planning, chosen_of_all, chosen_versions
 from coarsen.opencl_bench.studies.input_judging import JudgedKernel, judged_kernels
 from coarsen.opencl_bench.studies.input_paper import TABLE_I, paper_table
 from coarsen.opencl_bench.studies.input_rows import DEVELOPMENT, of_rows
@@ -176,3 +179,29 @@ def test_a_kernel_without_rows_or_of_no_such_name_is_told(tmp_path: Path) -> Non
 def test_nothing_judged_has_no_criteria(first: tuple[Measurement, ...]) -> None:
     (kernel,) = of_rows(KERNEL, first)
     assert [*device_criteria([JudgedKernel(kernel, None, None, "so")], ())] == []
+
+
+def test_rows_that_were_a_compact_file_are_judged_alike(
+    both: tuple[Measurement, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summed = [
+        replace(row, timed_seconds=timed_seconds_of(row.nanoseconds, row.baseline_nanoseconds)) for row in both
+    ]
+    write_compact_table(summed, tmp_path / "rows.parquet")
+    told = []
+    for name, rows in (("first", both), ("again", tuple(read_table(tmp_path / "rows.parquet")))):
+        searches = tmp_path / f"{name}.jsonl"
+        store = stored(rows, tmp_path / f"{name}.sqlite")
+        assert main([store, "--kernels", NAME, "--searches", str(searches)]) == 0
+        told.append((capsys.readouterr().out, sorted(KeptSearches(searches).plans)))
+    assert told[0] == told[1] and len(told[0][1]) == 1
+
+
+def test_what_was_planned_in_other_processes_is_the_same(first: tuple[Measurement, ...], tmp_path: Path) -> None:
+    store, searches = stored(first, tmp_path / "store.sqlite"), tmp_path / "searches.jsonl"
+    planning = Planning(store, (ENVIRONMENT.platform, ENVIRONMENT.device), searches)
+    names = [NAME, "adaptive-reduce"]
+    found = chosen_of_all(planning, names, 2)
+    (kernel,) = of_rows(KERNEL, first)
+    assert found == {NAME: chosen_versions(kernel)} == chosen_of_all(planning, names, 1)
+    assert len(KeptSearches(searches).plans) == 1

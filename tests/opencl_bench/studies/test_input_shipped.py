@@ -11,10 +11,11 @@ import pytest
 
 from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.inputs.drawing import is_within
+from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.studies.input_code import CodeSizes, lines, run_lines, text_bytes
 from coarsen.opencl_bench.studies.input_files import main as compare_files
-from coarsen.opencl_bench.studies.input_launches import KeptMachine, Launcher, drawn_size
+from coarsen.opencl_bench.studies.input_launches import Launcher, drawn_size
 from coarsen.opencl_bench.studies.input_rows import StoredKernel, of_rows
 from coarsen.opencl_bench.studies.input_runs import add_lines, read_runs
 from coarsen.opencl_bench.studies.input_shipped import ShippedKernel, VersionCodes, file_of
@@ -86,12 +87,12 @@ def test_launches_of_what_is_shipped_are_counted(stored: StoredKernel, monkeypat
     assert len(shipped.file.versions) == 3
     compiled = VersionCodes()
     codes = tuple(compiled.of(stored, version.variant) for version in shipped.file.versions)
-    machine = KeptMachine(device)
+    machine = OpenClMachine(device)
     right = Launcher(shipped, machine, codes).count(10)
     assert (right.launches, right.fell_back, right.wrong, right.outside) == (10, 0, [], [])
     # Code that does nothing is wrong wherever it is launched, and is built once.
     built: list[str] = []
-    monkeypatch.setattr(machine, "_built", dict[str, cl.Program]())
+    machine = OpenClMachine(device)
 
     def build(context: cl.Context, source: str, options: tuple[str, ...]) -> cl.Program:
         built.append(source)

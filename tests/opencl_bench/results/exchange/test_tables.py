@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +17,13 @@ from hypothesis import strategies as st
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.records.measurement_json import BESIDE
-from coarsen.opencl_bench.results.exchange.tables import COLUMNS, read_table, write_table
+from coarsen.opencl_bench.results.exchange.tables import (
+    COLUMNS,
+    LEFT_OUT,
+    read_table,
+    write_compact_table,
+    write_table,
+)
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 ENDINGS = [some_measurement(invalidity=ending) for ending in Invalidity]
@@ -32,6 +41,38 @@ def test_round_trips_lose_nothing(
     path = tmp_path_factory.mktemp("table") / f"rows{suffix}"
     write_table(rows, path)
     assert read_table(path) == rows
+
+
+@settings(max_examples=20, deadline=None)
+@given(rows=st.lists(measurements(), max_size=3))
+def test_compact_tables_lose_times_beside_alone(
+    rows: list[Measurement], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("table") / "rows.parquet"
+    write_compact_table(rows, path)
+    read = read_table(path)
+    assert read == [replace(row, **dict.fromkeys(BESIDE, ())) for row in rows]
+    assert [row.key for row in read] == [row.key for row in rows]
+
+
+def test_compact_tables_are_small(tmp_path: Path) -> None:
+    draw, path = random.Random(0), tmp_path / "rows.parquet"
+    rows = []
+    for number in range(4000):
+        usual = 10 ** draw.uniform(4, 7)
+        times = tuple(tuple(round(usual * draw.uniform(1, 1.05)) for _ in range(3)) for _ in range(2))
+        row = some_measurement(nanoseconds=times[0], baseline_nanoseconds=times[1], invocation=0)
+        subject = replace(row.subject, preset=f"p{number}")
+        rows.append(replace(row, subject=subject, timed_seconds=sum(map(sum, times)) / 1e9))
+    write_compact_table(rows, path)
+    assert path.stat().st_size < 60 * len(rows)
+    assert not {*LEFT_OUT} & {*pyarrow.parquet.read_schema(path).names}
+    assert read_table(path) == rows
+
+
+def test_compact_tables_are_parquet(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"ends in \.parquet"):
+        write_compact_table([some_measurement()], tmp_path / "rows.csv")
 
 
 @every_format
@@ -178,7 +219,7 @@ def test_cut_parquet_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pandas.DataFrame({"a": [1]}), "not a table of measurements: there is no column 'key'"),
+        (pandas.DataFrame({"a": [1]}), "not a table of measurements: there is no column 'benchmark'"),
         (pandas.DataFrame({column.name: [1] for column in COLUMNS}), "not a Parquet table of measurements: "),
     ],
 )
