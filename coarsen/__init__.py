@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from coarsen.drop_in.laid_out_program import LaidOutProgram
     from coarsen.drop_in.program import Program
     from coarsen.explanation import Explanation
-    from coarsen.frontend.lower import lower
+    from coarsen.frontend.lower import compile_source, lower
+    from coarsen.frontend.translation_unit import TranslationUnit
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
@@ -63,12 +64,14 @@ __all__ = [
     "RefusalError",
     "SourcePosition",
     "Target",
+    "TranslationUnit",
     "Tune",
     "Tuned",
     "VerificationError",
     "__version__",
     "check_health",
     "coarsen",
+    "compile_source",
     "discover_devices",
     "enqueue_nd_range_kernel",
     "explain",
@@ -91,11 +94,13 @@ _MODULE_OF = {
     "Layout": "coarsen.runtime.layouts.layout",
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.devices.targets",
+    "TranslationUnit": "coarsen.frontend.translation_unit",
     "Tune": "coarsen.opencl_bench.tuning.settings",
     "Tuned": "coarsen.opencl_bench.tuning.tuned",
     "__version__": "coarsen.distribution",
     "check_health": "coarsen.devices.health",
     "coarsen": "coarsen.api",
+    "compile_source": "coarsen.frontend.lower",
     "discover_devices": "coarsen.devices.discovery",
     "enqueue_nd_range_kernel": "coarsen.runtime.kernel",
     "explain": "coarsen.api",

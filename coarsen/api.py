@@ -20,6 +20,7 @@ from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Coarsened, Observer, carry_out, laid_out, lower_observed
 from coarsen.transform.coarsen import analyse
@@ -146,7 +147,7 @@ class CoarsenedKernel:
 
 
 def coarsen(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     *,
     kernel: str | None = None,
     factor: int | Sequence[int] = 2,
@@ -167,7 +168,8 @@ def coarsen(
     """Coarsen one kernel.
 
     Args:
-        source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file.
+        source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file; or a source that
+            `compile_source` has compiled, for several calls: `options` and `macros` were given there.
         kernel: its name; may be left out where there is just one.
         factor: how many work-items, or work-groups, to merge into one; several numbers with as many dimensions.
         dim: the dimension of the NDRange, 0, 1 or 2.
@@ -198,7 +200,7 @@ def coarsen(
         RefusalError: the kernel can't be coarsened or laid out faithfully; `needs-whole-groups` where that is so
             only for `any_size`.
     """
-    _check_type("source", source, (str, Path), "text or a path")
+    _check_type("source", source, (str, Path, TranslationUnit), "text or a path")
     chosen = Variant(
         coarsenings=configuration_of(factor, dim, stride, level),
         transforms=Transforms(
@@ -264,7 +266,7 @@ def _device_kind(value: str) -> DeviceKind:
 
 @overload
 def predict(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     *,
     device: str,
     kernel: str | None = None,
@@ -280,7 +282,7 @@ def predict(
 
 @overload
 def predict(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     *,
     device: str,
     kernel: str | None = None,
@@ -295,7 +297,7 @@ def predict(
 
 
 def predict(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     *,
     device: str,
     kernel: str | None = None,
@@ -340,7 +342,7 @@ def predict(
     # Imported late: the models load NumPy, which a coarsening by a given factor does without.
     from coarsen import prediction
 
-    _check_type("source", source, (str, Path), "text or a path")
+    _check_type("source", source, (str, Path, TranslationUnit), "text or a path")
     _check_type("device", device, (str,), "a name or an index, as text")
     dimension = Coarsening(1, dim).dimension
     if model not in ("default", "cascade"):
@@ -354,7 +356,7 @@ def predict(
 
 
 def predict_factor(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     *,
     device: str,
     kernel: str,

@@ -17,6 +17,7 @@ from pathlib import Path
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
@@ -94,7 +95,7 @@ class Coarsened:
 
 
 def lower_observed(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     kernel: str | None,
     options: str | Sequence[str],
     observer: Observer,
@@ -103,7 +104,7 @@ def lower_observed(
     """Lower a kernel, as the first stage of the line.
 
     Args:
-        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file.
+        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file; or a compiled source.
         kernel: the kernel's name; may be left out where there is just one.
         options: OpenCL build options as PyOpenCL takes them.
         observer: sees the stage.

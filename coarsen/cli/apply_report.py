@@ -10,7 +10,6 @@ from coarsen.cli.output import Format, json_text, write_result
 from coarsen.cli.report_json import refusal_json, report_json
 from coarsen.cli.report_text import report_text
 from coarsen.errors import RefusalError
-from coarsen.frontend.lower import list_kernels
 from coarsen.pipeline import LaidOutKernel, Observer
 from coarsen.report import KernelReport, report_of
 
@@ -38,7 +37,7 @@ def _json(request: Request, observer: Observer, output: Path | None) -> dict[str
         name = lowered.kernel.name
         return report_json(_report(request, lowered, observer), request.file)
     except RefusalError as refusal:
-        name = name or _only_kernel(request)
+        name = name or next(iter(request.unit.kernels), None)
         write_result(json_text(refusal_json(refusal, name, request.file)), output)
         raise
 
@@ -46,8 +45,3 @@ def _json(request: Request, observer: Observer, output: Path | None) -> dict[str
 def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:
     coarsened = request.coarsened(lowered, observer, counts_clean_up=True)
     return report_of(coarsened, request.memory_device, request.local_size)
-
-
-def _only_kernel(request: Request) -> str | None:
-    """The name of a kernel that is refused before it has been lowered."""
-    return next(iter(list_kernels(request.file, request.options, request.macros)), None)

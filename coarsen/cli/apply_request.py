@@ -12,6 +12,8 @@ from coarsen.cli.messages import note
 from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
+from coarsen.frontend.lower import compile_source
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, carry_out, laid_out, lower_observed
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
@@ -72,6 +74,11 @@ class Request:
         """Return the facts about the device that the kernel may ask for, by `macros_of`."""
         return macros_of(self.device)
 
+    @cached_property
+    def unit(self) -> TranslationUnit:
+        """Return the file, compiled. Raises InvalidInputError if it can't be read."""
+        return compile_source(self.file, self.options, self.macros)
+
     def lowered(self, observer: Observer) -> LaidOutKernel:
         """Lower the kernel and lay its arrays out, once for the prediction and the coarsening.
 
@@ -85,8 +92,9 @@ class Request:
         if self.factors:
             self._variant(self.factors)  # A bad one is named before the kernel is read.
         with naming_file(self.file):
-            lowered = lower_observed(self.file, self.kernel, self.options, observer, self.macros)
-            return laid_out(lowered, self.arrays, observer)
+            with observer.stage("lower"):
+                unit = self.unit
+            return laid_out(lower_observed(unit, self.kernel, (), observer), self.arrays, observer)
 
     def coarsened(self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
         """Carry it out.

@@ -26,6 +26,7 @@ from coarsen.opencl_bench.results.remembered.look_up import anything_remembered,
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class TuningAdvisor:
         self._mode = mode
         self._known: dict[RememberedKey, Known] = {}
         self._facts: dict[Hashable, KernelFacts] = {}
+        self._sources = CompiledSources()
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
         self._locks_guard = threading.Lock()
         self._said: set[str] = set()
@@ -142,7 +144,12 @@ class TuningAdvisor:
         key = request.source, request.options, request.kernel, device
         if key not in self._facts:
             self._facts[key] = kernel_facts(
-                request.source, request.kernel, request.options, device.macros, request.cache_dir
+                request.source,
+                request.kernel,
+                request.options,
+                device.macros,
+                request.cache_dir,
+                self._sources,
             )
         return self._facts[key]
 

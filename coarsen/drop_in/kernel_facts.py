@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
 from coarsen.runtime.text_cache.location import CacheFolder, text_folder
@@ -38,7 +39,12 @@ class FactsEntry:
 
 
 def kernel_facts(
-    source: str, kernel: str, options: Sequence[str], macros: DeviceMacros, cache_dir: CacheFolder = None
+    source: str,
+    kernel: str,
+    options: Sequence[str],
+    macros: DeviceMacros,
+    cache_dir: CacheFolder = None,
+    sources: CompiledSources | None = None,
 ) -> KernelFacts:
     """Return the facts of a kernel: from the cache, or compiled to its normal form.
 
@@ -48,6 +54,7 @@ def kernel_facts(
         options: build options, one by one.
         macros: what the source may find out about its device.
         cache_dir: as `pyopencl.Program.build` takes it.
+        sources: compiles it, if it must be; None where no other kernel of the source is asked for.
 
     Raises:
         InvalidInputError: it does not compile.
@@ -55,14 +62,15 @@ def kernel_facts(
     """
     folder = text_folder(cache_dir)
     key = None if folder is None else _key_of(source, kernel, options, macros)
+    sources = sources or CompiledSources()
     if folder is None or key is None:
-        return _compiled(source, kernel, options, macros)
+        return _compiled(sources, source, kernel, options, macros)
     store = Store(folder)
     file = store.read(key.digest)
     entry = None if file is None else entry_of(file, FactsEntry)
     if entry is not None and entry.key == key.digest:
         return entry.facts
-    facts = _compiled(source, kernel, options, macros)
+    facts = _compiled(sources, source, kernel, options, macros)
     # A header may have been changed meanwhile.
     if is_certain(key, source, options, macros) and _key_of(source, kernel, options, macros) == key:
         store.write(key.digest, file_of(FactsEntry(key.digest, facts)))
@@ -77,13 +85,15 @@ def _key_of(source: str, kernel: str, options: Sequence[str], macros: DeviceMacr
     return digest_of(source, options, macros, {"facts": _FORMAT, "kernel": kernel, "versions": code})
 
 
-def _compiled(source: str, kernel: str, options: Sequence[str], macros: DeviceMacros) -> KernelFacts:
+def _compiled(
+    sources: CompiledSources, source: str, kernel: str, options: Sequence[str], macros: DeviceMacros
+) -> KernelFacts:
     # Imported late: these load LLVM, which takes longer than the start of a program of PyOpenCL's.
     from coarsen.analysis.whole_groups import groups_matter
     from coarsen.frontend.lower import lower
     from coarsen.ir.graph.printer import module_text
     from coarsen.ir.hashed_text import hashed_text
 
-    lowered = lower(source, kernel, list(options), macros)
+    lowered = lower(sources.unit(source, options, macros), kernel)
     text = hashed_text(module_text(lowered.graph))
     return KernelFacts(hashlib.sha256(text.encode()).hexdigest(), groups_matter(lowered))

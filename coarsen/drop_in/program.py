@@ -24,6 +24,7 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import LaunchObserver
 from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.code import Form
+from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.runtime.program import Program as RuntimeProgram
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
@@ -130,19 +131,25 @@ class Program(RuntimeProgram):
         if self._remembered is None:
             return super()._files_for_build(options, devices, cache_dir)
         names = self._kernel_names() if self._wanted_kernels is None else self._wanted_kernels
+        sources = CompiledSources()
         found = (
-            self._remembered_file(name, device, options, cache_dir)
+            self._remembered_file(name, device, options, cache_dir, sources)
             for name in names
             for device in devices or self._opencl_context.devices
         )
         return tuple(file for file in found if file is not None)
 
     def _remembered_file(
-        self, name: str, device: pyopencl.Device, options: BuildOptions, cache_dir: CacheFolder
+        self,
+        name: str,
+        device: pyopencl.Device,
+        options: BuildOptions,
+        cache_dir: CacheFolder,
+        sources: CompiledSources,
     ) -> TunedFile | None:
         """The table of what is remembered of a kernel; None where there is nothing, or it can't be read."""
         arguments = PlainKernel(self, name).num_args
-        kernel = RememberedKernel(self._text or "", name, arguments, options, self._transforms, cache_dir)
+        kernel = RememberedKernel(self._text or "", name, arguments, options, self._transforms, cache_dir, sources)
         try:
             return remembered_file(kernel, device, self._remembered)
         except RefusalError as refusal:

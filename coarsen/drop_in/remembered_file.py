@@ -27,6 +27,7 @@ from coarsen.opencl_bench.results.remembered.look_up import anything_remembered,
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.tuned_checks import own_options
 from coarsen.variant.transforms import Transforms, device_kind_of
@@ -47,6 +48,7 @@ class RememberedKernel:
         options: the build options, as they were given.
         transforms: that the program allows.
         cache_dir: as `pyopencl.Program.build` takes it.
+        sources: compiles the source, if it must be, once for all kernels that have the same.
     """
 
     source: str
@@ -55,6 +57,7 @@ class RememberedKernel:
     options: BuildOptions = None
     transforms: Transforms = field(default_factory=Transforms)
     cache_dir: CacheFolder = None
+    sources: CompiledSources = field(default_factory=CompiledSources, compare=False)
 
 
 def remembered_file(
@@ -107,7 +110,7 @@ def _choices(kernel: RememberedKernel, device: pyopencl.Device, settings: Tune) 
         return []
     described = describe_device(device)
     options = device_options(kernel.options)
-    facts = kernel_facts(kernel.source, kernel.name, options, described.macros, kernel.cache_dir)
+    facts = kernel_facts(kernel.source, kernel.name, options, described.macros, kernel.cache_dir, kernel.sources)
     transforms = replace(kernel.transforms, device_kind=device_kind_of(described.device_types))
     key = key_of(facts.ir_hash, kernel.name, described, options, transforms, SizeClass.of((1,), None))
     found = [

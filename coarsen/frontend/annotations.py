@@ -131,7 +131,7 @@ def _pragmas(lines: Sequence[str], file: str) -> Iterator[_Pragma]:
 
 
 def _parameter(pragma: _Pragma, lines: Sequence[str]) -> Parameter | None:
-    """The parameter that a pragma declares, if it declares one."""
+    """Return the parameter that a pragma declares; None if it declares none."""
     if pragma.word in _MACROS:
         define = _define_below(pragma, lines)
         parameter = parse_parameter(define.name, f"{pragma.word} {pragma.rest}", pragma.place)
@@ -155,7 +155,7 @@ def _define_below(pragma: _Pragma, lines: Sequence[str]) -> Define:
 
 
 def _line_below(pragma: _Pragma, lines: Sequence[str]) -> Line:
-    """The first line after a pragma that is neither empty nor another pragma of these."""
+    """Return the first line after a pragma that is neither empty nor such a pragma itself."""
     for line in joined(lines):
         if line.first > pragma.number and line.text.strip() and not _PRAGMA.match(line.text):
             return line

@@ -10,79 +10,170 @@
 
 So a transform need not know of them; and PoCL 3.1, like Intel's runtime given SPIR-V, keeps one structure for all
 work-items of a group, where changes of the argument itself would meet. One that is only read stays as it is.
+
+Nobody reads the body for that: LLVM says what is done to the argument, the argument gets another name and the
+variable its old one, so that the body is about the variable; and when LLVM has read it, both are called as above.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
-_KERNEL = re.compile(r"^define [^\n]*\bspir_kernel\b[^\n@]*@[^\s(]+\((?P<arguments>[^\n]*)\{\n", re.MULTILINE)
-_BY_VALUE = re.compile(
-    r"\bptr [^,%]*byval\((?P<type>%?[^()]+)\)[^,%]*?(?: align (?P<align>\d+))? (?P<name>%[-a-zA-Z$._0-9]+)"
-)
-_RESULT = re.compile(r"(%[-a-zA-Z$._0-9]+) = (?:getelementptr|addrspacecast|bitcast)\b")
-_READING = re.compile(
-    r"#dbg_|%[-a-zA-Z$._0-9]+ = (?:getelementptr|addrspacecast|bitcast|load(?! volatile)|icmp)\b"
-)
-_COPY_FROM = re.compile(r"call void @llvm\.memcpy[^(]*\((?P<target>[^,]*),(?P<source>[^,]*),")
-_NAME_END = r"(?![-a-zA-Z$._0-9])"
+from coarsen.frontend.parsing import parsed
+from coarsen.frontend.source_names import set_name
+from coarsen.ir.graph.details import Access, Allocation
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.module_parser import open_module, parse_signature
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Argument
+from coarsen.ir.graph.printer import instruction_text, module_text, signature_text
+from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.graph.unread import UnreadFunction
+from coarsen.ir.types import PointerType, Type, VoidType, parse_type
 
-
-def own_changed_structures(assembly: str) -> str:
-    """Give every kernel of a module variables for the structures passed by value that it changes."""
-    pieces, position = [], 0
-    for kernel in _KERNEL.finditer(assembly):
-        end = assembly.index("\n}\n", kernel.end() - 1) + 1
-        pieces += [assembly[position : kernel.end()], _with_own(kernel["arguments"], assembly[kernel.end() : end])]
-        position = end
-    return "".join([*pieces, assembly[position:]])
-
-
-def _with_own(arguments: str, body: str) -> str:
-    for argument in _BY_VALUE.finditer(arguments):
-        name = argument["name"]
-        if not _is_changed(name, body):
-            continue
-        align = f", align {argument['align']}" if argument["align"] else ""
-        type_ = argument["type"]
-        label, separator, rest = _entry(body)
-        body = (
-            f"{label}{separator}  {name}.own = alloca {type_}{align}\n"
-            f"  {name}.whole = load {type_}, ptr {name}{align}\n"
-            f"  store {type_} {name}.whole, ptr {name}.own{align}\n"
-            + re.sub(re.escape(name) + _NAME_END, f"{name}.own", rest)
-        )
-    return body
+_BY_VALUE = "byval("
+_ADDRESSES = frozenset({"getelementptr", "addrspacecast", "bitcast"})
+_READING = _ADDRESSES | {"icmp"}
+_COPY = "llvm.memcpy"
 
 
-def _entry(body: str) -> tuple[str, str, str]:
-    """The label of the first block, if it has one, and what follows."""
-    first = body.partition("\n")[0]
-    return (first, "\n", body[len(first) + 1 :]) if re.match(r"[-a-zA-Z$._0-9]+:", first) else ("", "", body)
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A structure that the kernel changes: the argument's name in the source, and the one it has meanwhile."""
+
+    name: str
+    passed: str
 
 
-def _is_changed(name: str, body: str) -> bool:
-    """Whether anything is stored through the argument, or that can't be told from the text."""
-    lines = body.splitlines()
-    pointers = {name}
-    pending = [name]
+@contextmanager
+def module_with_own_structures(module: Module, kernel: str) -> Iterator[Any]:
+    """Give a kernel variables for the structures passed by value that it changes.
+
+    Args:
+        module: around the kernel, its functions unread.
+        kernel: its name.
+
+    Yields:
+        the `llvmlite.binding.ModuleRef`, which is closed at the end of the `with`.
+
+    Raises:
+        InvalidInputError: LLVM can't read it.
+        RefusalError: `unsupported-instruction`, for a signature that no kernel has.
+    """
+    with parsed(module_text(module)) as read:
+        changed = _changed_structures(read.get_function(kernel))
+        if not changed:
+            yield read
+            return
+        named = open_module(str(read))
+    edited, structures = _with_own_structures(named, kernel, changed)
+    with parsed(module_text(edited)) as read_again:
+        for structure in structures:
+            _name(read_again.get_function(kernel), structure)
+        yield read_again
+
+
+def _changed_structures(function: Any) -> list[int]:  # noqa: ANN401 (llvmlite has no types)
+    """Return the places of changed structures among the arguments, all of which then get plain names."""
+    arguments = list(function.arguments)
+    places = [place for place, argument in enumerate(arguments) if _is_by_value(argument)]
+    changed = [place for place in places if _is_changed(function, arguments[place])]
+    for place, argument in enumerate(arguments) if changed else ():
+        if argument.name or place in changed:
+            set_name(argument, argument.name or "argument", set())
+    return changed
+
+
+def _with_own_structures(module: Module, kernel: str, changed: list[int]) -> tuple[Module, list[_Own]]:
+    """Return the module with variables named like the changed structures, which get other names."""
+    signature = parse_signature(module.unread[kernel])
+    body = module.unread[kernel].body
+    structures: list[_Own] = []
+    for place in changed:
+        argument = signature.arguments[place]
+        structures.append(_Own(argument.name, _free_name(f"{argument.name}.passed", body)))
+        body = _with_lines(body, _copying(argument, structures[-1].passed))
+        argument.name = structures[-1].passed
+    edited = UnreadFunction(kernel, signature_text(signature), body)
+    return replace(module, unread={**module.unread, kernel: edited}), structures
+
+
+def _is_by_value(argument: Any) -> bool:  # noqa: ANN401
+    return any(each.startswith(_BY_VALUE.encode()) for each in argument.attributes)
+
+
+def _is_changed(function: Any, argument: Any) -> bool:  # noqa: ANN401
+    """Return True if something may be stored through an argument."""
+    users: dict[Any, list[Any]] = {}
+    for block in function.blocks:
+        for instruction in block.instructions:
+            for operand in instruction.operands:
+                users.setdefault(operand, []).append(instruction)
+    pending = [argument]
+    pointers = {argument}
     while pending:
-        used = re.compile(re.escape(pending.pop()) + _NAME_END)
-        for line in lines:
-            stripped = line.strip()
-            match = _RESULT.match(stripped)
-            if not used.search(stripped) or (match and match[1] in pointers):
+        for user in users.get(pointer := pending.pop(), ()):
+            if user in pointers:
                 continue
-            if not _only_reads(stripped, used):
+            if not _only_reads(user, pointer):
                 return True
-            if match:
-                pointers.add(match[1])
-                pending.append(match[1])
+            if user.opcode in _ADDRESSES:
+                pointers.add(user)
+                pending.append(user)
     return False
 
 
-def _only_reads(line: str, pointer: re.Pattern[str]) -> bool:
-    copy = _COPY_FROM.search(line)
-    if copy:
-        return pointer.search(copy["target"]) is None
-    return _READING.match(line) is not None
+def _only_reads(user: Any, pointer: Any) -> bool:  # noqa: ANN401
+    operands = list(user.operands)
+    if user.opcode == "call" and operands[-1].name.startswith(_COPY):
+        return bool(operands[0] != pointer)
+    if user.opcode == "load":
+        return " load volatile " not in str(user)
+    return user.opcode in _READING
+
+
+def _copying(argument: Argument, passed: str) -> Iterator[str]:
+    """Yield the lines that copy what was passed into a variable with the argument's name."""
+    type_, alignment = _structure(argument)
+    memory, void = PointerType(0), VoidType()
+    detail = Allocation(type_, alignment)
+    own = Instruction(Opcode.ALLOCA, memory, [], argument.name, detail=detail)
+    access = Access(alignment=alignment)
+    source = Argument(memory, passed)
+    whole = Instruction(Opcode.LOAD, type_, [source], f"{argument.name}.whole", detail=access)
+    store = Instruction(Opcode.STORE, void, [whole, own], detail=access)
+    yield from (f"  {instruction_text(each)}" for each in (own, whole, store))
+
+
+def _structure(argument: Argument) -> tuple[Type, int]:
+    """Return the type of a structure passed by value, and its alignment; 0 if that isn't stated."""
+    before, _, after = argument.attributes.partition(_BY_VALUE)
+    line = Scanner(f"({after}", {})
+    type_ = parse_type(line.bracketed()[1:-1])
+    words = [*before.split(), *line.rest.split()]
+    return type_, int(words[words.index("align") + 1]) if "align" in words else 0
+
+
+def _free_name(wanted: str, body: tuple[str, ...]) -> str:
+    while any(f"%{wanted}" in line for line in body):
+        wanted += "_"
+    return wanted
+
+
+def _with_lines(body: tuple[str, ...], lines: Iterator[str]) -> tuple[str, ...]:
+    """Return the body with lines at its start, after the name of the first block if it has one."""
+    head = 0 if body[0].startswith(" ") else 1
+    return (*body[:head], *lines, *body[head:])
+
+
+def _name(function: Any, structure: _Own) -> None:  # noqa: ANN401
+    """Give a variable, and the argument from which it is filled, the names that they are to have."""
+    entry = next(iter(function.blocks))
+    own = next(i for i in entry.instructions if i.opcode == "alloca" and i.name == structure.name)
+    own.name = f"{structure.name}.own"
+    argument = next(each for each in function.arguments if each.name == structure.passed)
+    argument.name = structure.name

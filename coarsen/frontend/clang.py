@@ -31,7 +31,7 @@ class Clang:
     header_folder: Path | None
 
     def version(self) -> str:
-        """Its version, such as "22.1.8"; empty if it doesn't say."""
+        """Return its version, such as "22.1.8"; empty if it doesn't say."""
         match = re.search(r"clang version (\d+(?:\.\d+)*)", self.run(["--version"]).stdout)
         return match[1] if match else ""
 
@@ -60,7 +60,7 @@ class Clang:
 
 
 def find_clang() -> Clang:
-    """The clang to use. Raises InvalidInputError, with what to install, if there is none."""
+    """Return the clang to use. Raises InvalidInputError, with what to install, if there is none."""
     return _find_clang(os.environ.get("COARSEN_CLANG", ""), os.environ.get("PATH", ""))
 
 
@@ -72,7 +72,7 @@ def _find_clang(override: str, path: str) -> Clang:
 
 
 def packaged_clang() -> Clang | None:
-    """The clang inside the `ziglang` wheel, not started; None where it isn't installed."""
+    """Return the clang of the `ziglang` wheel, without starting it; None if it isn't installed."""
     zig = _package_folder("ziglang") / "zig"
     return Clang((str(zig), "clang"), "the ziglang package", opencl_header_folder()) if zig.is_file() else None
 
@@ -107,7 +107,7 @@ def _clang_on_path(path: str) -> Clang:
 
 
 def opencl_header_folder() -> Path | None:
-    """The folder of an `opencl-c-base.h` from the `pocl-binary-distribution` wheel, or None."""
+    """Return the folder of `opencl-c-base.h` in the `pocl-binary-distribution` wheel, or None."""
     folder = _package_folder("pocl_binary_distribution") / ".libs" / "share" / "pocl" / "include"
     return folder if (folder / "opencl-c-base.h").is_file() else None
 

@@ -105,7 +105,7 @@ def files_read(text: str, options: BuildOptions, macros: DeviceMacros = PORTABLE
 
 
 def _prerequisites(rule: str) -> list[str]:
-    """The files in a rule for `make`, as `-M` writes it: `-: <stdin> a.h b\\ c.h`, on continued lines."""
+    """Return the files in a rule for `make`, as `-M` writes it: `-: <stdin> a.h b\\ c.h`, on several lines."""
     words = re.findall(r"(?:\\[ #]|[^\s])+", rule.replace("\\\n", " "))
     names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words[1:]]
     return [name for name in names if name != "<stdin>"]

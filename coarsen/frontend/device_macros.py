@@ -105,7 +105,7 @@ class DeviceMacros:
         return ("-Xclang", f"-cl-ext=-{_DOUBLE_PRECISION},-__opencl_c_fp64")
 
     def prologue(self, standard: str, options: Iterable[str] = ()) -> str:
-        """The lines to put before a source, after which its own lines are counted from 1.
+        """Return the lines to put before a source, whose own lines are counted from 1 after them.
 
         Options can't say it: clang's own header defines some of the macros after options have been read.
 
@@ -131,7 +131,7 @@ PORTABLE = DeviceMacros()
 
 
 def _version_of(standard: str) -> int:
-    """The version of OpenCL that a standard of OpenCL C came with; C++ for OpenCL came with 3.0 as it is now."""
+    """Return the OpenCL version that a standard of OpenCL C came with; 3.0 for C++ for OpenCL."""
     match = _STANDARD.match(standard)
     return 100 * int(match[1]) + 10 * int(match[2]) if match else 300
 
@@ -139,7 +139,7 @@ def _version_of(standard: str) -> int:
 # Each program that is built asks for its devices' macros, and their extensions are many.
 @lru_cache(maxsize=16)
 def device_macros(extensions: str, version: str) -> DeviceMacros:
-    """The macros of a device, by what it reports.
+    """Return the macros of a device, by what it reports.
 
     Args:
         extensions: its extensions, with blanks between them.
@@ -150,7 +150,7 @@ def device_macros(extensions: str, version: str) -> DeviceMacros:
 
 
 def common_macros(devices: Collection[DeviceMacros]) -> DeviceMacros:
-    """The macros that all of some devices have, and their lowest version; the portable ones if there are none."""
+    """Return the macros that all of several devices have, and their lowest version; the portable ones for none."""
     if not devices:
         return PORTABLE
     if len(devices) == 1:

@@ -17,7 +17,7 @@ _TIME_LIMIT_SECONDS = 120
 
 
 def disassemble(content: bytes) -> str:
-    """The assembly of a bitcode module.
+    """Return the assembly of a bitcode module.
 
     Raises:
         InvalidInputError: this LLVM can't read it: it is damaged, or of a newer LLVM.
@@ -40,7 +40,7 @@ def _message(why: str) -> str:
 
 
 def _main() -> int:
-    """Reads bitcode from standard input, writes assembly to standard output."""
+    """Read bitcode from standard input and write assembly to standard output."""
     try:
         with bitcode_module(sys.stdin.buffer.read()) as module:
             sys.stdout.buffer.write(str(module).encode())

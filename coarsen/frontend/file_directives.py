@@ -41,7 +41,7 @@ class FileDirective:
 
 
 def file_directives(source: str) -> Iterator[FileDirective]:
-    """The directives that read files, some of which may be in comments or texts."""
+    """Yield the directives that read files, some of which may be in comments or texts."""
     text = joined_lines(source)
     for match in _DIRECTIVE.finditer(text):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]

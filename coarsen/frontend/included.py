@@ -93,7 +93,7 @@ def _is_untold(directive: FileDirective) -> bool:
 
 
 def _found(directive: FileDirective, includer: Path, folders: Sequence[Path]) -> list[Path]:
-    """The files that a directive may mean."""
+    """Return the files that a directive may mean."""
     searched = (includer, *folders) if directive.is_quoted else folders
     return [path for path in (folder / directive.name for folder in searched) if path.is_file()]
 

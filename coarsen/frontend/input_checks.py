@@ -38,7 +38,7 @@ _QUERY = re.compile(
 
 
 def readable_name(name: str) -> str:
-    r"""A name as LLVM prints it between quotes, `k\C3\A4`, as it was written: `kä`."""
+    r"""Return a name that LLVM prints between quotes, `k\C3\A4`, as it was written: `kä`."""
     plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), name)
     try:
         return plain.encode("latin-1").decode()
@@ -82,7 +82,7 @@ def _differences(layout: str, pointer_bits: int) -> Iterator[str]:
 
 
 def _natural_alignment(kind: str, bits: int) -> int | None:
-    """The alignment of OpenCL's types, in bits; None for other types."""
+    """Return the alignment of a type of OpenCL's, in bits; None for other types."""
     if kind == "v":
         return 1 << (bits - 1).bit_length()
     return bits if bits in (8, 16, 32, 64) else None

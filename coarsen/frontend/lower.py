@@ -1,7 +1,7 @@
 """The front end's one entry: a file or a text to `ir.Kernel`.
 
-kernel.cl ──clang──▶ LLVM IR ──normal form──▶ module ──read──▶ ir.Kernel
-kernel.ll, kernel.bc ─────────▲
+kernel.cl ──clang──▶ LLVM IR ──open──▶ TranslationUnit ──normal form──▶ module ──read──▶ ir.Kernel
+kernel.ll, kernel.bc ─────────▲        (once for all kernels)   (for each kernel)
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.compile import Source, compile_opencl_c
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
-from coarsen.frontend.normal_form import check_target, kernel_names, normal_form, parsed
+from coarsen.frontend.normal_form import normal_form
 from coarsen.frontend.options import parse_options
+from coarsen.frontend.parsing import check_target, parsed
 from coarsen.frontend.source_names import name_origins
 from coarsen.frontend.source_text import TOO_LARGE, decode_source, is_assembly, is_bitcode, read_source
+from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.reader import read_module
@@ -33,7 +35,7 @@ _DEBUG_REFERENCE = re.compile(
 
 
 def lower(
-    source: str | Path,
+    source: str | Path | TranslationUnit,
     kernel: str | None = None,
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
@@ -41,7 +43,8 @@ def lower(
     """Lower one kernel to normal form.
 
     Args:
-        source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file.
+        source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file; or a source that
+            `compile_source` has compiled: options and macros were given there.
         kernel: the kernel's name; may be left out where there is just one.
         options: OpenCL build options as PyOpenCL takes them.
         macros: what the source may find out about its device.
@@ -53,21 +56,49 @@ def lower(
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself, or is too long.
     """
-    text, name = normal_form(assembly_of(source, options, macros), kernel)
-    module = read_module(text)
+    unit = _unit_of(source, options, macros)
+    name = unit.chosen(kernel)
+    module = read_module(normal_form(unit, name))
     name_origins(module, name)
     return kernel_view(module, name)
+
+
+def _unit_of(
+    source: str | Path | TranslationUnit, options: str | Sequence[str], macros: DeviceMacros
+) -> TranslationUnit:
+    if not isinstance(source, TranslationUnit):
+        return compile_source(source, options, macros)
+    if options or macros != PORTABLE:
+        raise InvalidInputError("the source is compiled already: options and macros go with compile_source")
+    return source
+
+
+def compile_source(
+    source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE
+) -> TranslationUnit:
+    """Compile a source once for all of its kernels, which `lower` takes from it.
+
+    Args:
+        source: OpenCL C or LLVM IR text, or the path of a `.cl`, `.ll` or `.bc` file.
+        options: OpenCL build options as PyOpenCL takes them.
+        macros: what the source may find out about its device.
+
+    Raises:
+        InvalidInputError: the file can't be read, or does not compile.
+        RefusalError: it is LLVM IR, and no module of OpenCL's.
+    """
+    return translation_unit(assembly_of(source, options, macros))
 
 
 def list_kernels(
     source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE
 ) -> list[str]:
-    """The names of the kernels in a source, in their order. Raises as `lower` does."""
-    return kernel_names(assembly_of(source, options, macros))
+    """Return the names of the kernels in a source, in their order. Raises as `compile_source` does."""
+    return [*compile_source(source, options, macros).kernels]
 
 
 def assembly_of(source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE) -> str:
-    """The LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
+    """Return the LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
     if isinstance(source, str):
         if len(source) > MOST_INPUT_BYTES:
             raise InvalidInputError(f"the source: {TOO_LARGE}")

@@ -13,77 +13,63 @@ which neither reads well as OpenCL C nor keeps the features comparable; the seco
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
-import llvmlite.binding as llvm
-
-from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
-from coarsen.frontend.by_value import own_changed_structures
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.frontend.by_value import module_with_own_structures
 from coarsen.frontend.inlined_length import check_inlined_length
-from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, readable_name
+from coarsen.frontend.input_checks import check_kernel, check_layout, check_name
+from coarsen.frontend.kernel_stubs import IMPLEMENTATION_PREFIX
+from coarsen.frontend.parsing import parsed
 from coarsen.frontend.source_names import name_values
-from coarsen.frontend.twins import TWIN_PREFIX, merge_twins
+from coarsen.frontend.translation_unit import WIDE, TranslationUnit
 from coarsen.ir.graph.locations import located_text
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.module_parser import parse_signature
+from coarsen.ir.graph.unread import names_in
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.modules import assembly_module, reason, run_passes
-from coarsen.near_names import did_you_mean
+from coarsen.ir.modules import run_passes
 
 # Without native integer widths in the data layout LLVM's passes believe that no integer is legal.
 _NATIVE_INTEGERS = "-n8:16:32:64"
 _SPIR_LAYOUT = (
     "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"  # as clang has it
 )
-_ARCHITECTURES = frozenset({"spir64", "spir", "spirv64", ""})
-_KERNEL_DEFINITION = re.compile(
-    r'^define [^\n@"]*\bspir_kernel\b[^\n@]*@(?:"(?P<quoted>[^"\n]*)"|(?P<plain>[-\w$.]+))\(', re.MULTILINE
-)
-_QUOTED_STRUCTURE = re.compile(r'^(%"[^"\n]*") = type ', re.MULTILINE)
-_NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_.]+")
-_ENQUEUED_BLOCK = re.compile(r"__.*_block_invoke(?:_\d+)?_kernel$")
-_OTHER_NAME = re.compile(
-    r"^@(?P<name>\S+) = (?:[\w()]+ )*(?:alias|ifunc) [^\n]*@(?P<meant>[-\w$.]+)$", re.MULTILINE
-)
-# The literals of C that end in ULL, of which usually the lower half alone counts.
-_WIDE = " i128"
-_BLOCKING_ATTRIBUTES = re.compile(r"\b(?:noinline|optnone) ")
 
 
-def normal_form(assembly: str, kernel: str | None = None) -> tuple[str, str]:
-    """Bring a module into normal form around one kernel.
+def normal_form(unit: TranslationUnit, kernel: str) -> str:
+    """Bring one kernel of a source into normal form.
 
     Args:
-        assembly: LLVM IR text.
-        kernel: the kernel's name; may be left out where there is just one.
+        unit: the source.
+        kernel: one of its kernels' names.
 
     Returns:
-        the module, printed by LLVM, and the kernel's name.
+        the module, printed by LLVM.
 
     Raises:
-        InvalidInputError: no kernel, several and none chosen, no such kernel, or not as OpenCL has it.
+        InvalidInputError: the kernel is not as OpenCL has it.
         RefusalError: recursion, what OpenCL has no counterpart of, `too-long`.
     """
-    name = choose_kernel(kernel_names(assembly), kernel)
-    check_name(name)
-    inlinable = merge_twins(_with_plain_structures(_inlinable(assembly)))
-    check_inlined_length(inlinable, name)
-    with parsed(own_changed_structures(inlinable)) as module:
+    check_name(kernel)
+    part = unit.part(kernel)
+    check_inlined_length(part, kernel)
+    with module_with_own_structures(part, kernel) as module:
         check_layout(module.data_layout, module.triple)
         if _NATIVE_INTEGERS not in module.data_layout:
             module.data_layout = (module.data_layout or _SPIR_LAYOUT) + _NATIVE_INTEGERS
-        _keep_only(module, name)
+        _keep_only(module, kernel)
         run_passes(module, ["always_inliner", "global_dead_code_eliminate"])
-        _refuse_recursion(module, name)
+        _refuse_recursion(module, part, kernel)
         normalise(module)
-        if _WIDE in assembly:
+        if unit.has_wide_integers:
             _narrow(module)
-        name_values(module, name)
+        name_values(module, kernel)
         text = str(module)
-    check_kernel(text, name)
-    return text, name
+    check_kernel(text, kernel)
+    return text
 
 
 @contextmanager
@@ -106,7 +92,7 @@ def normalised(module: Module) -> Module:
 
 
 def normalise(module: Any) -> None:  # noqa: ANN401
-    """The passes of the normal form, in place, and the verifier after them."""
+    """Run the passes of the normal form over a module, in place, and then the verifier."""
     run_passes(module, ["sroa", "sccp", "simplify_cfg", "aggressive_dce", "simplify_cfg"])
     run_passes(module, ["lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa"])
     run_passes(module, ["instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype"])
@@ -116,66 +102,9 @@ def normalise(module: Any) -> None:  # noqa: ANN401
 def _narrow(module: Any) -> None:  # noqa: ANN401
     """Compute in 64 bits where the upper half of 128 makes no difference, and clean up after it."""
     run_passes(module, ["aggressive_instcombine"])
-    if _WIDE in str(module):
+    if WIDE in str(module):
         run_passes(module, ["instruction_combine"])
     normalise(module)
-
-
-@contextmanager
-def parsed(assembly: str, *, written_by_us: bool = False) -> Iterator[Any]:
-    """A verified module of LLVM IR text; invalid text is the user's fault, or ours for what a transform wrote."""
-    with ExitStack() as stack:
-        try:
-            module = stack.enter_context(assembly_module(assembly))
-        except RuntimeError as error:
-            if written_by_us:
-                raise InternalError(f"the transformed kernel is not valid LLVM IR: {reason(error)}") from error
-            major = llvm.llvm_version_info[0]
-            raise InvalidInputError(f"not LLVM IR that LLVM {major} reads: {reason(error)}") from None
-        yield module
-
-
-def check_target(triple: str) -> None:
-    """Raise InvalidInputError for the triple of another target than SPIR; none at all is taken for SPIR's."""
-    if triple.partition("-")[0] not in _ARCHITECTURES:
-        raise InvalidInputError(f"the LLVM IR is for '{triple}'; it must be for spir64 (clang's -target spir64)")
-
-
-def kernel_names(assembly: str) -> list[str]:
-    """The kernels that a module defines, in their order, without those that clang makes of enqueued blocks."""
-    found = (match["plain"] or readable_name(match["quoted"]) for match in _KERNEL_DEFINITION.finditer(assembly))
-    return [name for name in found if not _ENQUEUED_BLOCK.match(name)]
-
-
-def choose_kernel(names: list[str], wanted: str | None) -> str:
-    """The kernel that is meant. Raises InvalidInputError, naming the choices, where that isn't clear."""
-    if not names:
-        raise InvalidInputError("there is no kernel in the source")
-    if wanted is None and len(names) > 1:
-        listed = ", ".join(names)
-        raise InvalidInputError(f"there are several kernels, choose one with -k (kernel= in Python): {listed}")
-    if wanted is not None and wanted not in names:
-        hint = did_you_mean(wanted, names)
-        raise InvalidInputError(f"there is no kernel '{wanted}'{hint}; there is: {', '.join(names)}")
-    return wanted or names[0]
-
-
-def _inlinable(assembly: str) -> str:
-    """Attributes that forbid inlining or optimising are requests, not meaning."""
-    return "".join(
-        f"{_BLOCKING_ATTRIBUTES.sub('', line) if line.startswith('attributes #') else line}\n"
-        for line in assembly.splitlines()
-    )
-
-
-def _with_plain_structures(assembly: str) -> str:
-    """Structure types under names that need no quotes."""
-    for quoted in _QUOTED_STRUCTURE.findall(assembly):
-        plain = "%" + _NOT_PLAIN.sub("_", quoted[2:-1])
-        while re.search(rf"{plain}(?![-\w$.])", assembly):
-            plain += "_"
-        assembly = assembly.replace(quoted, plain)
-    return assembly
 
 
 def _keep_only(module: Any, kernel: str) -> None:  # noqa: ANN401
@@ -189,24 +118,29 @@ def _keep_only(module: Any, kernel: str) -> None:  # noqa: ANN401
             variable.linkage = "internal"  # so that one that nothing uses goes
 
 
-def _refuse_recursion(module: Any, kernel: str) -> None:  # noqa: ANN401
+def _refuse_recursion(module: Any, part: Module, kernel: str) -> None:  # noqa: ANN401
     defined = [f.name for f in module.functions if not f.is_declaration and f.name != kernel]
     # What is enqueued on the device stays, since its address is taken; the enqueuing is refused later.
     left = [name for name in defined if "_block_invoke" not in name]
     if not left:
         return
-    name = left[0].removeprefix(TWIN_PREFIX)
-    if other := next((match for match in _OTHER_NAME.finditer(str(module)) if match["meant"] == left[0]), None):
-        reason = (
-            f"'@{other['name']}', another name of the function '{name}', is not supported: call '{name}' itself"
-        )
+    name = left[0].removeprefix(IMPLEMENTATION_PREFIX)
+    if other := _other_name(part, left[0]):
+        reason = f"'@{other}', another name of the function '{name}', is not supported: call '{name}' itself"
         raise RefusalError("unsupported-instruction", reason)
     what = "kernel" if name == kernel else "helper function"
-    raise RefusalError("recursion", f"the {what} '{name}' calls itself", _place(module, left[0]))
+    raise RefusalError("recursion", f"the {what} '{name}' calls itself", _place(part, left[0]))
 
 
-def _place(module: Any, function: str) -> SourcePosition | None:  # noqa: ANN401
-    """Where a function is defined in the source, if the module says."""
-    text = str(module)
-    definition = re.search(rf'^define [^\n]*@"?{re.escape(function)}"?\([^\n]*!dbg !(\d+)', text, re.MULTILINE)
-    return Metadata.of_text(text).position(definition[1]) if definition else None
+def _other_name(part: Module, function: str) -> str | None:
+    """Return the alias of a function; None if it has none."""
+    aliases = (variable for variable in part.variables.values() if variable.is_alias)
+    return next((alias.name for alias in aliases if function in names_in(alias.definition)), None)
+
+
+def _place(part: Module, function: str) -> SourcePosition | None:
+    """Return the position of a function's definition in the source, if the module says it."""
+    if function not in part.unread:
+        return None
+    scope = parse_signature(part.unread[function]).attachment("dbg")
+    return Metadata(part.metadata).position(scope.removeprefix("!")) if scope else None

@@ -54,14 +54,14 @@ def name_values(module: Any, kernel: str) -> None:  # noqa: ANN401 (llvmlite has
     }
     taken = {structure.name for structure in module.struct_types}
     for variable in module.global_variables:
-        _set_name(variable, variable.name or "variable", set())
+        set_name(variable, variable.name or "variable", set())
     for argument in function.arguments:
-        _set_name(argument, argument.name or "argument", taken)
+        set_name(argument, argument.name or "argument", taken)
     for block in function.blocks:
-        _set_name(block, block.name, taken)
+        set_name(block, block.name, taken)
         for instruction in block.instructions:
             if instruction.name:
-                _set_name(instruction, names.get(instruction.name, instruction.name), taken)
+                set_name(instruction, names.get(instruction.name, instruction.name), taken)
 
 
 def _names_from_source(function: Any, variables: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ANN401
@@ -101,7 +101,8 @@ def _member(name: str, members: set[str]) -> str:
     return next((wish for wish in shorter if wish in members), "")
 
 
-def _set_name(value: Any, name: str, taken: set[str]) -> None:  # noqa: ANN401
+def set_name(value: Any, name: str, taken: set[str]) -> None:  # noqa: ANN401
+    """Give a value of LLVM's a name that needs no quotes and is not taken; other values' names LLVM sees to."""
     safe = _UNSAFE.sub("_", name)
     if safe in taken or safe[:1].isdigit():
         safe = f"_{safe}"

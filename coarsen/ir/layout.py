@@ -13,7 +13,7 @@ _BITS_PER_BYTE = 8
 
 
 def size_of(type_: Type) -> int:
-    """The distance from one value to the next in an array of them; 0 for a type that has no size."""
+    """Return the distance between neighbouring values in an array; 0 for a type that has no size."""
     if isinstance(type_, StructType):
         return _aligned(_end_of_field(type_, len(type_.elements) - 1), alignment_of(type_))
     if isinstance(type_, ArrayType):
@@ -24,7 +24,7 @@ def size_of(type_: Type) -> int:
 
 
 def content_bytes(type_: Type) -> int:
-    """The bytes that a load or store of a value touches: a vector of three has three elements."""
+    """Return the number of bytes that a load or store of a value touches: a vector of three has three elements."""
     if isinstance(type_, IntegerType):
         return _power_of_two(-(-type_.width // _BITS_PER_BYTE))
     if isinstance(type_, FloatType):
@@ -37,14 +37,14 @@ def content_bytes(type_: Type) -> int:
 
 
 def alignment_of(type_: Type) -> int:
-    """What addresses of such values are multiples of, at least 1."""
+    """Return the number that addresses of such values are multiples of, at least 1."""
     if isinstance(type_, StructType):
         return 1 if type_.packed else max(map(alignment_of, type_.elements), default=1)
     return alignment_of(type_.element) if isinstance(type_, ArrayType) else max(1, size_of(type_))
 
 
 def field_offset(structure: StructType, index: int) -> int:
-    """Where a field starts, from the start of its structure."""
+    """Return the offset of a field from the start of its structure."""
     alignment = 1 if structure.packed else alignment_of(structure.elements[index])
     return _aligned(_end_of_field(structure, index - 1), alignment)
 
@@ -61,5 +61,5 @@ def _aligned(offset: int, alignment: int) -> int:
 
 
 def _power_of_two(size: int) -> int:
-    """The smallest power of two that is not below a size."""
+    """Return the smallest power of two that is not below a size."""
     return 1 << (size - 1).bit_length() if size > 0 else 0

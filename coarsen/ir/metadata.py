@@ -41,20 +41,20 @@ class Metadata:
         return cls({match["id"]: match["body"] for match in _DEFINITION.finditer(module_text)})
 
     def strings(self, node: str) -> tuple[str, ...]:
-        """The string operands of a node: `!{!"a", !"b"}` gives ("a", "b")."""
+        """Return the string operands of a node: `!{!"a", !"b"}` gives ("a", "b")."""
         bodies = re.findall(r'!"([^"]*)"', self._nodes.get(node, ""))
         return tuple(unescaped(body).decode(errors="replace") for body in bodies)
 
     def integers(self, node: str) -> tuple[int, ...]:
-        """The integer operands of a node: `!{i32 1, i32 2}` gives (1, 2)."""
+        """Return the integer operands of a node: `!{i32 1, i32 2}` gives (1, 2)."""
         return tuple(int(number) for number in re.findall(r"\bi\d+ (-?\d+)", self._nodes.get(node, "")))
 
     def variable_name(self, node: str) -> str:
-        """The name that a `DILocalVariable` node carries."""
+        """Return the name that a `DILocalVariable` node carries."""
         return self._fields(node).get("name", "").strip('"')
 
     def position(self, node: str) -> SourcePosition | None:
-        """The place that a `DILocation` node names; the file only where it isn't the main one."""
+        """Return the place that a `DILocation` node names; the file only if it isn't the main one."""
         fields = self._fields(node)
         if "line" not in fields or fields["line"] == "0":
             return None
@@ -63,7 +63,7 @@ class Metadata:
         return SourcePosition(int(fields["line"]), max(int(fields.get("column", 0)), 1), "" if is_main else file)
 
     def call_position(self, node: str) -> SourcePosition | None:
-        """The place of the outermost call that brought a `DILocation` in by inlining; None where none did."""
+        """Return the outermost call by which inlining brought a `DILocation` in; None if none did."""
         call = self._fields(node).get("inlinedAt", "").lstrip("!")
         return (self.call_position(call) or self.position(call)) if call else None
 

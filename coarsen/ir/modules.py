@@ -17,14 +17,14 @@ import llvmlite.binding as llvm
 
 @contextmanager
 def assembly_module(text: str) -> Iterator[Any]:
-    """A verified module parsed from LLVM IR text. Raises RuntimeError, with LLVM's message, if it isn't valid."""
+    """Parse and verify LLVM IR text. Raises RuntimeError, with LLVM's message, if it isn't valid."""
     with _open(lambda context: llvm.parse_assembly(text, context)) as module:
         yield module
 
 
 @contextmanager
 def bitcode_module(content: bytes) -> Iterator[Any]:
-    """A verified module read from bitcode. Raises RuntimeError, with LLVM's message, if it isn't valid."""
+    """Read and verify bitcode. Raises RuntimeError, with LLVM's message, if it isn't valid."""
     with _open(lambda context: llvm.parse_bitcode(content, context)) as module:
         yield module
 
@@ -53,7 +53,7 @@ def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:
 
 
 def target_machine(triple: str, processor: str = "") -> Any:  # noqa: ANN401
-    """A machine that emits code for a target, for a processor if one is named."""
+    """Return a machine that emits code for a target, for a processor if one is named."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(triple).create_target_machine(cpu=processor, opt=2)

@@ -150,7 +150,7 @@ _TOKEN = re.compile(
 
 
 def quoted(name: str) -> str:
-    """A name as LLVM writes it after `%` or `@`: in quotes if it has other than plain characters."""
+    """Return a name as LLVM writes it after `%` or `@`: in quotes if not all characters are plain."""
     return name if _PLAIN_NAME.match(name) or name.isdigit() else f'"{name}"'
 
 

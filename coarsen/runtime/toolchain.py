@@ -13,6 +13,7 @@ from typing import Protocol, TypedDict, Unpack
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.kernel import AddedArgument
+from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.variant.transforms import UseName
 
 
@@ -140,19 +141,28 @@ class Toolchain:
 
 
 def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
-    """Return this package's own functions, for sources that may ask for these facts about their device."""
-    return Toolchain(partial(_coarsen, macros), partial(_predict, macros))
+    """Return this package's own functions, for sources that may ask for these facts about their device.
+
+    They compile a source once for all of its kernels and variants.
+    """
+    sources = CompiledSources()
+    return Toolchain(partial(_coarsen, sources, macros), partial(_predict, sources, macros))
 
 
 # Both import late: a program with explicit factors needs no models, one that only delegates, or finds its
 # coarsened text in the cache, no compiler.
-def _coarsen(macros: DeviceMacros, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
+def _coarsen(
+    sources: CompiledSources, macros: DeviceMacros, source: str, **request: Unpack[CoarseningRequest]
+) -> CoarsenedKernel:
     from coarsen import api
 
-    return api.coarsen(source, macros=macros, **request)
+    unit = sources.unit(source, request["options"], macros)
+    request["options"] = ()
+    return api.coarsen(unit, **request)
 
 
 def _predict(
+    sources: CompiledSources,
     macros: DeviceMacros,
     source: str,
     *,
@@ -163,6 +173,5 @@ def _predict(
 ) -> PredictedFactor:
     from coarsen import api
 
-    return api.predict_factor(
-        source, device=device, kernel=kernel, options=options, local_size=local_size, macros=macros
-    )
+    unit = sources.unit(source, options, macros)
+    return api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)

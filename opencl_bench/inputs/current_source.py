@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Subject
 from coarsen.opencl_bench.sweep.compile_service import build_options, ir_hash_of
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
@@ -60,10 +60,8 @@ class CurrentSource:
         benchmark = self._benchmark
         options = build_options(benchmark, definitions)
         try:
-            kernel, *others = (
-                lower(benchmark.code, name, options, self._macros)
-                for name in (benchmark.kernel, *benchmark.other_kernels)
-            )
+            unit = compile_source(benchmark.code, options, self._macros)
+            kernel, *others = (lower(unit, name) for name in (benchmark.kernel, *benchmark.other_kernels))
         except InternalError:
             raise
         except CoarsenError:

@@ -14,7 +14,8 @@ import numpy as np
 from coarsen.cost.work_counts import LaunchSizes, WorkCounts, padded
 from coarsen.cost.work_functions import WorkFunctions, work_functions
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.models.analytic.cpu import cpu
 from coarsen.models.analytic.estimate import Estimate
@@ -88,6 +89,7 @@ class _Works:
         self._benchmark = benchmark
         self._functions: dict[tuple[str, Variant], WorkFunctions] = {}
         self._launches: dict[str, tuple[Launch, ...]] = {}
+        self._units: dict[Definitions, TranslationUnit] = {}
         self._kernels: dict[tuple[str, Definitions], Kernel] = {}
 
     def of(self, preset: str, version: Variant) -> list[tuple[WorkCounts, LaunchSizes]]:
@@ -130,7 +132,9 @@ class _Works:
 
     def _lowered(self, kernel: str, definitions: Definitions) -> Kernel:
         key = kernel, definitions
-        if key not in self._kernels:
+        if definitions not in self._units:
             options = build_options(self._benchmark, definitions)
-            self._kernels[key] = lower(self._benchmark.code, kernel, options)
+            self._units[definitions] = compile_source(self._benchmark.code, options)
+        if key not in self._kernels:
+            self._kernels[key] = lower(self._units[definitions], kernel)
         return self._kernels[key]

@@ -20,8 +20,8 @@ import pyopencl as cl
 from coarsen.backend.opencl_c import write_opencl_c
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError
-from coarsen.frontend.normal_form import parsed
 from coarsen.frontend.options import parse_options
+from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.names import make_names_unique

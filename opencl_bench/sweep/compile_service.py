@@ -18,7 +18,8 @@ from coarsen.devices.slow_compilers import check_ways_by_barriers, most_ways_by_
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.file_directives import file_directives
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Kernel
@@ -51,6 +52,7 @@ class CompileService:
 
     def _forget(self) -> None:
         self._benchmark = lru_cache(maxsize=4)(find_benchmark)
+        self._unit = lru_cache(maxsize=4)(self._compile_source)
         self._lowered = lru_cache(maxsize=64)(self._lower)
         # Kept like the IR, with which it must go together also when the file is changed.
         self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
@@ -98,10 +100,13 @@ class CompileService:
         others = [self._lowered(name, values, kernel) for kernel in benchmark.other_kernels]
         return ir_hash_of(self._lowered(name, values, benchmark.kernel), benchmark, others)
 
-    def _lower(self, name: str, definitions: Definitions, kernel: str) -> Kernel:
+    def _compile_source(self, name: str, definitions: Definitions) -> TranslationUnit:
         benchmark = self._benchmark(name)
         self._source(name)
-        return lower(benchmark.code, kernel, build_options(benchmark, definitions), self._macros)
+        return compile_source(benchmark.code, build_options(benchmark, definitions), self._macros)
+
+    def _lower(self, name: str, definitions: Definitions, kernel: str) -> Kernel:
+        return lower(self._unit(name, definitions), kernel)
 
     def _code(self, name: str, candidate: Variant, request: Message) -> Code:
         form: Form = request["form"]

@@ -7,6 +7,7 @@ import pytest
 from coarsen.errors import RefusalError
 from coarsen.frontend.inlined_length import inlined_length
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.module_parser import open_module
 
 SHARED = """
 define void @shared() {
@@ -30,21 +31,22 @@ define spir_kernel void @k() {
 
 
 def test_each_call_counts() -> None:
-    assert inlined_length(SHARED, "shared") == 2
-    assert inlined_length(SHARED, "twice") == 3 + 2 * 2
-    assert inlined_length(SHARED, "k") == 4 + 7 + 2
-    assert inlined_length(SHARED, "none") == 0
+    assert inlined_length(open_module(SHARED), "shared") == 2
+    assert inlined_length(open_module(SHARED), "twice") == 3 + 2 * 2
+    assert inlined_length(open_module(SHARED), "k") == 4 + 7 + 2
+    assert inlined_length(open_module(SHARED), "none") == 0
 
 
 def test_the_order_of_calls_does_not_matter() -> None:
     swapped = SHARED.replace("@twice()\n  call void @shared()", "@shared()\n  call void @twice()")
     assert swapped != SHARED
-    assert inlined_length(swapped, "k") == 4 + 7 + 2
+    assert inlined_length(open_module(swapped), "k") == 4 + 7 + 2
 
 
 def test_recursion_comes_to_an_end() -> None:
     text = "define void @k() {\n  call void @f()\n  ret void\n}\n"
-    assert inlined_length(text + text.replace("@k", "@g").replace("@f", "@k").replace("@g", "@f"), "k") == 4
+    other = text.replace("@k", "@g").replace("@f", "@k").replace("@g", "@f")
+    assert inlined_length(open_module(text + other), "k") == 4
 
 
 def test_helpers_that_double_each_other_are_refused_before_they_are_inlined() -> None:

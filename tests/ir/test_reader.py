@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
-from coarsen.frontend.normal_form import parsed
+from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.metadata import Metadata

@@ -28,8 +28,8 @@ from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.text_cache import store, versions
 from coarsen.runtime.text_cache import toolchain as cached
 from coarsen.runtime.text_cache.entry import Entry, StoredKernel, entry_file, read_entry
-from coarsen.runtime.text_cache.key import key_of
 from coarsen.runtime.text_cache.location import text_folder
+from coarsen.runtime.text_cache.request_key import key_of
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
 from coarsen.variant.transforms import Use

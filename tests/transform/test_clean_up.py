@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.frontend.lower import lower
-from coarsen.frontend.normal_form import parsed
+from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from coarsen.errors import InternalError
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.operands import Callee, Variable
+from coarsen.ir.graph.unread import UnreadFunction
 from coarsen.ir.types import IntegerType, StructType
 
 _NARROW_TRIPLE = "spir-"
@@ -27,12 +28,14 @@ class Module:
         source_name: of what was compiled.
         data_layout: as LLVM spells it.
         triple: of the target.
-        preamble: the lines that no transform looks at: groups of linked sections (`comdat`), assembler.
+        preamble: the lines that no transform looks at: groups of linked sections (`comdat`), assembler; where
+            functions are unread, the types, too.
         structures: the named structure types.
         opaque: the names of those whose content isn't known.
         variables: at program scope, by name, with other names of them.
-        callees: all functions, by name, in their order; those with a body are in `functions` as well.
+        callees: all functions, by name, in their order; those with a body are in `functions` or `unread` as well.
         functions: those with a body, by name.
+        unread: those with a body that nobody has read, by name (`unread.py`).
         attribute_groups: the attributes of each numbered group, such as `convergent nounwind`.
         metadata: the nodes by their name or number without `!`, as text.
         is_sealed: whether it never changes again, and its functions neither.
@@ -47,6 +50,7 @@ class Module:
     variables: dict[str, Variable] = field(default_factory=dict)
     callees: dict[str, Callee] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
+    unread: dict[str, UnreadFunction] = field(default_factory=dict)
     attribute_groups: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
     is_sealed: bool = False

@@ -1,9 +1,11 @@
 """A module's text, as LLVM prints it, to the graph.
 
     text ─▶ lines by kind ─▶ types, variables, callees ─▶ functions: blocks first, then their instructions
+                                                      └▶ unread functions
 
-The text is expected to have been printed by LLVM from a module in normal form: one instruction a line, every value
-with a name that needs no quotes. Debug information is handed to `origins` and left out.
+The text is expected to have been printed by LLVM: for `parse_module` from a module in normal form, with one
+instruction a line and names that need no quotes. Debug information is handed to `origins` and left out. For
+`open_module` any module will do; all of it stays.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.operands import Argument, Callee, Variable
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.graph.unread import UnreadFunction
 from coarsen.ir.graph.value_parser import ValueParser
 from coarsen.ir.types import StructType, parse_type
 
@@ -49,13 +52,37 @@ def parse_module(text: str, origin_of: OriginOf = lambda _node: UNKNOWN) -> Modu
     Raises:
         RefusalError: `unsupported-instruction`, for what no kernel in normal form has.
     """
-    return _ModuleParser(text.splitlines(), origin_of).parse()
+    return _ModuleParser(text.split("\n"), origin_of).parse()
+
+
+def open_module(text: str) -> Module:
+    """Read of a module which functions and variables there are; bodies, types and debug information stay as text.
+
+    Args:
+        text: as LLVM prints it, of a module in any form.
+
+    Raises:
+        RefusalError: `unsupported-instruction`, for a line that is no part of a module of OpenCL's.
+    """
+    return _ModuleParser(text.split("\n"), None).open()
+
+
+def parse_signature(function: UnreadFunction) -> Function:
+    """Return a function without blocks that has the signature and the metadata of an unread one.
+
+    Raises:
+        RefusalError: `unsupported-instruction`, for one that no kernel has.
+    """
+    definition = _FUNCTION.match(f"{function.definition} {{")
+    if definition is None:
+        raise _unsupported(function.definition)
+    return _FunctionParser({}, {}, None).signature(definition)
 
 
 class _ModuleParser:
-    """Sorts a module's lines and reads them."""
+    """Sorts a module's lines and reads them; without `origin_of`, functions stay unread, with their locations."""
 
-    def __init__(self, lines: Sequence[str], origin_of: OriginOf) -> None:
+    def __init__(self, lines: Sequence[str], origin_of: OriginOf | None) -> None:
         self._lines = lines
         self._origin_of = origin_of
         self._module = Module()
@@ -69,6 +96,14 @@ class _ModuleParser:
         for definition, body in bodies:
             function = _FunctionParser(self._structures, self._program_scope, self._origin_of)
             self._add(function.parse(definition, body))
+        return self._module
+
+    def open(self) -> Module:
+        """Return the module with its functions unread."""
+        for definition, body in self._sort():
+            name = definition["name"] or definition["quoted"]
+            line = definition.string.removesuffix(" {")
+            self._module.unread[name] = UnreadFunction(name, line, tuple(body))
         return self._module
 
     def _add(self, function: Function) -> None:
@@ -88,6 +123,8 @@ class _ModuleParser:
                 end = self._lines.index("}", position)
                 found.append((definition, self._lines[position:end]))
                 position = end + 1
+            elif line.startswith("%") and self._origin_of is None:
+                self._module.preamble = (*self._module.preamble, line)
             elif line.startswith("%"):
                 match = _STRUCTURE.fullmatch(line)
                 if match is None:
@@ -108,12 +145,12 @@ class _ModuleParser:
         elif match := _VARIABLE.match(line):
             space = _SPACE.search(_before_type(match[3]))
             name, (definition, attached) = match[1] or match[2], split_attachments(match[3])
-            definition += "".join(f", !{kind} {node}" for kind, node in attached if kind != "dbg")
+            definition += "".join(f", !{kind} {node}" for kind, node in attached if self._is_kept(kind))
             variable = module.variables[name] = Variable(name, int(space[1]) if space else 0, definition)
             if not variable.is_alias:
                 self._program_scope[name] = variable
         elif match := _CALLEE.match(line):
-            self._callee(match[1] or match[2], re.sub(r" !dbg !\d+", "", line))
+            self._callee(match[1] or match[2], line if self._is_kept("dbg") else re.sub(r" !dbg !\d+", "", line))
         elif match := _GROUP.match(line):
             module.attribute_groups[match[1]] = match[2]
         elif match := _NODE.match(line):
@@ -124,6 +161,9 @@ class _ModuleParser:
             module.source_name = line.partition('"')[2].removesuffix('"')
         elif line and not line.startswith(";"):
             raise _unsupported(line)
+
+    def _is_kept(self, kind: str) -> bool:
+        return kind != "dbg" or self._origin_of is None
 
     def _callee(self, name: str, declaration: str) -> None:
         callee = Callee(name, declaration)
@@ -162,15 +202,16 @@ class _FunctionParser:
         self,
         structures: dict[str, StructType],
         program_scope: dict[str, Variable | Callee],
-        origin_of: OriginOf,
+        origin_of: OriginOf | None,
     ) -> None:
         self._structures = structures
-        self._origin_of = origin_of
+        self._keeps_debug = origin_of is None
+        self._origin_of = origin_of or (lambda _node: UNKNOWN)
         self._values = ValueParser(program_scope)
 
     def parse(self, definition: re.Match[str], body: Sequence[str]) -> Function:
         """Return the function of a `define` line and the lines up to the closing brace."""
-        function = self._signature(definition)
+        function = self.signature(definition)
         lines = [line for line in body if line and not line.lstrip().startswith((";", "#dbg_"))]
         for line in lines:
             if not line.startswith(" "):
@@ -204,7 +245,8 @@ class _FunctionParser:
         instruction.origin = origin
         return instruction
 
-    def _signature(self, definition: re.Match[str]) -> Function:
+    def signature(self, definition: re.Match[str]) -> Function:
+        """Return the function of a `define` line, without blocks."""
         function = Function(definition["name"] or definition["quoted"], definition["prefix"])
         scanner = Scanner(definition.string, self._structures)
         scanner.position = definition.end() + 1
@@ -214,7 +256,7 @@ class _FunctionParser:
             self._values.add_argument(argument)
         rest = definition.string[scanner.position + 1 :].removesuffix(" {")
         kept: tuple[Attachment, ...] = tuple(
-            (kind, node) for kind, node in _ATTACHED.findall(rest) if kind != "dbg"
+            (kind, node) for kind, node in _ATTACHED.findall(rest) if kind != "dbg" or self._keeps_debug
         )
         function.attachments = kept
         function.suffix = _ATTACHED.sub("", rest)

@@ -64,11 +64,14 @@ def lines_of_functions(
 ) -> Iterator[str]:
     """Yield the lines of functions, declarations of those without a body."""
     for name in names:
-        function = module.functions.get(name)
-        if function is None:
-            yield module.callees[name].declaration
-        else:
+        if name in module.functions:
+            function = module.functions[name]
             yield from ("", *function_lines(function, suffix, function_suffix(function)))
+        elif name in module.unread:
+            unread = module.unread[name]
+            yield from ("", f"{unread.definition} {{", *unread.body, "}")
+        else:
+            yield module.callees[name].declaration
 
 
 def tail_lines(module: Module) -> Iterator[str]:

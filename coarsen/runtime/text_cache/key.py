@@ -1,4 +1,4 @@
-"""The key of a coarsened kernel: the SHA-256 of everything that its text depends on."""
+"""The key of what is made of a source: the SHA-256 of everything that it depends on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.versions import versions
-from coarsen.runtime.toolchain import CoarseningRequest
 
 # Of the files themselves: one of another format has another key.
 _FORMAT = 3
@@ -26,24 +24,6 @@ class Key:
 
     digest: str
     files: IncludedFiles
-
-
-def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: str) -> Key | None:
-    """Return the key of a coarsened kernel.
-
-    Args:
-        source: OpenCL C.
-        request: the kernel's name, the coarsenings, the transforms and the build options.
-        macros: what the source may find out about its device.
-        form: "opencl_c" or "spirv".
-
-    Returns:
-        The key; None for a kernel that can't be cached, since not all that its text depends on is known.
-    """
-    code = versions()
-    if code is None:
-        return None
-    return digest_of(source, request["options"], macros, {"request": request, "form": form, "versions": code})
 
 
 def digest_of(

@@ -8,9 +8,10 @@ from typing import Unpack
 from coarsen.errors import RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache.entry import PASSING, Entry, StoredRefusal, entry_file, read_entry, stored_kernel
-from coarsen.runtime.text_cache.key import Key, is_certain, key_of
+from coarsen.runtime.text_cache.key import Key, is_certain
 from coarsen.runtime.text_cache.location import CacheFolder, text_folder
 from coarsen.runtime.text_cache.prediction import CachedPrediction
+from coarsen.runtime.text_cache.request_key import key_of
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.toolchain import (
     CoarsenedKernel,

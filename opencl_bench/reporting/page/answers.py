@@ -11,7 +11,8 @@ from functools import partial
 
 from coarsen.devices.targets import Target
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import known_descriptor
 from coarsen.opencl_bench.reporting.page.pairs import before_of, pairs_of
@@ -36,9 +37,10 @@ CHANGED = (
 
 @dataclass
 class KnownKernel:
-    """A kernel whose source is known, and its lowered forms, each made once."""
+    """A kernel whose source is known, its compiled sources and its lowered forms, each made once."""
 
     benchmark: Benchmark
+    units: dict[Definitions, TranslationUnit] = field(default_factory=dict)
     lowered: dict[Definitions, Kernel] = field(default_factory=dict)
 
     def with_values(self, definitions: Definitions) -> Kernel:
@@ -53,7 +55,10 @@ class KnownKernel:
         return {ir_hash_of(self.with_values(definitions), self.benchmark, others)}.issuperset(ir_hashes)
 
     def _lower(self, kernel: str, definitions: Definitions) -> Kernel:
-        return lower(self.benchmark.code, kernel, build_options(self.benchmark, definitions))
+        if definitions not in self.units:
+            options = build_options(self.benchmark, definitions)
+            self.units[definitions] = compile_source(self.benchmark.code, options)
+        return lower(self.units[definitions], kernel)
 
 
 def all_answers(asked: Sequence[KernelQuestions], processes: int | None = None) -> list[KernelAnswers]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coarsen.backend.opencl_c.decide.arguments import by_value_type
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType, TargetType
@@ -39,8 +39,9 @@ def check_kernel_of(path: Path) -> None:
     definitions = [f"-D{name}={value}" for name, value in description.defaults]
     folder = f"-I{description.kernel_file.parent}"
     options = [*description.build_options, *definitions, *([folder] if description.parameters.source else [])]
+    unit = compile_source(description.code, options)
     for kernel in (description.kernel, *description.other_kernels):
-        check_signature(description, lower(description.code, kernel, options))
+        check_signature(description, lower(unit, kernel))
 
 
 def check_signature(description: Description, kernel: Kernel) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import CoarsenError
-from coarsen.frontend.lower import assembly_of
-from coarsen.frontend.normal_form import kernel_names, normal_form, normalised, renormalised
+from coarsen.frontend.lower import compile_source
+from coarsen.frontend.normal_form import normal_form, normalised, renormalised
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.origin import Origin, Role
@@ -31,12 +32,12 @@ FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.c
 
 def kernels(path: Path) -> tuple[Kernel, ...]:
     """The kernels of a file in normal form, and coarsened where they can be."""
-    assembly = assembly_of(path, "-cl-std=CL2.0 -DELEMENT=float -DREPEAT=3")
-    return tuple(kernel for name in kernel_names(assembly) for kernel in _forms(assembly, name))
+    unit = compile_source(path, "-cl-std=CL2.0 -DELEMENT=float -DREPEAT=3")
+    return tuple(kernel for name in unit.kernels for kernel in _forms(unit, name))
 
 
-def _forms(assembly: str, name: str) -> Iterator[Kernel]:
-    text, _ = normal_form(assembly, name)
+def _forms(unit: TranslationUnit, name: str) -> Iterator[Kernel]:
+    text = normal_form(unit, name)
     lowered = read_kernel(text, name)
     assert [_ATTACHED.sub("", i.text) for i in lowered.instructions()] == list(lines_of_llvm(text, name))
     yield lowered
