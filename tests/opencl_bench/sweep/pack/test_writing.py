@@ -10,18 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.from_recording import inputs_from
-from coarsen.opencl_bench.records.code import Code
+from coarsen.opencl_bench.records.code import Code, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, PackedCandidate, PackedSweep, keys_of
 from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
 from coarsen.opencl_bench.sweep.pack.writer import PackWriter
 from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, write_pack
+from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import Point
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.recordings import described, launch, recorded
 from tests.opencl_bench.sweep.pack.small_pack import SPACE, make_pack, request
@@ -196,7 +200,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 5', '"format": 4', "reads format 5"),
+        ('"format": 6', '"format": 4', "reads format 6"),
         ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
         (
@@ -216,6 +220,16 @@ def test_a_damaged_plan_is_one_line(small_pack: Path, tmp_path: Path, old: str, 
     with pytest.raises(InvalidInputError, match=message) as caught:
         Pack(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_layouts_go_through_a_plan() -> None:
+    choices = ArrayChoices("bodies", (SOA, ArrayLayout.parse("aosoa:4")), (None, Order((1, 0))))
+    space = Space(arrays=(choices,))
+    assert decoded(Space, json.loads(json.dumps(encoded(space))), "the space") == space
+    laid = LaidArgument("bodies", 0, "8: 4@0 4@4", "soa", (1, 0), (2, 3))
+    entry = CodeEntry.of(Code("opencl_c", "k", "", arrays=(laid,)))
+    assert decoded(CodeEntry, json.loads(json.dumps(encoded(entry))), "the code") == entry
+    assert keys_of(Code("opencl_c", "k", "", arrays=(laid,)))[1] != keys_of(Code("opencl_c", "k", ""))[1]
 
 
 def test_changed_code_is_not_run(small_pack: Path, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_layouts_and_orders_are_choices_and_no_part_of_the_inputs(write: Write) 
     [
         (BODIES, BODIES + '\nlayouts = ["rows"]', "arguments[0].layouts: a layout is aos, soa or aosoa:WIDTH"),
         (BODIES, BODIES + '\norders = ["0"]', "arguments[0].orders: an order names each of the 2 extents of sh"),
-        (BODIES, 'buffer = "float"\nelements = 4\nlayouts = ["soa"]', "arguments[0].layouts: float has no field"),
+        ('buffer = "Found"', 'buffer = "float"\nlayouts = ["soa"]', "arguments[1].layouts: float has no fields"),
         ('mass = "float"\n', 'mass = "flot"\n', "structures.Body.mass: 'flot' is no type (did you mean float"),
         ('mass = "float"\n', "mass = 4\n", "structures.Body.mass: it must be a text, not 4"),
         ('mass = "float"\n', '"a b" = "float"\n', "structures.Body.a b: a field's name has letters, digits and _"),
