@@ -17,7 +17,7 @@ from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CoarseningRequest
 
 # Of the files themselves: one of another format has another key.
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)
