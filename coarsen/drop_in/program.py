@@ -64,6 +64,8 @@ class Program(RuntimeProgram):
         fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
         lock_step: as `fast_path`.
         clean_up: whether instructions that the rewriting made redundant are removed.
+        distinct: whether variants may take it that pointers lead to distinct memory, as in
+            `coarsen.runtime.program.Program`; each launch is checked for it.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         observer: sees each launch.
@@ -94,6 +96,7 @@ class Program(RuntimeProgram):
         fast_path: UseName = "auto",
         lock_step: UseName = "auto",
         clean_up: bool = True,
+        distinct: bool = False,
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         observer: LaunchObserver | None = None,
@@ -118,6 +121,7 @@ class Program(RuntimeProgram):
             fast_path=fast_path,
             lock_step=lock_step,
             clean_up=clean_up,
+            distinct=distinct,
             form=form,
             toolchain=toolchain,
             advisor=TuningAdvisor(mode) if advises and mode is not None else None,
