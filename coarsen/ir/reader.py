@@ -1,6 +1,6 @@
-"""From a module's text, as LLVM prints it, to `ir.Kernel`.
+"""From a module's text, as LLVM prints it, to the graph of which kernels are views (`graph/view.py`).
 
-    text ─▶ graph ─▶ without debug information ─▶ view of one kernel, which keeps the graph
+    text ─▶ graph, with positions in the source ─▶ without debug information
 
 The module is expected in normal form: every value has a name, and no name needs quotes.
 """
@@ -12,32 +12,20 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.graph.view import kernel_view
-from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import Metadata
 
 _DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
 
 
-def read_kernel(text: str, name: str) -> Kernel:
-    """Read one kernel of a module.
-
-    Args:
-        text: a module in normal form, as LLVM prints it.
-        name: the kernel's name.
-
-    Raises:
-        InternalError: the kernel is not in the module.
-        RefusalError: `unsupported-instruction` or `unsupported-type`, with the place in the source if the module
-            tells it.
-    """
-    return kernel_view(read_module(text), name)
-
-
 def read_module(text: str) -> Module:
     """Read a module's text, as LLVM prints it, and keep of its debug information the positions in the source.
 
-    Raises as `read_kernel` does.
+    Args:
+        text: a module in normal form.
+
+    Raises:
+        RefusalError: `unsupported-instruction` or `unsupported-type`, with the place in the source if the module
+            tells it.
     """
     module = parse_module(text, _Positions(text))
     without_debug_information(module)

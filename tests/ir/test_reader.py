@@ -10,9 +10,10 @@ from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.printer import module_text
+from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.reader import read_kernel
+from coarsen.ir.reader import read_module
 from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, PointerType, TargetType
 from tests.frontend.corpus import launches
 
@@ -65,7 +66,7 @@ def texts(kernel: Kernel) -> list[str]:
 
 def assert_round_trip(kernel: Kernel) -> None:
     with parsed(module_text(kernel.graph)) as module:
-        again = read_kernel(str(module), kernel.name)
+        again = kernel_view(read_module(str(module)), kernel.name)
     assert texts(again) == texts(kernel)
     assert again.arguments == kernel.arguments
     assert again.globals == kernel.globals

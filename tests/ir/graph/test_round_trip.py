@@ -17,9 +17,10 @@ from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.graph.stored import stored
+from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.modules import assembly_module
-from coarsen.ir.reader import read_kernel
+from coarsen.ir.reader import read_module
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 
@@ -38,7 +39,7 @@ def kernels(path: Path) -> tuple[Kernel, ...]:
 
 def _forms(unit: TranslationUnit, name: str) -> Iterator[Kernel]:
     text = normal_form(unit, name)
-    lowered = read_kernel(text, name)
+    lowered = kernel_view(read_module(text), name)
     assert [_ATTACHED.sub("", i.text) for i in lowered.instructions()] == list(lines_of_llvm(text, name))
     yield lowered
     try:
@@ -108,7 +109,7 @@ def assert_origins_survive(kernel: Kernel) -> None:
         expected[instruction.name] = instruction.origin
     result = normalised(module)
     with renormalised(module_text(kernel.graph)) as in_normal_form:
-        plain = read_kernel(str(in_normal_form), kernel.name)
+        plain = kernel_view(read_module(str(in_normal_form)), kernel.name)
     after = list(result.function(kernel.name).instructions())
     assert [i.name for i in after if i.origin.role is not Role.ID and i.opcode != "phi"] == []
     assert [i.name for i in after if i.name in expected and i.name and i.origin != expected[i.name]] == []
