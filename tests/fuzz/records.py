@@ -111,7 +111,9 @@ def record_trial(seed: int) -> RecordTrial:
     draw = random.Random(seed)
     first = _record(draw, "First")
     second = first if draw.random() < 0.5 else _record(draw, "Second")
-    body = "\n    ".join(_statement(draw, first, second) for _ in range(draw.randint(1, 5)))
+    statements = [_statement(draw, first, second) for _ in range(draw.randint(1, 5))]
+    # Of an array that is never accessed nobody knows the elements.
+    body = "\n    ".join((*statements, _copied_number(draw, first, second)))
     declarations = "\n".join(dict.fromkeys((first.declaration, second.declaration)))
     own = draw.choice(("i", "n - 1 - i"))
     source = f"""{declarations}
@@ -179,6 +181,12 @@ def _statement(draw: random.Random, to: RandomRecord, source: RandomRecord, dept
         if field.number == "uint" and not field.is_vector:
             return f"atomic_add(&{draw.choice(field.numbers('to[own]'))}, (uint)({_value(draw, source)}));"
     return _assigned(draw, draw.choice(to.fields), "to[own]", source)
+
+
+def _copied_number(draw: random.Random, to: RandomRecord, source: RandomRecord) -> str:
+    field = draw.choice(to.fields)
+    number = draw.choice(draw.choice(source.fields).numbers("from[i]"))
+    return f"{draw.choice(field.numbers('to[own]'))} = ({field.number})((ulong){number} & 1023);"
 
 
 def _assigned(draw: random.Random, field: RandomField, element: str, source: RandomRecord) -> str:
