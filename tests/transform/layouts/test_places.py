@@ -34,7 +34,7 @@ kernel void k(global const float *from, global float *to, global const float *we
     if (x >= n) return;
     float sum = 0;
     for (int i = 0; i < 5; ++i) sum += from[(x + i) % n] * weights[i];
-    to[x] = sum + weights[x % 9] + vload4(1, weights).z;
+    to[x] = sum + weights[x % 9] + vload4(1, weights + (x & 1)).z;
 }
 """
 
