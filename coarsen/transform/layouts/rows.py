@@ -89,7 +89,7 @@ def rows_of(module: Module, kernel: str, name: str, pad: Pad, shape: tuple[int, 
     Args:
         module: that has the kernel.
         kernel: its name.
-        name: of the array in the source; a number after it, as in `tile.1`, tells equal ones apart.
+        name: of the array in the source.
         pad: of its rows.
         shape: the rows and their length; None where the declaration says them.
 
