@@ -12,6 +12,5 @@ kernel void transpose(global float *to, global const float *from)
 }
 
 // CHECK: local float tile[16][16];
-// CHECK: [[LOW:[a-z_0-9]+]] = (long)y & 15;
-// CHECK-NEXT: [[COLUMN:[a-z_0-9]+]] = x ^ [[LOW]];
-// CHECK-NEXT: [[COLUMN]]{{.*}} = from
+// CHECK: tile[y][x ^ ((long)y & 15)] = from
+// CHECK: = tile[x][y ^ ((long)x & 15)];

@@ -14,6 +14,5 @@ kernel void turn(global float *to, global const float *from)
 }
 
 // CHECK: local float tile[16][17];
-// CHECK: / 16;
-// CHECK: % 16;
+// CHECK: tile[(ulong)[[AT:[a-z_0-9]+]] / 16][(ulong)[[AT]] % 16] = from
 // REFUSED: 03_flat.cl:11:{{[0-9]+}}: how long the rows of tile are is not known{{.*}} [layout-shape-unknown]

@@ -14,9 +14,9 @@ kernel void smooth(global float *to, global const float *from, global const floa
 
 // CHECK: note: pass for weights a buffer of just 36 bytes, of which each work-group makes a copy, not the memory of to
 // CHECK: local float weights_tile[9];
-// CHECK: for (ulong base = {{.*}}; base < 9; base +=
+// CHECK: for (ulong [[BASE:[a-z_0-9]+]] = 0UL; [[BASE]] < 9; [[BASE]] += {{[a-z_0-9]+}}) {
 // CHECK: if ([[PLACE:[a-z_0-9]+]] < 9) {
-// CHECK: = weights{{.}}[[PLACE]]{{.}};
+// CHECK-NEXT: weights_tile{{.}}[[PLACE]]{{.}} = weights{{.}}[[PLACE]]{{.}};
 // CHECK: barrier(CLK_LOCAL_MEM_FENCE);
 // CHECK: weights_tile[i]
 // UNKNOWN: 03_local.cl:12:{{[0-9]+}}: how many elements weights has is not known: give its shape{{.*}} [place-extent-unknown]
