@@ -6,10 +6,12 @@ Forms of output come by turns; PoCL takes every other combination.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pytest
+from numpy.typing import NDArray
 
 from coarsen.api import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
@@ -75,7 +77,7 @@ class PlacedKernel:
     count: int
 
 
-def records(rng: np.random.Generator) -> np.ndarray:
+def records(rng: np.random.Generator) -> NDArray[Any]:
     made = np.zeros(7, RECORD)
     made["weight"], made["tag"], made["kind"] = np.arange(7) + 100, np.arange(7) + 30, np.arange(7) - 9
     made["more"] = rng.integers(0, 50, (7, 2))
