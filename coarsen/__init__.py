@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from coarsen.runtime.layouts.device_array import LaidOutArray
     from coarsen.runtime.layouts.layout import Layout
     from coarsen.variant.coarsening import Coarsening
+    from coarsen.variant.data_plan import array_plan
 
 __all__ = [
     "CoarsenError",
@@ -69,6 +70,7 @@ __all__ = [
     "Tuned",
     "VerificationError",
     "__version__",
+    "array_plan",
     "check_health",
     "coarsen",
     "compile_source",
@@ -98,6 +100,7 @@ _MODULE_OF = {
     "Tune": "coarsen.opencl_bench.tuning.settings",
     "Tuned": "coarsen.opencl_bench.tuning.tuned",
     "__version__": "coarsen.distribution",
+    "array_plan": "coarsen.variant.data_plan",
     "check_health": "coarsen.devices.health",
     "coarsen": "coarsen.api",
     "compile_source": "coarsen.frontend.lower",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
@@ -16,6 +16,8 @@ from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
+from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE
+from coarsen.cost.locality.pads import PadCost, costed_pads, with_pads
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
@@ -27,6 +29,7 @@ from coarsen.pipeline import Coarsened, Observer, carry_out, laid_out, lower_obs
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
+from coarsen.transform.placement.place import PlacedArray
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
@@ -64,8 +67,10 @@ class CoarsenedKernel:
 
     `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
     each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for; `arrays` which
-    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them; `distinct` what
-    was gained by arguments that point to distinct memory, None where that was not asked for.
+    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them; `pads`
+    what was done to the rows of local arrays, and what that does to bank conflicts; `placed` which are read from
+    other memory, and what a launch has to keep to for that; `distinct` what was gained by arguments that point to
+    distinct memory, None where that was not asked for.
     """
 
     kernel: Kernel
@@ -77,6 +82,8 @@ class CoarsenedKernel:
     groups_matter: bool = True
     arrays: tuple[LaidArray, ...] = ()
     distinct: DistinctMemory | None = None
+    pads: tuple[PadCost, ...] = ()
+    placed: tuple[PlacedArray, ...] = ()
 
     @classmethod
     def of(cls, coarsened: Coarsened) -> CoarsenedKernel:
@@ -93,6 +100,7 @@ class CoarsenedKernel:
             groups_matter(lowered),
             coarsened.arrays,
             distinct=coarsened.distinct,
+            placed=coarsened.placed,
         )
 
     @property
@@ -197,7 +205,8 @@ def coarsen(
             loops accumulate in memory is kept in registers then.
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
             transforms pay; else "any".
-        arrays: how arguments' arrays are to lie, where otherwise than in the source (`Layout.plan`).
+        arrays: how arrays are to lie, where otherwise than in the source: those of arguments (`Layout.plan`), and
+            static local ones (`array_plan`). A pad `auto` is one for 32 banks; none for `device_kind` "cpu".
         options: OpenCL build options as PyOpenCL takes them.
         macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
             have if left out.
@@ -228,8 +237,13 @@ def coarsen(
         arrays=tuple(arrays),
     )
     observer = observer or Observer()
-    laid = laid_out(lower_observed(source, kernel, options, observer, macros), arrays, observer)
-    return CoarsenedKernel.of(carry_out(laid, chosen, observer))
+    lowered = lower_observed(source, kernel, options, observer, macros)
+    device = ANY_CPU if chosen.transforms.device_kind is DeviceKind.CPU else ANY_DEVICE
+    pads = costed_pads(lowered, arrays, device, chosen.coarsenings)
+    plans = with_pads(arrays, pads)
+    laid = laid_out(lowered, plans, observer)
+    coarsened = carry_out(laid, replace(chosen, arrays=plans), observer)
+    return replace(CoarsenedKernel.of(coarsened), pads=pads)
 
 
 def explain(

@@ -32,11 +32,15 @@ from coarsen.transform.copied_length import check_copied_length
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
 from coarsen.transform.guard import guard_argument, guarded, guards_of
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
+from coarsen.transform.layouts.pad import PaddedArray, pad_arrays
+from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD
+from coarsen.variant.placement import GLOBAL
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
@@ -80,6 +84,7 @@ class Coarsened:
         cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
         arrays: which arguments' arrays were to lie otherwise than in the source.
+        placed: which of them are read from another memory.
         distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
     """
 
@@ -91,6 +96,7 @@ class Coarsened:
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
     arrays: tuple[LaidArray, ...] = ()
+    placed: tuple[PlacedArray, ...] = ()
     distinct: DistinctMemory | None = None
 
     @property
@@ -132,33 +138,91 @@ def lower_observed(
 
 @dataclass(frozen=True)
 class LaidOutKernel:
-    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted."""
+    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted.
+
+    Attributes:
+        kernel: rewritten.
+        lowered: before that.
+        arrays: of arguments whose layout or order was asked for.
+        padded: static local arrays whose rows lie otherwise.
+        placed: arguments' arrays that are read from another memory.
+        assumptions: in words.
+    """
 
     kernel: Kernel
+    lowered: Kernel
     arrays: tuple[LaidArray, ...] = ()
+    padded: tuple[PaddedArray, ...] = ()
+    placed: tuple[PlacedArray, ...] = ()
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the host has to do, and what was done, in words."""
+        arrays, padded, placed = self.arrays, self.padded, self.placed
+        return (
+            *(each.sentence for each in arrays),
+            *(each.sentence for each in padded),
+            *(each.sentence for each in placed),
+        )
 
 
 def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | None = None) -> LaidOutKernel:
-    """Rewrite a lowered kernel for other layouts of its arguments' arrays, before it is coarsened.
+    """Rewrite a lowered kernel for arrays that lie otherwise, before it is coarsened: layouts, pads, then places.
 
     Args:
         kernel: as the front end gives it.
-        plans: at most one for each argument; with none the kernel stays as it is.
+        plans: at most one for each array; with none the kernel stays as it is.
         observer: sees the stage.
 
     Raises:
-        InvalidInputError, RefusalError: as `coarsen.transform.layouts.lay_out.lay_out` does.
+        InvalidInputError, RefusalError: as `lay_out`, `pad_arrays` and `place_arrays` of `coarsen.transform` do.
     """
     observer = observer or Observer()
     with observer.stage("layout"):
         if not plans:
-            return LaidOutKernel(kernel)
-        result = lay_out(kernel, plans)
-        view = kernel_view(normalised(result.module), kernel.name)
-        rewritten = replace(view, added_arguments=result.added_arguments)
-    observer.written("layout", lambda: module_text(rewritten.graph))
-    return LaidOutKernel(rewritten, result.arrays, result.assumptions)
+            return LaidOutKernel(kernel, kernel)
+        laid = _placed(_padded(_moved(LaidOutKernel(kernel, kernel), plans), plans), plans)
+    observer.written("layout", lambda: module_text(laid.kernel.graph))
+    return laid
+
+
+def _moved(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
+    """The kernel for other layouts and orders of its arguments' arrays."""
+    chosen = [plan for plan in plans if plan.moves_fields]
+    if not chosen:
+        return laid
+    result = lay_out(laid.kernel, chosen)
+    view = kernel_view(normalised(result.module), laid.kernel.name)
+    rewritten = replace(view, added_arguments=result.added_arguments)
+    return replace(laid, kernel=rewritten, arrays=result.arrays, assumptions=result.assumptions)
+
+
+def _padded(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
+    """The kernel with pads in its local arrays."""
+    chosen = [plan for plan in plans if plan.pad != NO_PAD]
+    if not chosen:
+        return laid
+    result = pad_arrays(laid.kernel, chosen)
+    rewritten = _normal_view(result.module, laid.kernel)
+    assumptions = (*laid.assumptions, *result.assumptions)
+    return replace(laid, kernel=rewritten, padded=result.arrays, assumptions=assumptions)
+
+
+def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
+    """The kernel with arrays in other memory."""
+    chosen = [plan for plan in plans if plan.place is not GLOBAL]
+    if not chosen:
+        return laid
+    result = place_arrays(laid.kernel, chosen)
+    rewritten = _normal_view(result.module, laid.kernel)
+    return replace(laid, kernel=rewritten, placed=result.arrays)
+
+
+def _normal_view(module: Module, before: Kernel) -> Kernel:
+    """The view of a kernel's module in normal form, with the arguments that were added before."""
+    view = kernel_view(normalised(module), before.name)
+    return replace(view, added_arguments=before.added_arguments)
 
 
 def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tuple[Kernel, DistinctMemory]:
@@ -175,7 +239,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
     with observer.stage("distinct"):
         module = kernel.editable_graph()
         found = mark_distinct(module, kernel)
-        kernel = _read_again(module, kernel)
+        kernel = _normal_view(module, kernel)
         kept: tuple[Accumulator, ...] = ()
         while found.is_known:
             module = kernel.editable_graph()
@@ -184,14 +248,9 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
                 found = replace(found, accumulators=(*kept, *accumulators))
                 break
             kept += tuple(each for each in accumulators if each.left is None)
-            kernel = _read_again(module, kernel)
+            kernel = _normal_view(module, kernel)
     observer.written("distinct", lambda: module_text(kernel.graph))
     return kernel, found
-
-
-def _read_again(module: Module, kernel: Kernel) -> Kernel:
-    """The kernel of a module that a transform wrote, which has the arguments that the one before had."""
-    return replace(kernel_view(normalised(module), kernel.name), added_arguments=kernel.added_arguments)
 
 
 def coarsen_kernel(
@@ -244,7 +303,13 @@ def carry_out(
     counts_clean_up = counts_clean_up and variant.transforms.clean_up
     cleaned = 0 if counts_clean_up else None
     coarsened = Coarsened(
-        kernel, kernel, variant, assumptions=laid.assumptions, cleaned=cleaned, arrays=laid.arrays
+        kernel,
+        kernel,
+        variant,
+        assumptions=laid.assumptions,
+        cleaned=cleaned,
+        arrays=laid.arrays,
+        placed=laid.placed,
     )
     if variant.is_coarsened and variant.transforms.distinct:
         kernel, found = for_distinct_memory(kernel, observer)

@@ -55,6 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | COMPILER
     | {
         "pipeline",
+        "cost",
         "explanation",
         "features",
         "models",

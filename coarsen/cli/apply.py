@@ -26,6 +26,8 @@ from coarsen.cli.apply_options import (
     LockStep,
     Orders,
     Output,
+    Pads,
+    Places,
     PrintAfter,
     Report,
     ReportFormat,
@@ -92,6 +94,8 @@ def apply(
     layout: Layouts = None,
     order: Orders = None,
     shape: Shapes = None,
+    place: Places = None,
+    pad: Pads = None,
     emit: Emit = None,
     output: Output = None,
     explain: Explain = False,
@@ -117,9 +121,11 @@ def apply(
         raise InvalidInputError("--local-size goes with --report")
     options = build_options(define, include, cl_std, build_option)
     dimensions, levels = dim or [0], level or [Level.ITEM]
-    arrays = array_plans(layout or (), order or (), shape or ())
+    arrays = array_plans(layout or (), order or (), shape or (), place or (), pad or ())
     if explain and arrays:
-        raise InvalidInputError("--explain marks the source as it is: give it without --layout and --order")
+        raise InvalidInputError(
+            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
+        )
     if explain:
         merged = configuration_of(_ANY_FACTOR, dimensions, level=levels)
         print_explanation(file, kernel, options, merged, output, macros_of(device), distinct=distinct)
@@ -162,8 +168,9 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     coarsened = CoarsenedKernel.of(request.coarsened(lowered, observer))
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
-    for array in coarsened.arrays:
-        note(array.sentence)
+    costs = (each.sentence for each in request.pads(lowered.lowered))
+    for sentence in (*lowered.sentences, *costs):
+        note(sentence)
     for assumption in coarsened.assumptions:
         note(with_file(assumption, request.file))
     for added in described_arguments(coarsened.kernel):

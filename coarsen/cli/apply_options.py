@@ -135,6 +135,22 @@ Shapes = Annotated[
         "--shape", metavar="ARG=SHAPE", help="How many elements it has: 1000, or 48,64 for 48 rows of 64."
     ),
 ]
+Places = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--place",
+        metavar="ARG=PLACE",
+        help="Read an argument's array from constant, noncoherent or local memory, or global as written.",
+    ),
+]
+Pads = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pad",
+        metavar="ARRAY=PAD",
+        help="Keep the rows of a static local array apart in the banks: by a number of elements, auto or xor.",
+    ),
+]
 
 # What to write.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,4 +45,6 @@ def _json(request: Request, observer: Observer, output: Path | None) -> dict[str
 
 def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:
     coarsened = request.coarsened(lowered, observer, counts_clean_up=True)
-    return report_of(coarsened, request.memory_device, request.local_size)
+    report = report_of(coarsened, request.memory_device, request.local_size)
+    memory = None if report.memory is None else replace(report.memory, pads=request.pads(lowered.lowered))
+    return replace(report, memory=memory)

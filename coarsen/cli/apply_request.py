@@ -10,6 +10,7 @@ from pathlib import Path
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
+from coarsen.cost.locality.pads import PadCost, costed_pads, with_pads
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source
@@ -94,7 +95,23 @@ class Request:
         with naming_file(self.file):
             with observer.stage("lower"):
                 unit = self.unit
-            return laid_out(lower_observed(unit, self.kernel, (), observer), self.arrays, observer)
+            lowered = lower_observed(unit, self.kernel, (), observer)
+            pads = self.pads(lowered)
+            return laid_out(lowered, with_pads(self.arrays, pads), observer)
+
+    def pads(self, lowered: Kernel) -> tuple[PadCost, ...]:
+        """Return the pads that are asked for, those of `auto` chosen, and what they do.
+
+        Where the factor is predicted, which needs the kernel with its pads, they are those of the uncoarsened one.
+
+        Args:
+            lowered: the kernel before pads.
+
+        Raises:
+            InvalidInputError, RefusalError: as `costed_pads` does.
+        """
+        merged = self._variant(self.factors).coarsenings if self.factors else ()
+        return costed_pads(lowered, self.arrays, self.memory_device, merged, self.local_size)
 
     def coarsened(self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
         """Carry it out.
@@ -109,6 +126,7 @@ class Request:
             RefusalError: the kernel can't be coarsened so; it names the file.
         """
         variant = self._variant(self.factors or [self._predicted(lowered.kernel)])
+        variant = replace(variant, arrays=with_pads(self.arrays, self.pads(lowered.lowered)))
         with naming_file(self.file):
             return carry_out(lowered, variant, observer, counts_clean_up=counts_clean_up)
 

@@ -20,6 +20,10 @@ mending             what would touch fewer, a list of
     option, argument    of `coarsen apply`; `argument` null where it concerns all
     condition           what has to hold, a sentence
     before, after       pieces that a sub-group touches, at most, over the accesses that change
+pads                of local arrays that were asked for, a list of
+    name, asked, pad    the array; what was asked for, and what is done: a number of elements, as a text, or "xor"
+    before, after       the sum of bank degrees over all accesses; null where it isn't known
+    reason              why not, or ""
 arrays              in local memory whose rows are better padded, a list of
     name, row_elements, element_bytes
     pad_words           words to add to each row
@@ -39,6 +43,7 @@ from coarsen.cost.locality.access_costs import AccessCost
 from coarsen.cost.locality.device import MemoryDevice
 from coarsen.cost.locality.local_arrays import LocalArray
 from coarsen.cost.locality.mending import Offer
+from coarsen.cost.locality.pads import PadCost
 from coarsen.cost.locality.report import MemoryReport
 from coarsen.cost.locality.reuse import LoopReuse
 
@@ -50,6 +55,7 @@ def memory_json(report: MemoryReport, file: Path) -> dict[str, Any]:
         "local_size": list(report.local_size) if report.local_size else None,
         "accesses": [_access(each, file) for each in report.accesses],
         "mending": [_offer(each) for each in report.offers],
+        "pads": [_pad(each) for each in report.pads],
         "arrays": [_array(each) for each in report.arrays],
     }
 
@@ -115,4 +121,15 @@ def _array(array: LocalArray) -> dict[str, Any]:
         "before": array.padding.unpadded_cost,
         "after": array.padding.cost,
         "swizzle": permuted,
+    }
+
+
+def _pad(pad: PadCost) -> dict[str, Any]:
+    return {
+        "name": pad.name,
+        "asked": str(pad.asked),
+        "pad": str(pad.pad),
+        "before": pad.before,
+        "after": pad.after,
+        "reason": pad.reason,
     }

@@ -10,8 +10,10 @@ from typing import Any
 
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, Pad
+from coarsen.variant.placement import GLOBAL, parse_place
 
-_KEYS = frozenset({"layout", "order", "shape"})
+_KEYS = frozenset({"layout", "order", "shape", "place", "pad"})
 
 
 def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
@@ -27,6 +29,10 @@ def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
         value["order"] = list(plan.order.permutation)
     if plan.shape is not None:
         value["shape"] = list(plan.shape)
+    if plan.place is not GLOBAL:
+        value["place"] = str(plan.place)
+    if plan.pad != NO_PAD:
+        value["pad"] = str(plan.pad)
     return value
 
 
@@ -34,17 +40,23 @@ def array_from_json(argument: str, value: object) -> ArrayPlan:
     """Read the plan for an argument that `array_to_json` wrote.
 
     Raises:
-        InvalidInputError: a layout, an order or a shape that can't be.
+        InvalidInputError: a layout, an order, a shape, a place or a pad that can't be.
         TypeError, ValueError: it is none.
     """
     if not isinstance(value, Mapping) or not set(value) <= _KEYS:
         raise ValueError(value)
-    layout = value.get("layout", str(AOS))
-    if not isinstance(layout, str):
-        raise TypeError(layout)
+    layout = _text(value, "layout", AOS)
     order = Order(_whole_numbers(value["order"])) if "order" in value else None
     shape = _whole_numbers(value["shape"]) if "shape" in value else None
-    return ArrayPlan(argument, ArrayLayout.parse(layout), order, shape)
+    place, pad = parse_place(_text(value, "place", GLOBAL)), Pad.parse(_text(value, "pad", NO_PAD))
+    return ArrayPlan(argument, ArrayLayout.parse(layout), order, shape, place=place, pad=pad)
+
+
+def _text(value: Mapping[str, object], key: str, default: object) -> str:
+    found = value.get(key, str(default))
+    if not isinstance(found, str):
+        raise TypeError(found)
+    return found
 
 
 def _whole_numbers(value: object) -> tuple[int, ...]:

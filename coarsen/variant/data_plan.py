@@ -1,22 +1,24 @@
-"""What is chosen for an argument's array: its layout, its order, and its shape where that is known."""
+"""What is chosen for an array: its layout, its order, shape where known, place, and pad of rows."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
+from coarsen.variant.padding import NO_PAD, Pad
+from coarsen.variant.placement import GLOBAL, Place, parse_place
 from coarsen.variant.records import RecordType
 
 
 @dataclass(frozen=True)
 class ArrayPlan:
-    """How the array that an argument points to is to lie.
+    """How the array that an argument points to, or a static local one, is to lie.
 
     Attributes:
-        argument: its name.
+        argument: its name; for a pad that of the local array.
         layout: where fields lie.
         order: of the dimensions; None leaves them.
         shape: elements along each dimension, the slowest first; None where it isn't known.
@@ -28,11 +30,19 @@ class ArrayPlan:
     order: Order | None = None
     shape: tuple[int, ...] | None = None
     record: RecordType | None = None
+    place: Place = GLOBAL
+    pad: Pad = NO_PAD
+
+    @property
+    def moves_fields(self) -> bool:
+        """Return True for the plan of a layout or an order, and for one that asks for nothing."""
+        return self.layout != AOS or self.order is not None or (self.place is GLOBAL and self.pad == NO_PAD)
 
     @property
     def is_as_written(self) -> bool:
         """Return True if the array is to lie as the source has it."""
-        return self.layout == AOS and (self.order is None or self.order.is_identity)
+        lies_otherwise = self.layout != AOS or (self.order is not None and not self.order.is_identity)
+        return not lies_otherwise and self.place is GLOBAL and self.pad == NO_PAD
 
     @property
     def choice(self) -> ArrayPlan:
@@ -44,6 +54,10 @@ class ArrayPlan:
         words = [str(self.layout)] if self.layout != AOS else []
         words += [f"order {self.order}"] if self.order is not None and not self.order.is_identity else []
         words += [f"of {' x '.join(map(str, self.shape))}"] if self.shape is not None else []
+        words += [f"in {self.place} memory" if self.place is not Place.NONCOHERENT else str(self.place)] * (
+            self.place is not GLOBAL
+        )
+        words += [f"with pad {self.pad}"] if self.pad != NO_PAD else []
         return f"{self.argument} as {' '.join(words) or AOS}"
 
 
@@ -60,8 +74,21 @@ def chosen_plans(plans: Iterable[ArrayPlan]) -> tuple[ArrayPlan, ...]:
     return tuple(plan for plan in ordered if not plan.is_as_written)
 
 
-def array_plans(layouts: Iterable[str], orders: Iterable[str], shapes: Iterable[str]) -> tuple[ArrayPlan, ...]:
+def array_plans(
+    layouts: Iterable[str],
+    orders: Iterable[str],
+    shapes: Iterable[str],
+    places: Iterable[str] = (),
+    pads: Iterable[str] = (),
+) -> tuple[ArrayPlan, ...]:
     """Return the plans that texts such as `bodies=soa`, `image=1,0` and `image=48,64` ask for, by argument.
+
+    Args:
+        layouts: of arguments.
+        orders: of their dimensions.
+        shapes: of what the others name.
+        places: of arguments, such as `weights=constant`.
+        pads: of static local arrays, such as `tile=1`.
 
     Raises:
         InvalidInputError: a text that can't be read, an argument named twice, a shape alone.
@@ -69,18 +96,56 @@ def array_plans(layouts: Iterable[str], orders: Iterable[str], shapes: Iterable[
     layout_of = _by_argument("--layout", layouts)
     order_of = _by_argument("--order", orders)
     shape_of = _by_argument("--shape", shapes)
-    names = tuple(dict.fromkeys((*layout_of, *order_of)))
+    place_of = _by_argument("--place", places)
+    pad_of = _by_argument("--pad", pads)
+    names = tuple(dict.fromkeys((*layout_of, *order_of, *place_of, *pad_of)))
     for name in shape_of:
         if name not in names:
-            raise InvalidInputError(f"--shape {name}=… goes with --layout {name}=… or --order {name}=…")
-    return tuple(
+            ways = " or ".join(f"{option} {name}=…" for option in ("--layout", "--order", "--place", "--pad"))
+            raise InvalidInputError(f"--shape {name}=… goes with {ways}")
+    plans = (
         ArrayPlan(
             name,
             ArrayLayout.parse(layout_of.get(name, str(AOS))),
             Order.parse(order_of[name]) if name in order_of else None,
             parse_shape(shape_of[name]) if name in shape_of else None,
+            place=parse_place(place_of[name]) if name in place_of else GLOBAL,
+            pad=Pad.parse(pad_of[name]) if name in pad_of else NO_PAD,
         )
         for name in names
+    )
+    return tuple(plan for plan in plans if plan.argument in {*layout_of, *order_of} or not plan.moves_fields)
+
+
+def array_plan(
+    name: str,
+    *,
+    layout: str = "aos",
+    order: str | None = None,
+    shape: Sequence[int] | None = None,
+    place: str = "global",
+    pad: int | str = 0,
+) -> ArrayPlan:
+    """Return the plan for an array, of an argument or a static local one, that `coarsen.coarsen(arrays=…)` takes.
+
+    Args:
+        name: of the argument, or of the local array.
+        layout: of an argument's fields: "aos", "soa" or "aosoa:WIDTH".
+        order: of an argument's dimensions, such as "1,0"; None leaves them.
+        shape: elements along each dimension, the slowest first; None where that isn't known, or is declared.
+        place: where an argument's array is read: "global", "constant", "noncoherent" or "local".
+        pad: of a local array's rows: elements more in each, "xor" or "auto".
+
+    Raises:
+        InvalidInputError: a layout, order, place or pad that can't be.
+    """
+    return ArrayPlan(
+        name,
+        ArrayLayout.parse(layout),
+        None if order is None else Order.parse(order),
+        None if shape is None else tuple(shape),
+        place=parse_place(place),
+        pad=Pad.parse(str(pad)),
     )
 
 

@@ -3,6 +3,7 @@
     local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
         × fast_path × lock_step × wide_accesses × clean_up × distinct × any_size
         × layout_NAME × order_NAME for each argument NAME whose array may lie otherwise
+        × pad_NAME for each static local array NAME whose rows may be padded
         under constraints that are known before anything is compiled
 
 A choice is one index for each dimension. Several choices may describe one variant (a stride has no effect at
@@ -23,6 +24,7 @@ from typing import Any
 from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Level
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, Pad
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
@@ -33,7 +35,7 @@ Constraint = Callable[[Variant], str | None]
 _DRAWS_FOR_EACH = 200
 
 MACRO = "-D "
-LAYOUT, ORDER = "layout_", "order_"
+LAYOUT, ORDER, PAD = "layout_", "order_", "pad_"
 _FACTORS = ("factor_", "group_factor_")
 
 
@@ -51,8 +53,8 @@ class VariantSpace:
 
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
-            `wide_accesses`, `clean_up`, `distinct`, `any_size`, `layout_NAME`, `order_NAME`; what is missing has
-            its default value. A factor of 1 is no coarsening.
+            `wide_accesses`, `clean_up`, `distinct`, `any_size`, `layout_NAME`, `order_NAME`, `pad_NAME`; what is
+            missing has its default value. A factor of 1 is no coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
@@ -246,16 +248,22 @@ class ArrayChoices:
         argument: its name.
         layouts: of its fields.
         orders: of its dimensions; None leaves them.
+        pads: of the rows of a static local array; none of them is chosen for a device.
     """
 
     argument: str
     layouts: tuple[ArrayLayout, ...] = ()
     orders: tuple[Order | None, ...] = ()
+    pads: tuple[Pad, ...] = ()
 
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space, as written first; of one value there is no dimension."""
         orders = (None if order is None or order.is_identity else order for order in self.orders)
-        for name, values in ((LAYOUT, (AOS, *self.layouts)), (ORDER, (None, *orders))):
+        for name, values in (
+            (LAYOUT, (AOS, *self.layouts)),
+            (ORDER, (None, *orders)),
+            (PAD, (NO_PAD, *self.pads)),
+        ):
             distinct = tuple(dict.fromkeys(values))
             if len(distinct) > 1:
                 yield Dimension(f"{name}{self.argument}", distinct)
@@ -263,7 +271,7 @@ class ArrayChoices:
 
 def is_of_arrays(name: str) -> bool:
     """Return True for the name of a dimension that says how an array lies."""
-    return name.startswith((LAYOUT, ORDER))
+    return name.startswith((LAYOUT, ORDER, PAD))
 
 
 def coarsening_dimensions(
@@ -288,13 +296,22 @@ def _coarsenings(values: dict[str, Any]) -> Iterator[Coarsening]:
 
 def _arrays(values: dict[str, Any]) -> tuple[ArrayPlan, ...]:
     names = dict.fromkeys(name.split("_", 1)[1] for name in values if is_of_arrays(name))
-    return tuple(ArrayPlan(name, values.get(LAYOUT + name, AOS), values.get(ORDER + name)) for name in names)
+    return tuple(
+        ArrayPlan(
+            name,
+            values.get(LAYOUT + name, AOS),
+            values.get(ORDER + name),
+            pad=values.get(PAD + name, NO_PAD),
+        )
+        for name in names
+    )
 
 
 def _values_of(variant: Variant) -> dict[str, Any]:
     values: dict[str, Any] = {MACRO + name: value for name, value in variant.definitions}
     for plan in variant.arrays:
         values |= {LAYOUT + plan.argument: plan.layout, ORDER + plan.argument: plan.order}
+        values[PAD + plan.argument] = plan.pad
     local_size: LocalSize = variant.local_size
     values["local_size"] = local_size
     for dimension in range(DIMENSIONS):

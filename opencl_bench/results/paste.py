@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD
+from coarsen.variant.placement import GLOBAL
 from coarsen.variant.transforms import DEFAULT, Transforms, Use
 from coarsen.variant.variant import Variant, shape
 
@@ -130,11 +132,15 @@ def _array_words(plan: ArrayPlan) -> Iterator[str]:
         yield from ("--order", f"{plan.argument}={plan.order}")
     if plan.shape is not None:
         yield from ("--shape", f"{plan.argument}={','.join(map(str, plan.shape))}")
+    if plan.place is not GLOBAL:
+        yield from ("--place", f"{plan.argument}={plan.place}")
+    if plan.pad != NO_PAD:
+        yield from ("--pad", f"{plan.argument}={plan.pad}")
 
 
 def _launch(candidate: Variant) -> str:
     sizes = f"global size and local size {_sizes(candidate)}" if candidate.local_size else "global and local size"
-    packed = " and ".join(plan.argument for plan in candidate.arrays)
+    packed = " and ".join(plan.argument for plan in candidate.arrays if plan.moves_fields)
     first = f"pack {packed} as the command says (coarsen.Layout), and " if packed else ""
     return f"{first}launch it with the original {sizes}"
 

@@ -302,7 +302,7 @@ kernel void weigh(global float *out, global const float *weights, global const f
 
 
 def test_constant_memory_for_what_all_read() -> None:
-    assert set(offers_of(CONSTANT)) == {"weights in constant memory"}
+    assert set(offers_of(CONSTANT)) == {"--place weights=constant"}
     assert not offers_of(
         CONSTANT.replace("out[get", "weights[0] = 1; out[get").replace("const float *w", "float *w")
     )

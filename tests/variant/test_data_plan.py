@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.variant.array_json import array_from_json, array_to_json
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
-from coarsen.variant.data_plan import ArrayPlan, array_plans
+from coarsen.variant.data_plan import ArrayPlan, array_plan, array_plans
+from coarsen.variant.variant import Variant
 
 
 def test_plans_by_argument() -> None:
@@ -34,3 +36,26 @@ def test_plans_by_argument() -> None:
 def test_what_cannot_be_read(layouts: list[str], orders: list[str], shapes: list[str], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         array_plans(layouts, orders, shapes)
+
+
+def test_pads_and_places_are_read_by_array() -> None:
+    plans = array_plans((), (), ["tile=16,16"], ["weights=constant"], ["tile=1", "other=xor", "none=0"])
+    assert plans == (
+        array_plan("weights", place="constant"),
+        array_plan("tile", shape=(16, 16), pad=1),
+        array_plan("other", pad="xor"),
+    )
+    assert [str(plan) for plan in plans] == [
+        "weights as in constant memory",
+        "tile as of 16 x 16 with pad 1",
+        "other as with pad xor",
+    ]
+
+
+def test_pads_and_places_go_through_json() -> None:
+    plan = array_plan("tile", shape=[16, 16], place="noncoherent", pad="xor")
+    value = {"shape": [16, 16], "place": "noncoherent", "pad": "xor"}
+    assert array_to_json(plan) == value
+    assert array_from_json("tile", value) == plan
+    assert Variant(arrays=(plan,)).arrays == (plan,)
+    assert Variant(arrays=(array_plan("tile"),)).is_original

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_layout import AOS, SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.space import (
     ArrayChoices,
     Dimension,
@@ -147,3 +149,14 @@ def test_a_local_size_that_follows_from_a_macro_is_no_dimension_of_its_own() -> 
     assert all(space.variant(space.choice_of(variant)) == variant for variant in space)
     with pytest.raises(ValueError, match="not in the space"):
         space.choice_of(Variant((64, 1), definitions=(("BLKSZ", "32"),)))
+
+
+def test_pads_are_values_of_a_dimension() -> None:
+    (dimension,) = ArrayChoices("tile", pads=(Pad(elements=1), XOR)).dimensions()
+    assert (dimension.name, dimension.values) == ("pad_tile", (NO_PAD, Pad(elements=1), XOR))
+    space = VariantSpace((dimension,))
+    padded = [Variant(), *(Variant(arrays=(ArrayPlan("tile", pad=pad),)) for pad in (Pad(elements=1), XOR))]
+    assert list(space) == padded
+    assert [space.variant(space.choice_of(variant)) for variant in padded] == padded
+    with pytest.raises(ValueError, match="not in the space"):
+        space.choice_of(Variant(arrays=(ArrayPlan("tile", place=Place.CONSTANT),)))

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.cost.banks.degree import Banks, bank_degree
+from coarsen.variant.padding import row_permutation
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,7 @@ def pads(element_bytes: int, banks: Banks) -> Iterator[int]:
 
 def padded_cost(references: Sequence[Reference], row_bytes: int, words: int, banks: Banks) -> int:
     """Return the sum of the degrees of all references where each row has so many words more."""
-    pitch = row_bytes + words * banks.word_bytes
-    return _cost(references, pitch, banks)
+    return pitch_cost(references, row_bytes + words * banks.word_bytes, banks)
 
 
 def best_swizzle(
@@ -118,29 +118,24 @@ def best_swizzle(
     if banks is None:
         return None
     unit = max([banks.word_bytes, element_bytes, *(each.access_bytes for each in references)])
-    units, rest = divmod(row_bytes, unit)
-    is_power = units > 1 and units & (units - 1) == 0
+    found = row_permutation(row_bytes, unit, banks.count * banks.word_bytes)
     within = all(
         byte % unit + each.access_bytes <= unit and 0 <= byte < row_bytes
         for each in references
         for _, byte in each.places
     )
-    if rest or not is_power or not within:
+    if found is None or not within:
         return None
-    swizzle = Swizzle(unit, min(units, max(2, _power_within(banks.count * banks.word_bytes // unit))) - 1, 0)
+    swizzle = Swizzle(found.unit_bytes, found.mask, 0)
     moved = [
         Reference(tuple(swizzle.place(row, byte) for row, byte in each.places), each.access_bytes)
         for each in references
     ]
-    return Swizzle(swizzle.unit_bytes, swizzle.mask, _cost(moved, row_bytes, banks))
+    return Swizzle(swizzle.unit_bytes, swizzle.mask, pitch_cost(moved, row_bytes, banks))
 
 
-def _power_within(number: int) -> int:
-    """The largest power of two that is no larger than a number; 1 for smaller ones."""
-    return 1 << (max(1, number).bit_length() - 1)
-
-
-def _cost(references: Sequence[Reference], pitch: int, banks: Banks) -> int:
+def pitch_cost(references: Sequence[Reference], pitch: int, banks: Banks) -> int:
+    """Return the sum of the degrees of all references where rows begin so many bytes apart."""
     return sum(
         bank_degree([row * pitch + byte for row, byte in each.places], each.access_bytes, banks)
         for each in references

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from coarsen.cost.banks.degree import Banks
 from coarsen.cost.banks.padding import Padding, Reference, Swizzle, best_padding, best_swizzle
 from coarsen.cost.locality.access_costs import AccessCost
+from coarsen.ir.graph.details import Access
 from coarsen.ir.kernel import GlobalVariable, Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, ArrayType
@@ -23,6 +24,7 @@ class LocalArray:
         padding: of least cost.
         swizzle: in its place; None where none can be had.
         element_bytes: of an element.
+        word_bytes: of a bank's word.
     """
 
     name: str
@@ -30,6 +32,12 @@ class LocalArray:
     element_bytes: int
     padding: Padding
     swizzle: Swizzle | None
+    word_bytes: int
+
+    @property
+    def pad_elements(self) -> int:
+        """The padding in elements."""
+        return self.padding.words * self.word_bytes // self.element_bytes
 
 
 def local_arrays(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks | None) -> tuple[LocalArray, ...]:
@@ -46,25 +54,45 @@ def local_arrays(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks | Non
 def _arrays(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks) -> Iterator[LocalArray]:
     for variable in kernel.globals.values():
         row = _row(variable)
-        own = [each for each in costs if each.name == variable.name]
-        if row is None or not own or any(each.addresses is None for each in own):
+        found = row_references(variable, row, costs) if row is not None else None
+        if row is None or not found:
             continue
-        row_bytes, element = size_of(row), size_of(row.element)
-        references = [_reference(each, row_bytes) for each in own]
-        padding = best_padding(references, row_bytes, element, banks)
-        swizzle = best_swizzle(references, row_bytes, element, banks)
+        element = size_of(row.element)
+        padding = best_padding(found, size_of(row), aligned_bytes(variable, element, costs), banks)
+        swizzle = best_swizzle(found, size_of(row), element, banks)
         if padding is None:
             continue
         useful = swizzle if swizzle is not None and swizzle.cost < padding.unpadded_cost else None
         if padding.words or useful is not None:
-            yield LocalArray(variable.name, row.count, element, padding, useful)
+            yield LocalArray(variable.name, row.count, element, padding, useful, banks.word_bytes)
 
 
 def _row(variable: GlobalVariable) -> ArrayType | None:
+    """The innermost rows of an array of rows."""
     type_ = variable.value_type
     if variable.address_space != AddressSpace.LOCAL or not isinstance(type_, ArrayType):
         return None
-    return type_.element if isinstance(type_.element, ArrayType) else None
+    row = type_.element
+    while isinstance(row, ArrayType) and isinstance(row.element, ArrayType):
+        row = row.element
+    return row if isinstance(row, ArrayType) else None
+
+
+def row_references(
+    variable: GlobalVariable, row: ArrayType, costs: Sequence[AccessCost]
+) -> list[Reference] | None:
+    """Return all accesses to an array by its rows; None where it isn't known where one goes."""
+    own = [each for each in costs if each.name == variable.name]
+    if any(each.addresses is None for each in own):
+        return None
+    return [_reference(each, size_of(row)) for each in own]
+
+
+def aligned_bytes(variable: GlobalVariable, element_bytes: int, costs: Sequence[AccessCost]) -> int:
+    """Return what a pad must be a multiple of: an element, or what an access to several is aligned to."""
+    details = (each.access.instruction.detail for each in costs if each.name == variable.name)
+    accesses = (detail for detail in details if isinstance(detail, Access))
+    return max([element_bytes, *(access.alignment for access in accesses)])
 
 
 def _reference(cost: AccessCost, row_bytes: int) -> Reference:

@@ -7,7 +7,7 @@ apart counts as one that touches pieces of its own for each lane: at most so man
     --layout ARG=soa            all uses are fields of records: a field's values side by side
     --order ARG=1,0             neighbours are a row apart: the array transposed
     --stride N                  merged work-items stand between neighbours: take them a sub-group apart
-    ARG in constant memory      all work-items read the same: one broadcast, and no sector
+    --place ARG=constant        all work-items read the same: one broadcast, and no sector
     ARG copied to local memory  the work-group reads bytes more than once: one cooperative copy
 """
 
@@ -198,7 +198,7 @@ class Mending:
         if any(_is_id(symbol) or self._is_computed(symbol) for found in origins for symbol in found):
             return None
         condition = "no more than CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE bytes, which no other argument writes"
-        return f"{buffer.name} in constant memory", condition, 0
+        return f"--place {buffer.name}=constant", condition, 0
 
     def _is_computed(self, symbol: str) -> bool:
         """Whether a symbol is a value of which the forms say nothing, or one of its own for each work-item."""

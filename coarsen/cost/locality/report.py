@@ -10,6 +10,7 @@ from coarsen.cost.locality.access_costs import AccessCost, AccessCosts
 from coarsen.cost.locality.device import ANY_DEVICE, MemoryDevice
 from coarsen.cost.locality.local_arrays import LocalArray, local_arrays
 from coarsen.cost.locality.mending import Mending, Offer
+from coarsen.cost.locality.pads import PadCost
 from coarsen.ir.kernel import Kernel
 from coarsen.variant.coarsening import Coarsening
 
@@ -25,6 +26,7 @@ class MemoryReport:
         accesses: in the order of the original kernel's instructions.
         offers: what would touch fewer sectors or lines.
         arrays: in local memory whose rows are better padded.
+        pads: that were asked for, and what they do.
     """
 
     device: MemoryDevice
@@ -33,6 +35,7 @@ class MemoryReport:
     accesses: tuple[AccessCost, ...]
     offers: tuple[Offer, ...]
     arrays: tuple[LocalArray, ...]
+    pads: tuple[PadCost, ...] = ()
 
 
 def memory_report(

@@ -23,6 +23,7 @@ _ABOUT = "≈"
 
 def memory_lines(report: MemoryReport) -> Iterator[str]:
     """Yield the lines: of which device, a table of the accesses, what would mend them; none without accesses."""
+    yield from _pads(report)
     if not report.accesses:
         return
     yield f"Memory: {_device(report)}"
@@ -41,6 +42,13 @@ def memory_lines(report: MemoryReport) -> Iterator[str]:
         yield ""
         yield f"What would mend it, in {report.device.piece}s of a sub-group:"
         yield from (f"{_INDENT}{line}" for line in mended)
+
+
+def _pads(report: MemoryReport) -> Iterator[str]:
+    if report.pads:
+        yield "Pads of local arrays, and what they do to the bank degrees of all accesses together:"
+        yield from (f"{_INDENT}{each.sentence}" for each in report.pads)
+        yield ""
 
 
 def _device(report: MemoryReport) -> str:
@@ -122,10 +130,12 @@ def _offer(offer: Offer) -> str:
 
 def _array(array: LocalArray) -> str:
     padding, swizzle = array.padding, array.swizzle
+    name = array.name.partition(".")[2] or array.name
     ways = []
     if padding.words:
-        words = f"{padding.words} words" if padding.words > 1 else "1 word"
-        ways.append(f"{words} more in each row: degrees {padding.unpadded_cost} become {padding.cost}")
+        ways.append(
+            f"--pad {name}={array.pad_elements}: bank degrees of {padding.unpadded_cost} become {padding.cost}"
+        )
     if swizzle is not None:
-        ways.append(f"column ^ (row & {swizzle.mask}), in units of {swizzle.unit_bytes} bytes: {swizzle.cost}")
-    return f"array {array.name.rpartition('.')[2]}, rows of {array.row_elements}: {'; '.join(ways)}"
+        ways.append(f"--pad {name}=xor: {padding.unpadded_cost} become {swizzle.cost}")
+    return f"array {name}, rows of {array.row_elements}: {'; '.join(ways)}"

@@ -2,8 +2,15 @@
 
 elements.py        all uses of the argument: which element, which bytes of it; or why that can't be said
 element_types.py   the record that an element is
+index_arithmetic.py  indices of 64 bits
 addresses.py       the address of those bytes in the new layout
 extents.py         how many elements there are: numbers, or arguments that the kernel gets
 whole_records.py   copies and accesses that reach over several fields, split into these
 lay_out.py         the whole of it
+
+And for the rows of local arrays:
+
+constant_addresses.py  addresses in constants, made instructions
+rows.py            the array as declared, and as it lies
+pad.py             all accesses rewritten
 """

@@ -115,7 +115,7 @@ class Addresses:
     def _field(self, target: Target, place: Place, each: Field, position: Operand) -> Operand:
         """The address of a field of the element at a position."""
         arrangement = target.arrangement
-        start: Operand = place.argument
+        start: Operand = place.array
         if arrangement.layout.kind is Kind.AOS:
             pointer = self._elements_on(start, target.element.type, position)
             return self._bytes_on(pointer, number(_INDEX, each.offset))

@@ -1,4 +1,4 @@
-"""Which element, and which bytes of it, each use of an argument's pointer is about.
+"""Which element, and which bytes of it, each use of an array is about: of an argument's, or of a local variable.
 
     %p = getelementptr inbounds %struct.Body, ptr addrspace(1) %bodies, i64 %i
     %m = getelementptr inbounds %struct.Body, ptr addrspace(1) %p, i32 0, i32 2
@@ -18,7 +18,7 @@ from coarsen.errors import RefusalError
 from coarsen.ir.graph.details import ElementAddress
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Argument, Named, Operand
+from coarsen.ir.graph.operands import Named, Operand, Variable
 from coarsen.ir.kernel import ValueKind
 from coarsen.ir.layout import field_offset, size_of
 from coarsen.ir.opencl.builtins import is_atomic_update
@@ -38,18 +38,25 @@ class Place:
     """An address: the argument, and the sum of what is added to it, in bytes.
 
     Attributes:
-        argument: the array's start.
+        array: its start, an argument or a variable.
         constant: what is added in any case.
         steps: values with what they are multiplied by, a multiple of the record's size.
+        counts: for each step the length of the array in which it chooses; None where it counts from an address.
         inner: values that choose in an array inside of a record, with what they are multiplied by.
         reach: how much the inner ones add at most.
     """
 
-    argument: Argument
+    array: Named
     constant: int = 0
     steps: tuple[tuple[Operand, int], ...] = ()
+    counts: tuple[int | None, ...] = ()
     inner: tuple[tuple[Operand, int], ...] = ()
     reach: int = 0
+
+    @property
+    def name(self) -> str:
+        """The array's name in the source."""
+        return called(self.array)
 
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
@@ -63,18 +70,26 @@ Places = dict[int, Place]
 """The places that an instruction accesses, by the slot of the address."""
 
 
-def resolved_uses(argument: Argument, record_size: int) -> Iterator[tuple[Instruction, int, Place]]:
-    """Yield each access to an argument's array: the instruction, the slot of the address, the place.
+def called(array: Named) -> str:
+    """Return an array's name in the source: `tile` of the variable `kernel.tile`."""
+    return array.name.partition(".")[2] or array.name if isinstance(array, Variable) else array.name
+
+
+def resolved_uses(
+    array: Named, record_size: int, *, vectors: bool = False
+) -> Iterator[tuple[Instruction, int, Place]]:
+    """Yield each access to an array: the instruction, the slot of the address, the place.
 
     Args:
-        argument: a pointer.
+        array: an argument or a variable, which no constant expression names.
         record_size: of an element, in bytes.
+        vectors: whether `vload` and `vstore` are accesses; their index is not in the place.
 
     Raises:
         RefusalError: `layout-pointer-escapes`, a use that is none of those that are followed;
             `layout-mixed-types`, an address that can be in the midst of any element.
     """
-    waiting: list[tuple[Named, Place]] = [(argument, Place(argument))]
+    waiting: list[tuple[Named, Place]] = [(array, Place(array))]
     while waiting:
         pointer, place = waiting.pop()
         for use in pointer.uses:
@@ -82,10 +97,10 @@ def resolved_uses(argument: Argument, record_size: int) -> Iterator[tuple[Instru
             assert isinstance(user, Instruction)
             if user.opcode is Opcode.GETELEMENTPTR and use.slot == 0:
                 waiting.append((user, _stepped(place, user, record_size)))
-            elif _is_access(user, use.slot):
+            elif _is_access(user, use.slot) or (vectors and is_vector_access(user)):
                 yield user, use.slot, place
             else:
-                raise _escape(user, argument)
+                raise _escape(user, called(array))
 
 
 def is_copy(instruction: Instruction) -> bool:
@@ -98,26 +113,37 @@ def is_fill(instruction: Instruction) -> bool:
     return instruction.callee.startswith(_FILL)
 
 
+def is_vector_access(instruction: Instruction) -> bool:
+    """Return True for a `vloadn` or `vstoren`, whose last argument is the address; not for those of halves."""
+    name = builtin_name(instruction.callee) if instruction.opcode is Opcode.CALL else ""
+    return any(name.startswith(way) and name.removeprefix(way).isdecimal() for way in ("vload", "vstore"))
+
+
+def stepped_by(place: Place, index: Operand, scale: int, user: Instruction, record_size: int) -> Place:
+    """Return a place some bytes on, an index times their number. Raises RefusalError: `layout-mixed-types`."""
+    return _added(place, index, scale, None, user, record_size)
+
+
 def _is_access(user: Instruction, slot: int) -> bool:
     if user.opcode is Opcode.CALL:
         return (slot < 2 and is_copy(user)) or (slot == 0 and (is_fill(user) or is_atomic_update(user.callee)))
     return _ACCESSED.get(user.opcode) == slot
 
 
-def _escape(user: Instruction, argument: Argument) -> RefusalError:
+def _escape(user: Instruction, array: str) -> RefusalError:
     name = builtin_name(user.callee) if user.opcode is Opcode.CALL else ""
     if name.startswith(_VECTOR_ACCESSES):
-        reason = f"{name} accesses {argument.name} across its elements, or across their fields"
+        reason = f"{name} accesses {array} across its elements, or across their fields"
         return RefusalError("layout-mixed-types", reason, user.position)
     how = f"a call of {name or user.callee}" if user.opcode is Opcode.CALL else f"'{user.opcode}'"
-    reason = f"an address in {argument.name} is used by {how}: only accesses to its elements can be rewritten"
+    reason = f"an address in {array} is used by {how}: only accesses to its elements can be rewritten"
     return RefusalError("layout-pointer-escapes", reason, user.position)
 
 
 def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
     """The place to which a `getelementptr` leads from another one."""
     if "inbounds" not in user.flags or not isinstance(user.type, PointerType):
-        reason = f"an address in {place.argument.name} may wrap around, or is one of several"
+        reason = f"an address in {place.name} may wrap around, or is one of several"
         raise RefusalError("layout-pointer-escapes", reason, user.position)
     assert isinstance(user.detail, ElementAddress)
     stepped_over: Type = user.detail.source_type
@@ -147,7 +173,7 @@ def _added(
     if not isinstance(index.type, IntegerType) or index.type.width > 64:
         raise _midst(user, place)
     if scale % record_size == 0:
-        return replace(place, steps=(*place.steps, (index, scale)))
+        return replace(place, steps=(*place.steps, (index, scale)), counts=(*place.counts, count))
     if not count:
         raise _midst(user, place)
     reach = place.reach + scale * (count - 1)
@@ -161,7 +187,7 @@ def _constant(index: Operand, user: Instruction, place: Place) -> int:
 
 
 def _midst(user: Instruction, place: Place) -> RefusalError:
-    reason = f"an address in {place.argument.name} does not step over whole elements"
+    reason = f"an address in {place.name} does not step over whole elements"
     return RefusalError("layout-mixed-types", reason, user.position)
 
 

@@ -34,7 +34,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument as GraphArgument
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.kernel import AddedArgument, Argument, Kernel
 from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.opencl.builtins import is_atomic_update
@@ -115,7 +115,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         raise InvalidInputError("layouts are for kernels with addresses of 64 bits")
     graphs = {graph.name: graph for graph in function.arguments}
     arrays: list[LaidArray] = []
-    targets: dict[GraphArgument, Target] = {}
+    targets: dict[Named, Target] = {}
     accesses: dict[Instruction, Places] = {}
     extents = Extents(kernel, module)
     for plan in plans:
@@ -133,7 +133,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
     # A load that is split may be the index of an access that is still to be rewritten.
     split: dict[Operand, Operand] = {}
     for instruction, places in accesses.items():
-        laid = {slot: (targets[place.argument], place.with_values(split)) for slot, place in places.items()}
+        laid = {slot: (targets[place.array], place.with_values(split)) for slot, place in places.items()}
         value = _rewrite(instruction, laid)
         if value is not None:
             split[instruction] = value
@@ -177,7 +177,7 @@ def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:
     """What is taken for granted, in words."""
-    for name in dict.fromkeys(place.argument.name for _, place in spanned(accesses)):
+    for name in dict.fromkeys(place.name for _, place in spanned(accesses)):
         yield f"indices into arrays inside of the elements of {name} stay within these arrays"
 
 
@@ -213,7 +213,7 @@ def _accessed_type(instruction: Instruction) -> Type:
 
 def _check_atomic(instruction: Instruction, target: Target, place: Place, piece: Piece | None) -> None:
     if piece is None or target.alignment(place, piece) < piece.size - place.reach:
-        reason = f"an atomic access to {place.argument.name} is not to one field of its width"
+        reason = f"an atomic access to {place.name} is not to one field of its width"
         raise RefusalError("layout-atomic-width", reason, instruction.position)
 
 
@@ -226,7 +226,7 @@ def _redirect(instruction: Instruction, slot: int, target: Target, place: Place,
         natural = alignment_of(_accessed_type(instruction))
         wanted = access.alignment or natural
         if known < min(wanted, natural):
-            reason = f"an access to {place.argument.name} needs more alignment than its field has"
+            reason = f"an access to {place.name} needs more alignment than its field has"
             raise RefusalError("layout-mixed-types", reason, instruction.position)
         access = replace(access, alignment=min(wanted, known))
         instruction.detail = replace(detail, access=access) if isinstance(detail, AtomicUpdate) else access

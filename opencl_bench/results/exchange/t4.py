@@ -27,7 +27,9 @@ from coarsen.opencl_bench.records.measurement_json import measurement_from_json,
 from coarsen.opencl_bench.results.exchange.t4_rules import check
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.space import LAYOUT, ORDER
+from coarsen.variant.padding import NO_PAD
+from coarsen.variant.placement import GLOBAL
+from coarsen.variant.space import LAYOUT, ORDER, PAD
 from coarsen.variant.variant import Variant
 
 __all__ = ["VERSION", "check", "is_foreign", "read_t4", "t4_configuration", "t4_document", "write_t4"]
@@ -134,12 +136,16 @@ def t4_configuration(candidate: Variant, arrays: Sequence[str] = ()) -> dict[str
 
 
 def _arrays(candidate: Variant, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """How each array lies: its layout, and the order of its dimensions, empty where that is as written."""
+    """How each array lies: its layout, the order of its dimensions, empty as written; memory and pad if any."""
     plans = {plan.argument: plan for plan in candidate.arrays}
     for name in sorted({*names, *plans}):
         plan = plans.get(name, ArrayPlan(name))
         yield f"{LAYOUT}{name}", str(plan.layout)
         yield f"{ORDER}{name}", str(plan.order) if plan.order else ""
+        if plan.place is not GLOBAL:
+            yield f"memory_{name}", str(plan.place)
+        if plan.pad != NO_PAD:
+            yield f"{PAD}{name}", str(plan.pad)
 
 
 def _transforms(candidate: Variant) -> dict[str, int | str]:

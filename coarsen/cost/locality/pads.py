@@ -1,0 +1,131 @@
+"""The pads that were asked for, with the bank conflicts before and after; `auto` becomes the one that costs least.
+
+float tile[16][16], auto    32 banks of 4 bytes     1 element more, degrees 17 become 2
+                            no banks                no pad
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from coarsen.cost.banks.degree import Banks
+from coarsen.cost.banks.padding import Reference, best_padding, best_swizzle, pitch_cost
+from coarsen.cost.lanes import Place, coarsened_size
+from coarsen.cost.locality.access_costs import AccessCost, AccessCosts
+from coarsen.cost.locality.device import MemoryDevice
+from coarsen.cost.locality.local_arrays import aligned_bytes, row_references
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.layout import size_of
+from coarsen.ir.types import ArrayType
+from coarsen.transform.layouts.rows import Rows, rows_of
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, Pad, PadKind
+
+
+@dataclass(frozen=True, slots=True)
+class PadCost:
+    """What a pad does to bank conflicts.
+
+    Attributes:
+        name: of the array.
+        asked: what was asked for.
+        pad: what is done.
+        before: the sum of the degrees of all its accesses without; None where it isn't known.
+        after: with it; None likewise.
+        reason: why nothing is known or done; empty where all is known.
+    """
+
+    name: str
+    asked: Pad
+    pad: Pad
+    before: int | None = None
+    after: int | None = None
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen, and what it does."""
+        elements = "1 element more" if self.pad.elements == 1 else f"{self.pad.elements} elements more"
+        done = "permuted rows" if self.pad.kind is PadKind.XOR else f"rows of {elements}"
+        if self.pad == NO_PAD:
+            done = "no pad"
+        if self.before is None:
+            return f"{self.name}: {done}: {self.reason}"
+        return f"{self.name}: {done}: bank degrees of {self.before} become {self.after}"
+
+
+def costed_pads(
+    kernel: Kernel,
+    plans: Sequence[ArrayPlan],
+    device: MemoryDevice,
+    coarsenings: Sequence[Coarsening] = (),
+    local_size: Place | None = None,
+) -> tuple[PadCost, ...]:
+    """Return what each plan's pad is and does.
+
+    Args:
+        kernel: in normal form, before pads and coarsening.
+        plans: those without a pad are passed over.
+        device: that it is to run on.
+        coarsenings: in the order in which they are carried out.
+        local_size: of the original launch; what the kernel requires, if it does, where it is left out.
+
+    Raises:
+        InvalidInputError: there is no such array, it has another shape, or its rows can't be permuted; a local
+            size that the coarsenings do not divide.
+        RefusalError: `layout-shape-unknown`.
+    """
+    chosen = [plan for plan in plans if plan.pad != NO_PAD]
+    if not chosen:
+        return ()
+    module = kernel.graph
+    arrays = [rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape) for plan in chosen]
+    if device.banks is None:
+        return tuple(_without_banks(rows) for rows in arrays)
+    size = local_size or kernel.required_work_group_size
+    merged = coarsened_size(size, coarsenings) if size is not None else None
+    costs = AccessCosts(kernel, device).at(coarsenings, merged)
+    return tuple(_costed(kernel, rows, costs, device.banks) for rows in arrays)
+
+
+def with_pads(plans: Sequence[ArrayPlan], costed: Sequence[PadCost]) -> tuple[ArrayPlan, ...]:
+    """Return plans with the pads that were chosen for `auto`, without those for which none was."""
+    pads = {each.name: each.pad for each in costed}
+    return tuple(
+        replace(plan, pad=pads[plan.argument]) if plan.pad.kind is PadKind.AUTO else plan
+        for plan in plans
+        if plan.pad.kind is not PadKind.AUTO or pads[plan.argument] != NO_PAD
+    )
+
+
+def _without_banks(rows: Rows) -> PadCost:
+    done = NO_PAD if rows.pad.kind is PadKind.AUTO else rows.pad
+    return PadCost(rows.name, rows.pad, done, reason="the device's local memory has no banks")
+
+
+def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Banks) -> PadCost:
+    variable, row = kernel.globals[rows.variable.name], ArrayType(rows.length, rows.element)
+    found = row_references(variable, row, costs)
+    if found is None:
+        done = NO_PAD if rows.pad.kind is PadKind.AUTO else rows.pad
+        return PadCost(rows.name, rows.pad, done, reason="where its accesses go isn't known")
+    before = pitch_cost(found, rows.row_bytes, banks)
+    if rows.pad.kind is PadKind.AUTO:
+        best = best_padding(found, rows.row_bytes, aligned_bytes(variable, rows.element_bytes, costs), banks)
+        assert best is not None
+        pad = Pad(elements=best.words * banks.word_bytes // rows.element_bytes)
+        return PadCost(rows.name, rows.pad, pad, best.unpadded_cost, best.cost)
+    after = _after(rows, found, size_of(row), banks)
+    if after is None:
+        return PadCost(rows.name, rows.pad, rows.pad, reason="an access is not within one unit of a row")
+    return PadCost(rows.name, rows.pad, rows.pad, before, after)
+
+
+def _after(rows: Rows, found: Sequence[Reference], row_bytes: int, banks: Banks) -> int | None:
+    """The sum of degrees with a pad, or a permutation; None where that can't be."""
+    if rows.pad.kind is PadKind.XOR:
+        swizzle = best_swizzle(found, row_bytes, rows.element_bytes, banks)
+        return None if swizzle is None else swizzle.cost
+    return pitch_cost(found, rows.pitch * rows.element_bytes, banks)

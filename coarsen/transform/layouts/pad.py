@@ -1,0 +1,283 @@
+"""Rewrite a kernel for static local arrays whose rows are padded, or permuted.
+
+    before                                          after, tile=1
+    @k.tile = global [16 x [16 x float]]            @k.tile = global [16 x [17 x float]]
+    %a = gep [16 x [16 x float]], @k.tile, 0, %r    %a = gep [16 x [17 x float]], @k.tile, 0, %r, %c
+    %b = gep [16 x float], %a, 0, %c                %v = load float, %a
+    %v = load float, %b
+                                                    after, tile=xor: %c ^ (%r & 15) in place of %c
+
+Why it is legal:
+
+- **every access is known** (`elements.py`): an array of which an address is merged with others, compared, stored
+  or passed on is refused, so that no access remains that finds the old places;
+- **each element has one place**: element (r, c), 0 <= c < C, goes to r·(C + P) + c, which no other one goes to; or
+  to r·C + (c ^ x), x made of the row's number alone and below C, a power of two of units: that permutes the row.
+  So two accesses meet just where they met, atomic ones among them;
+- **r and c are right**: an index into an array of the row's length is below it, as OpenCL C demands (it is said);
+  an address that was computed otherwise has its number e of elements from the start, which no step has wrapped
+  (`inbounds`), and r = e / C, c = e mod C;
+- **no access parts**: it is to one element, or to some of one row that are next to each other still;
+- **alignment**: an access whose address may now be a multiple of less than it needs is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.details import AtomicUpdate, CallSite, access_of
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.layout import alignment_of, content_bytes, size_of
+from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.types import IntegerType, Type, VectorType
+from coarsen.transform.layouts.constant_addresses import expand_addresses
+from coarsen.transform.layouts.elements import Place, is_copy, is_fill, is_vector_access, resolved_uses, stepped_by
+from coarsen.transform.layouts.index_arithmetic import IndexArithmetic
+from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
+from coarsen.transform.value_numbering.known_bits import known_bits
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import PadKind, RowPermutation
+
+_BYTE = IntegerType(8)
+_INDEX = IntegerType(64)
+
+
+@dataclass(frozen=True)
+class PaddedArray:
+    """A local array as it lies: its name, what was done to its rows, and its bytes before and after."""
+
+    name: str
+    rows: int
+    length: int
+    element_bytes: int
+    pad: str
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def sentence(self) -> str:
+        """What was done."""
+        if self.pad == PadKind.XOR:
+            return f"the elements of each row of {self.name} are permuted: {self.bytes_after} bytes, as before"
+        more = "1 element more" if self.pad == "1" else f"{self.pad} elements more"
+        sizes = f"{self.bytes_after} bytes of local memory in place of {self.bytes_before}"
+        return f"rows of {self.name} have {more}: {sizes}"
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An access, the slot of its address, where it goes, and how many bytes it touches."""
+
+    instruction: Instruction
+    slot: int
+    place: Place
+    size: int
+
+
+@dataclass(frozen=True)
+class Padded:
+    """A module with the kernel, not yet verified, its arrays that lie otherwise, what was taken for granted."""
+
+    module: Module
+    arrays: tuple[PaddedArray, ...]
+    assumptions: tuple[str, ...]
+
+
+def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
+    """Rewrite a kernel for static local arrays with pads.
+
+    Args:
+        kernel: in normal form, not yet coarsened.
+        plans: those of local arrays, at most one for each.
+
+    Raises:
+        InvalidInputError: there is no such array, or two plans are for it; its rows can't be permuted.
+        RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-shape-unknown`.
+    """
+    module = kernel.editable_graph()
+    if module.size_type != _INDEX:
+        raise InvalidInputError("pads are for kernels with addresses of 64 bits")
+    padded: list[PaddedArray] = []
+    assumptions: list[str] = []
+    for plan in plans:
+        if any(each.name == plan.argument for each in padded):
+            raise InvalidInputError(f"the array {plan.argument} is padded twice")
+        rows = rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape)
+        if is_padded(plan.pad):
+            padded.append(_padded(rows))
+            assumptions += _rewrite(module, rows)
+    make_names_unique(module.function(kernel.name), module.structures)
+    return Padded(module, tuple(padded), tuple(assumptions))
+
+
+def _padded(rows: Rows) -> PaddedArray:
+    before, after = size_of(rows.type), size_of(rows.laid_type)
+    return PaddedArray(rows.name, rows.count, rows.length, rows.element_bytes, str(rows.pad), before, after)
+
+
+def _rewrite(module: Module, rows: Rows) -> Iterator[str]:
+    expand_addresses(module, rows.variable, rows.name)
+    uses = list(_uses(rows))
+    permutation = None
+    if rows.pad.kind is PadKind.XOR:
+        permutation = rows.permutation(max((use.size for use in uses), default=0))
+    for use in uses:
+        _Rewriting(rows, use, permutation).carry_out()
+    # After all accesses: the type is what the variable's address steps over nowhere any more.
+    definition = rows.variable.definition.replace(f" {rows.type} ", f" {rows.laid_type} ", 1)
+    assert definition != rows.variable.definition or rows.type == rows.laid_type
+    rows.variable.definition = definition
+    if any(_chooses_in_row(rows, use.place) for use in uses):
+        yield f"indices into the rows of {rows.name} stay within these rows"
+
+
+def _uses(rows: Rows) -> Iterator[_Use]:
+    for instruction, slot, place in resolved_uses(rows.variable, rows.element_bytes, vectors=True):
+        if is_vector_access(instruction):
+            # vloadn(index, pointer), vstoren(value, index, pointer)
+            index, spaced = instruction.arguments[slot - 1], content_bytes(_accessed_type(instruction))
+            stepped = stepped_by(place, index, spaced, instruction, rows.element_bytes)
+            yield _Use(instruction, slot, stepped, spaced)
+        elif is_copy(instruction) or is_fill(instruction):
+            length = instruction.arguments[2].text
+            if not length.isdecimal():
+                raise _mixed(instruction, f"copies a number of bytes of {rows.name} that is not constant")
+            yield _Use(instruction, slot, place, int(length))
+        else:
+            yield _Use(instruction, slot, place, content_bytes(_accessed_type(instruction)))
+
+
+def _accessed_type(instruction: Instruction) -> Type:
+    """The type of the value that is read or written; of an atomic function that of its result."""
+    if instruction.opcode is Opcode.STORE or builtin_name(instruction.callee).startswith("vstore"):
+        return instruction.operands[0].type
+    if instruction.opcode in (Opcode.ATOMICRMW, Opcode.CMPXCHG):
+        return instruction.operands[1].type
+    return instruction.type
+
+
+def _column_reach(rows: Rows, place: Place) -> int | None:
+    """The last byte of a row to which the indices into it lead at most; None where one may lead further."""
+    reach = place.constant % rows.row_bytes
+    for (_, scale), count in zip(place.steps, place.counts, strict=True):
+        if scale % rows.row_bytes:
+            if not count or scale < 0:
+                return None
+            reach += scale * (count - 1)
+    return reach if reach < rows.row_bytes else None
+
+
+def _chooses_in_row(rows: Rows, place: Place) -> bool:
+    """Return True if an index is taken to stay in its row."""
+    varies = any(scale % rows.row_bytes for _, scale in place.steps)
+    return varies and _column_reach(rows, place) is not None
+
+
+class _Rewriting:
+    """Gives one access its new address."""
+
+    def __init__(self, rows: Rows, use: _Use, permutation: RowPermutation | None) -> None:
+        self._rows, self._use, self._permutation = rows, use, permutation
+        self._build = Builder.replacing(use.instruction)
+        self._index = IndexArithmetic(self._build)
+        steps = [scale // rows.element_bytes * _divisor(value) for value, scale in use.place.steps]
+        # What the number of elements from the start is a multiple of, and the length of a row.
+        self._grain = math.gcd(rows.length, use.place.constant // rows.element_bytes, *steps)
+        if permutation is not None:
+            self._grain = math.gcd(self._grain, permutation.unit_bytes // rows.element_bytes)
+
+    def carry_out(self) -> None:
+        """Build the address and let the access have it."""
+        self._check_within()
+        self._check_alignment()
+        use = self._use
+        use.instruction.set_operand(use.slot, self._address())
+        if is_vector_access(use.instruction):
+            index = use.instruction.operands[use.slot - 1]
+            assert isinstance(index.type, IntegerType)
+            use.instruction.set_operand(use.slot - 1, number(index.type, 0))
+
+    def _check_within(self) -> None:
+        place, size = self._use.place, self._rows.element_bytes
+        inner = place.constant % size
+        if inner + place.reach + self._use.size <= size:
+            return
+        if inner or place.inner or self._use.size > self._grain * size:
+            raise _mixed(self._use.instruction, f"may access elements of two rows of {self._rows.name}")
+
+    def _check_alignment(self) -> None:
+        rows, place, instruction = self._rows, self._use.place, self._use.instruction
+        scales = [scale for _, scale in place.inner]
+        size = rows.element_bytes
+        common = math.gcd(rows.pitch * size, self._grain * size, place.constant % size, *scales)
+        if (common & -common) < self._wanted(instruction):
+            raise _mixed(instruction, f"needs more alignment than the rows of {rows.name} have then")
+
+    def _wanted(self, instruction: Instruction) -> int:
+        if is_vector_access(instruction):
+            type_ = _accessed_type(instruction)
+            assert isinstance(type_, VectorType)
+            return alignment_of(type_.element)
+        detail = instruction.detail
+        if is_copy(instruction) or is_fill(instruction):
+            assert isinstance(detail, CallSite)
+            return detail.argument_alignment(self._use.slot)
+        access = access_of(detail)
+        natural = alignment_of(_accessed_type(instruction))
+        if access is None:
+            return natural
+        if not access.alignment:
+            access = replace(access, alignment=natural)
+            instruction.detail = replace(detail, access=access) if isinstance(detail, AtomicUpdate) else access
+        return access.alignment
+
+    def _address(self) -> Operand:
+        rows, place = self._rows, self._use.place
+        row, column = self._row_and_column()
+        if self._permutation is not None:
+            column = self._permuted(row, column, self._permutation)
+        indices = [number(_INDEX, 0), row, column]
+        address: Operand = self._build.element(rows.laid_type, rows.variable, indices, "laid")
+        for value, scale in place.inner:
+            distance = self._index.times(self._index.wide(value), scale)
+            address = self._build.element(_BYTE, address, [distance], "laid")
+        inner = place.constant % rows.element_bytes
+        return self._build.element(_BYTE, address, [number(_INDEX, inner)], "laid") if inner else address
+
+    def _row_and_column(self) -> tuple[Operand, Operand]:
+        rows, place, index = self._rows, self._use.place, self._index
+        size, row_bytes = rows.element_bytes, rows.row_bytes
+        if _column_reach(rows, place) is None:
+            element = index.sum_of(place.steps, size, place.constant // size)
+            return index.divided(element, rows.length), index.remainder(element, rows.length)
+        along = [step for step in place.steps if step[1] % row_bytes == 0]
+        within = [step for step in place.steps if step[1] % row_bytes]
+        row = index.sum_of(along, row_bytes, place.constant // row_bytes)
+        return row, index.sum_of(within, size, place.constant % row_bytes // size)
+
+    def _permuted(self, row: Operand, column: Operand, permutation: RowPermutation) -> Operand:
+        """The column with the low bits of the row's number in it, in units."""
+        index = self._index
+        chosen = index.masked(row, permutation.mask)
+        moved = index.times(chosen, permutation.unit_bytes // self._rows.element_bytes)
+        return index.exclusive_or(column, moved)
+
+
+def _divisor(value: Operand) -> int:
+    """A power of two of which an index is a multiple, whatever wraps."""
+    while isinstance(value, Instruction) and value.opcode is Opcode.SEXT:
+        value = value.operands[0]
+    return 1 << known_bits(value).trailing_zeros
+
+
+def _mixed(instruction: Instruction, what: str) -> RefusalError:
+    return RefusalError("layout-mixed-types", f"an instruction {what}", instruction.position)

@@ -1,0 +1,148 @@
+"""An array of rows in local memory as it is declared, and as it lies where its rows are padded or permuted.
+
+local float tile[16][16]          rows of 16 elements of 4 bytes; pad 1: rows of 17
+local int counts[4][4][5]         16 rows of 5
+local float flat[256]             rows of 16 if its shape is given as 16,16
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
+from coarsen.ir.graph.instruction import users
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import Variable
+from coarsen.ir.graph.variables import global_variable
+from coarsen.ir.layout import size_of
+from coarsen.ir.types import AddressSpace, ArrayType, Type
+from coarsen.near_names import did_you_mean
+from coarsen.transform.layouts.elements import called
+from coarsen.variant.padding import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An array of rows.
+
+    Attributes:
+        variable: that it is.
+        type: as it is declared.
+        count: of the rows.
+        length: of each, in elements.
+        element: LLVM's type of an element.
+        pad: what is done to the rows.
+    """
+
+    variable: Variable
+    type: Type
+    count: int
+    length: int
+    element: Type
+    pad: Pad
+
+    @property
+    def name(self) -> str:
+        """The name in the source."""
+        return called(self.variable)
+
+    @property
+    def element_bytes(self) -> int:
+        """From one element to the next."""
+        return size_of(self.element)
+
+    @property
+    def row_bytes(self) -> int:
+        """Of a row as it is declared."""
+        return self.length * self.element_bytes
+
+    @property
+    def pitch(self) -> int:
+        """From one row to the next, in elements."""
+        return self.length + self.pad.elements
+
+    @property
+    def laid_type(self) -> ArrayType:
+        """The type with its pad: an array of rows."""
+        return ArrayType(self.count, ArrayType(self.pitch, self.element))
+
+    def permutation(self, access_bytes: int) -> RowPermutation:
+        """Return the permutation of a row's units, given the longest access.
+
+        Raises:
+            InvalidInputError: rows are no power of two of units.
+        """
+        longest = max(BANK_BYTES, self.element_bytes, access_bytes)
+        found = row_permutation(self.row_bytes, 1 << (longest - 1).bit_length())
+        if found is None:
+            raise InvalidInputError(
+                f"the rows of {self.name}, of {self.length} elements of {self.element_bytes} bytes, are no power"
+                f" of two of units of {longest} bytes, as xor needs: give a number of elements"
+            )
+        return found
+
+
+def rows_of(module: Module, kernel: str, name: str, pad: Pad, shape: tuple[int, ...] | None) -> Rows:
+    """Return the array of rows that a kernel declares under a name.
+
+    Args:
+        module: that has the kernel.
+        kernel: its name.
+        name: of the array in the source.
+        pad: of its rows.
+        shape: the rows and their length; None where the declaration says them.
+
+    Raises:
+        InvalidInputError: there is no such array, its element has no size, or it has another shape.
+        RefusalError: `layout-shape-unknown`, it has one dimension, and no shape is given.
+    """
+    variable = _variable(module, kernel, name)
+    type_ = global_variable(variable, module.structures).value_type
+    extents, element = _extents(type_)
+    if not extents or not size_of(element):
+        raise InvalidInputError(f"{name} is no array")
+    if shape is not None:
+        extents = _shaped(name, extents, shape)
+    if len(extents) == 1:
+        reason = f"how long the rows of {name} are is not known: give its shape, as in --shape {name}=16,16"
+        raise RefusalError("layout-shape-unknown", reason, _first_use(variable))
+    return Rows(variable, type_, math.prod(extents[:-1]), extents[-1], element, pad)
+
+
+def _variable(module: Module, kernel: str, name: str) -> Variable:
+    local = {
+        called(variable): variable
+        for variable in module.variables.values()
+        if variable.address_space == AddressSpace.LOCAL and variable.name.startswith(f"{kernel}.")
+    }
+    if name not in local:
+        raise InvalidInputError(f"the kernel {kernel} has no static local array {name}{did_you_mean(name, local)}")
+    return local[name]
+
+
+def _extents(type_: Type) -> tuple[tuple[int, ...], Type]:
+    extents: list[int] = []
+    while isinstance(type_, ArrayType):
+        extents.append(type_.count)
+        type_ = type_.element
+    return tuple(extents), type_
+
+
+def _shaped(name: str, declared: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that was given, if the array can have it."""
+    if math.prod(shape) != math.prod(declared) or (len(declared) > 1 and shape != declared):
+        declaration = "".join(f"[{extent}]" for extent in declared)
+        raise InvalidInputError(f"{name}{declaration} can't have the shape {','.join(map(str, shape))}")
+    return shape
+
+
+def _first_use(variable: Variable) -> SourcePosition | None:
+    return next((user.position for user in users(variable) if user.position is not None), None)
+
+
+def is_padded(pad: Pad) -> bool:
+    """Return True if a pad changes anything. Raises InvalidInputError for one that a device is to choose."""
+    if pad.kind is PadKind.AUTO:
+        raise InvalidInputError("a pad 'auto' is chosen for a device (coarsen.cost.locality.pads)")
+    return pad != NO_PAD

@@ -1,0 +1,199 @@
+"""Rewrite a kernel for arguments' arrays that are read from another memory.
+
+    kernel void f(global float *out, global const float *w)      out[i] = w[k]
+
+    w=constant      kernel void f(global float *out, constant float *w)
+    w=noncoherent   kernel void f(global float *out, global const float *restrict w)     PTX: ld.global.nc
+    w=local         a copy of w in local memory, made by each work-group at its start (`local_copy.py`)
+
+Why it is legal:
+
+- **the array is only read** through the argument, by uses that are all known (`uses.py`);
+- **nothing else writes it** while the kernel runs: what the kernel writes goes to other arguments (`changes.py`),
+  each of which is `restrict`, or must be passed other memory, which is said (`PlacedArray.apart_from`). Other
+  kernels that run meanwhile may not write what this one reads in any case: that would be a race;
+- `local`: the copy reads just the elements that the array has, so the number of these must be given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.graph.details import Access
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Argument as GraphArgument
+from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.layout import size_of
+from coarsen.ir.types import AddressSpace, PointerType
+from coarsen.near_names import did_you_mean
+from coarsen.transform.layouts.element_types import element_type
+from coarsen.transform.placement.changes import apart_from
+from coarsen.transform.placement.local_copy import copy_at_start, tile_of
+from coarsen.transform.placement.spaces import move_uses
+from coarsen.transform.placement.uses import ArrayUses, uses_of
+from coarsen.variant.data_layout import AOS
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.placement import Place
+
+# More would leave too little of a device's local memory to the work-groups beside it.
+_LARGEST_COPY = 16384
+_NEVER_CHANGES = "invariant.load"
+
+
+@dataclass(frozen=True)
+class PlacedArray:
+    """An argument's array as a launch has to pass it.
+
+    Attributes:
+        argument: its name.
+        place: where it is read.
+        apart_from: arguments that must be passed other memory.
+        size: the bytes that the buffer has; None for any. In constant memory a device has a limit
+            (`CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE`).
+    """
+
+    argument: str
+    place: Place
+    apart_from: tuple[str, ...] = ()
+    size: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What the host has to do."""
+        apart = f", not the memory of {' or '.join(self.apart_from)}" if self.apart_from else ""
+        what = {
+            Place.CONSTANT: "a buffer of at most CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE bytes, for constant memory",
+            Place.NONCOHERENT: "a buffer that nothing changes meanwhile",
+            Place.LOCAL: f"a buffer of just {self.size} bytes, of which each work-group makes a copy",
+            Place.GLOBAL: "a buffer",
+        }
+        return f"pass for {self.argument} {what[self.place]}{apart}"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A module with the kernel, not yet verified, and its arrays that are read otherwise."""
+
+    module: Module
+    arrays: tuple[PlacedArray, ...]
+
+
+def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Placed:
+    """Rewrite a kernel for other places of its arguments' arrays.
+
+    Args:
+        kernel: in normal form, not yet coarsened.
+        plans: at most one for each argument.
+
+    Raises:
+        InvalidInputError: there is no such argument, it is no array in global memory, or two plans are for it.
+        RefusalError: `place-not-read-only`, `place-pointer-escapes`, `place-may-change`, `place-extent-unknown`,
+            `place-too-large`, `layout-mixed-types` where it isn't known what a local copy holds.
+    """
+    module = kernel.editable_graph()
+    function = module.function(kernel.name)
+    placed: list[PlacedArray] = []
+    for plan in plans:
+        if any(each.argument == plan.argument for each in placed):
+            raise InvalidInputError(f"the argument {plan.argument} is placed twice")
+        placed.append(_placed(module, function, _argument(kernel, plan.argument), plan))
+    make_names_unique(function, module.structures)
+    return Placed(module, tuple(placed))
+
+
+def _argument(kernel: Kernel, name: str) -> Argument:
+    named = {argument.name: argument for argument in kernel.arguments}
+    if name not in named:
+        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
+    if named[name].type != PointerType(AddressSpace.GLOBAL):
+        raise InvalidInputError(f"the argument {name} is no array in global memory")
+    return named[name]
+
+
+def _placed(module: Module, function: Function, declared: Argument, plan: ArrayPlan) -> PlacedArray:
+    argument = next(each for each in function.arguments if each.name == declared.name)
+    uses, index = uses_of(argument), function.arguments.index(argument)
+    apart = apart_from(module, function, argument)
+    size = None
+    if plan.place is Place.LOCAL:
+        size = _copy(module, function, declared, argument, uses, plan)
+    elif plan.place is Place.CONSTANT:
+        argument.type = PointerType(AddressSpace.CONSTANT)
+        move_uses(module, uses, AddressSpace.CONSTANT)
+        _record(module, function, index, "addr_space", f"i32 {AddressSpace.CONSTANT}")
+        _record(module, function, index, "type_qual", _qualified(declared, "const"))
+    else:
+        _mark_unchanging(module, argument, uses)
+        _record(module, function, index, "type_qual", _qualified(declared, "restrict", "const"))
+    return PlacedArray(declared.name, plan.place, apart, size)
+
+
+def _mark_unchanging(module: Module, argument: GraphArgument, uses: ArrayUses) -> None:
+    """Say that nothing changes what is read through an argument, in LLVM's words."""
+    words = argument.attributes.split()
+    added = [word for word in ("noalias", "readonly") if word not in words]
+    argument.attributes = " ".join([*added, argument.attributes]).strip()
+    node = module.add_node(())
+    for read, _ in uses.reads:
+        if read.opcode is Opcode.LOAD and _NEVER_CHANGES not in dict(read.attachments):
+            read.attachments = (*read.attachments, (_NEVER_CHANGES, node))
+
+
+def _copy(
+    module: Module,
+    function: Function,
+    declared: Argument,
+    argument: GraphArgument,
+    uses: ArrayUses,
+    plan: ArrayPlan,
+) -> int:
+    """Copy an array to local memory at the kernel's start; return its bytes."""
+    if plan.shape is None:
+        reason = f"how many elements {declared.name} has is not known: give its shape; tiles of it are not made"
+        first = next((read.position for read, _ in uses.reads), None)
+        raise RefusalError("place-extent-unknown", reason, first)
+    if plan.layout != AOS or plan.order is not None:
+        raise InvalidInputError(f"{declared.name} is copied to local memory as it is written: give it no layout")
+    element, count = element_type(declared, argument, module.structures).type, math.prod(plan.shape)
+    size = count * size_of(element)
+    if not count:
+        raise InvalidInputError(f"{declared.name} can't have the shape {','.join(map(str, plan.shape))}")
+    if size > _LARGEST_COPY:
+        reason = f"{declared.name} has {size} bytes, more than the {_LARGEST_COPY} that a work-group copies"
+        raise RefusalError("place-too-large", reason)
+    tile = tile_of(module, function.name, argument, element, count)
+    _check_alignment(declared.name, uses, size_of(element))
+    argument.replace_all_uses(tile.variable)
+    move_uses(module, uses, AddressSpace.LOCAL)
+    copy_at_start(module, function, argument, tile)
+    return size
+
+
+def _check_alignment(array: str, uses: ArrayUses, element_bytes: int) -> None:
+    """Refuse reads that take a buffer's start to be a multiple of more than a local array's is."""
+    for read, _ in uses.reads:
+        if isinstance(read.detail, Access) and read.detail.alignment > element_bytes:
+            reason = f"a read of {array} needs more alignment than its elements have"
+            raise RefusalError("place-pointer-escapes", reason, read.position)
+
+
+def _qualified(declared: Argument, *words: str) -> str:
+    kept = [word for word in declared.qualifiers if word not in words]
+    return f'!"{" ".join([*kept, *words])}"'
+
+
+def _record(module: Module, function: Function, index: int, key: str, value: str) -> None:
+    """Change what clang recorded of an argument, if it did."""
+    node = function.attachment(f"kernel_arg_{key}")
+    if node is None:
+        return
+    known = list(module.node_operands(node))
+    if index < len(known):
+        known[index] = value
+        function.attach(f"kernel_arg_{key}", module.add_node(known))

@@ -1,0 +1,34 @@
+"""The memory in which the array of a kernel's argument lies, or through which it is read."""
+
+from __future__ import annotations
+
+import enum
+
+from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
+
+_NO_IMAGE = (
+    "image is not offered: an image is another object, which the host must make and the kernel must declare, and a"
+    " GPU of today reads buffers through the same cache; take noncoherent"
+)
+
+
+class Place(enum.StrEnum):
+    """Where an array lies: global, constant memory, global memory that nothing changes meanwhile, or local."""
+
+    GLOBAL = "global"
+    CONSTANT = "constant"
+    NONCOHERENT = "noncoherent"
+    LOCAL = "local"
+
+
+GLOBAL = Place.GLOBAL
+
+
+def parse_place(text: str) -> Place:
+    """Return the place that a text names. Raises InvalidInputError."""
+    if text == "image":
+        raise InvalidInputError(_NO_IMAGE)
+    if text not in tuple(Place):
+        raise InvalidInputError(f"a place is {', '.join(Place)}, not '{text}'{did_you_mean(text, tuple(Place))}")
+    return Place(text)
