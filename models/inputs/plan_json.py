@@ -22,6 +22,7 @@ Made = TypeVar("Made")
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """Return the choices as JSON takes them; `plan_from_json` reads them back."""
     versions, shipped = plan.study.times.versions, plan.shipped
+    without = shipped.tree_without_supplied
     return {
         "left_out": _choices_to_json(plan.left_out),
         "largest": _choices_to_json(plan.largest),
@@ -31,7 +32,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
             "versions": [versions.index(version) for version in shipped.versions],
             "default": shipped.default,
             "tree": tree_to_json(shipped.tree),
-            "without_supplied": _or_none(tree_to_json, shipped.tree_without_supplied),
+            "without_supplied": None if without is None else tree_to_json(without),
         },
     }
 

@@ -201,6 +201,7 @@ def test_merge(store: Path, tmp_path: Path, run: Run) -> None:
         (("merge", "none.sqlite"), "there is no store at"),
         (("merge", "store.sqlite"), "{folder}/store.sqlite can't be merged with itself"),
         (("export", "rows.txt"), "rows.txt: the name of a results file ends in .json, .parquet or .csv"),
+        (("export", "rows.csv", "--compact"), "rows.csv: a compact file is a table whose name ends in .parquet"),
         (("export", "none/rows.csv"), "none/rows.csv: can't be written: No such file or directory"),
         (("export", "rows.csv", "--preset", "paper"), "there is no such row in {folder}/store.sqlite; nothing"),
         (("import", "none.json"), "none.json: can't be read: No such file or directory"),

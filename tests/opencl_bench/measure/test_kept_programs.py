@@ -8,6 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.devices.building import build_uncached
 from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.measure import opencl_machine
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
@@ -40,11 +41,10 @@ def code(value: int, *options: str) -> Code:
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str | bytes]:
     """What was built, in its order."""
     found: list[str | bytes] = []
-    build = opencl_machine.build_uncached
 
     def counted(context: cl.Context, source: str | bytes, options: tuple[str, ...]) -> cl.Program:
         found.append(source)
-        return build(context, source, options)
+        return build_uncached(context, source, options)
 
     monkeypatch.setattr(opencl_machine, "build_uncached", counted)
     return found

@@ -11,6 +11,7 @@ import pytest
 
 from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.inputs.drawing import is_within
+from coarsen.opencl_bench.measure.machine import Executor, LaunchError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.studies.input_code import CodeSizes, lines, run_lines, text_bytes
@@ -19,6 +20,7 @@ from coarsen.opencl_bench.studies.input_launches import Launcher, drawn_size
 from coarsen.opencl_bench.studies.input_rows import StoredKernel, of_rows
 from coarsen.opencl_bench.studies.input_runs import add_lines, read_runs
 from coarsen.opencl_bench.studies.input_shipped import ShippedKernel, VersionCodes, file_of
+from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.opencl_bench.workloads.lookup import adaptive_kernel
 from tests.opencl_bench.studies.adaptive_rows import crossing, rows_of
@@ -105,3 +107,22 @@ def test_launches_of_what_is_shipped_are_counted(stored: StoredKernel, monkeypat
     empty = Code("opencl_c", codes[0].kernel, f"{text[: text.index('{')]}{{}}", codes[0].options)
     wrong = Launcher(shipped, machine, (empty,) * 3).count(10)
     assert wrong.launches == 10 and wrong.wrong and len(built) == 1
+
+
+class BrokenMachine(OpenClMachine):
+    """A device that takes no workload."""
+
+    def __init__(self) -> None:
+        """Open nothing."""
+
+    def place(self, workload: Workload) -> Executor:
+        """Refuse it."""
+        raise LaunchError("the device is gone")
+
+
+@pytest.mark.compiled_devices
+def test_a_launch_that_fails_counts_once_and_as_wrong(stored: StoredKernel) -> None:
+    shipped = ShippedKernel(stored, file_of(stored, find_device("pocl")))
+    found = Launcher(shipped, BrokenMachine(), ()).count(7)
+    assert (found.launches, len(found.wrong), found.fell_back) == (7, 7, 0)
+    assert found.wrong[0].endswith("the device is gone")

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pyarrow.parquet
@@ -51,7 +52,8 @@ def test_compact_tables_lose_times_beside_alone(
     path = tmp_path_factory.mktemp("table") / "rows.parquet"
     write_compact_table(rows, path)
     read = read_table(path)
-    assert read == [replace(row, **dict.fromkeys(BESIDE, ())) for row in rows]
+    without: dict[str, Any] = dict.fromkeys(BESIDE, ())
+    assert read == [replace(row, **without) for row in rows]
     assert [row.key for row in read] == [row.key for row in rows]
 
 
