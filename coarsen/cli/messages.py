@@ -34,11 +34,29 @@ class _OneLine(logging.Formatter):
         return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
 
 
+class _Once(logging.Filter):
+    """Lets a warning through once: of one that comes back with every row nobody learns more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return False for a warning that was there before, to the letter."""
+        if record.levelno != logging.WARNING:
+            return True
+        message = record.getMessage()
+        is_new = message not in self._said
+        self._said.add(message)
+        return is_new
+
+
 @contextmanager
 def logging_to_stderr() -> Iterator[None]:
     """Show notes and warnings of the package on standard error while the context lasts."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine())
+    handler.addFilter(_Once())
     level = _log.level
     _log.addHandler(handler)
     _log.setLevel(NOTE)

@@ -92,7 +92,13 @@ def test_curves_choice_and_break_evens_are_drawn() -> None:
 
 
 def test_one_version_that_is_always_chosen_is_said() -> None:
-    assert "in one version at every length" in draw_input_times(tuned(threshold=1e9)).get_label()
+    figure = draw_input_times(tuned(threshold=1e9))
+    assert figure.get_label() == "One version of scan is chosen, whatever length is (a device)"
+
+
+def test_where_other_features_choose_too_that_is_said() -> None:
+    figure = draw_input_times(tuned(), "order")
+    assert figure.get_label() == "scan runs in versions that are chosen by more than order (a device)"
 
 
 def test_where_other_sizes_differ_ratios_are_drawn_and_no_break_even() -> None:
