@@ -9,13 +9,17 @@ import pytest
 
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.figures.files import rendered
 from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
 from coarsen.opencl_bench.reporting.numbers.input_times import input_times, section_times
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.writing import texts, written
-from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, tuned, tuned_over_shapes
+from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, VERSIONS, tuned, tuned_over_shapes
+
+CLOSE = (4, 1023, 1024, 1025, 4096)
 
 
 def test_numbers_are_those_that_the_file_keeps() -> None:
@@ -89,6 +93,25 @@ def test_curves_choice_and_break_evens_are_drawn() -> None:
     assert min(text.get_fontsize() for text in texts(figure)) >= SMALLEST_SIZE
     assert figure.get_size_inches()[0] <= PAGE_WIDTH + 0.01
     assert rendered(figure, "svg") == rendered(figure, "svg")
+
+
+def test_changes_that_are_close_are_named_together() -> None:
+    points = [(InputPoint(f"input-{n}", f"n={n}", {"length": float(n), "order": 0.5}), n) for n in CLOSE]
+    file = tuned()
+    seconds = np.array([[1.0, 2.0, 9.0] if n in (1023, 1025) else [2.0, 1.0, 9.0] for _, n in points])
+    times = VersionTimes(tuple(point for point, _ in points), VERSIONS, seconds, 0)
+    evidence = Evidence("scan.toml", 0.05, times).to_json()
+    figure = draw_input_times(replace(file, evidence=evidence))
+    # From 4 to 1023 and from 1025 to 4096 are brackets with room for a name of their own.
+    names = [line for line in written(figure).splitlines() if "→" in line]
+    assert names == ["1 → 0", "0 → 1 → 0", "0 → 1"]
+
+
+def test_numbers_are_written_in_full() -> None:
+    (axes,) = draw_input_times(tuned()).axes
+    labels = [text.get_text() for text in axes.get_xticklabels()]
+    assert "1048576" in labels or "65536" in labels
+    assert not [label for label in labels if "e+" in label and float(label) < 1e7]
 
 
 def test_one_version_that_is_always_chosen_is_said() -> None:
