@@ -64,7 +64,7 @@ def draw_input_times(file: TunedFile, feature: str | None = None) -> Figure:
 
 def _figure(times: InputTimes) -> Figure:
     looks = {number: series_style(number) for number in times.seconds}
-    note = _NOTE.format(feature=times.feature) + (_RELATIVE if times.is_relative else _BAND)
+    note = _NOTE.format(feature=times.feature) + _further(times)
     sheet = page(PAGE_WIDTH, _HEIGHT, _finding(times), note, [*_entries(times, looks)])
     axes = sheet.figure.subplots()
     for number, shown in times.shown.items():
@@ -87,12 +87,18 @@ def _figure(times: InputTimes) -> Figure:
     return sheet.settled()
 
 
+def _further(times: InputTimes) -> str:
+    if times.is_relative:
+        return _RELATIVE
+    return _BAND if times.break_evens else ""
+
+
 def _finding(times: InputTimes) -> str:
     chosen = {*times.chosen}
     if None in chosen:
         return f"{times.kernel} runs in versions that are chosen by more than {times.feature} ({times.device})"
     if len(chosen) == 1:
-        return f"One version of {times.kernel} is chosen, whatever {times.feature} is ({times.device})"
+        return f"One version of {times.kernel} is chosen for every value of {times.feature} ({times.device})"
     return f"{times.kernel} is fastest in {len(chosen)} versions, by {times.feature} ({times.device})"
 
 

@@ -116,7 +116,13 @@ def test_numbers_are_written_in_full() -> None:
 
 def test_one_version_that_is_always_chosen_is_said() -> None:
     figure = draw_input_times(tuned(threshold=1e9))
-    assert figure.get_label() == "One version of scan is chosen, whatever length is (a device)"
+    assert figure.get_label() == "One version of scan is chosen for every value of length (a device)"
+
+
+def test_bands_are_explained_where_there_are_some() -> None:
+    assert "Grey band" in written(draw_input_times(tuned()))
+    alike = [[row[0], 2 * row[0], 3 * row[0]] for row in SECONDS]
+    assert "Grey band" not in written(draw_input_times(tuned(alike)))
 
 
 def test_where_other_features_choose_too_that_is_said() -> None:
