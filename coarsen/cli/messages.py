@@ -80,3 +80,9 @@ def note(message: str) -> None:
 def say(kind: str, message: str = "") -> None:
     """A line on standard error that no option silences: `coarsen: error: message`."""
     sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
+
+
+def say_interrupted(measured: int, location: str) -> None:
+    """Say that so many rows were measured before the user interrupted, and where they are."""
+    rows = "1 row was" if measured == 1 else f"{measured} rows were"
+    say("interrupted", f"{rows} measured and stored in {location}; the same command goes on from there")

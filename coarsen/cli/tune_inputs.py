@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from coarsen.cli.messages import INTERRUPTED, note, say
+from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
 from coarsen.cli.output import Format, print_json
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.errors import InvalidInputError
@@ -111,7 +111,7 @@ def tune_inputs(
         try:
             tuned = tune_over_inputs(listed.path, device, store, settings, progress)
         except KeyboardInterrupt:
-            say("interrupted", f"{progress}; {store.location} keeps them, and the same command goes on from there")
+            say_interrupted(progress.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None
     for name, reason in tuned.left_out.items():
         note(f"{name} is left out, for the default version does not run there: {reason}")

@@ -260,7 +260,7 @@ def test_what_was_measured_before_an_interruption_is_kept(
     monkeypatch.setattr(over_inputs, "measure_versions", _interrupt)
     stopped = run("tune", described, "-d", device.index, "--inputs", 1, "--store", store)
     assert stopped.code == 130
-    told = r"coarsen: interrupted: [1-9]\d* rows? measured, .*; .*store\.sqlite keeps them, and the same command"
+    told = r"interrupted: [1-9]\d* rows? (was|were) measured and stored in .*store\.sqlite; the same command"
     assert re.search(told, stopped.err)
     assert not described.with_name("scale.tuned.json").exists()
     measured = int(stopped.err.rpartition("interrupted: ")[2].split()[0])
