@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.models.inputs.break_even import BreakEven
@@ -32,6 +32,8 @@ from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes, input
 _HEIGHT = 2.6
 # A logarithmic axis over less has too few powers of ten to be read by.
 _FEW_DECADES = 100.0
+# Over less than this not even 1, 2 and 5 are two labels.
+_NO_DECADE = 4.0
 _RING = 8.0  # about a marker, in points
 _WIDTH = PAGE_WIDTH - 0.7  # of the panel, in inches, about
 _LONGEST = 1e7  # a number that is written in full
@@ -123,7 +125,10 @@ def _scales(axes: Axes, times: InputTimes) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(_ratio if times.is_relative else _seconds))
     axes.yaxis.set_minor_formatter(NullFormatter())
     low, high = axes.get_ylim()
-    if high / low < _FEW_DECADES:
+    if high / low < _NO_DECADE:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.yaxis.set_minor_locator(NullLocator())
+    elif high / low < _FEW_DECADES:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.grid(axis="y", color=GRID, linewidth=0.5)

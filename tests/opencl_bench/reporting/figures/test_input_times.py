@@ -125,6 +125,14 @@ def test_bands_are_explained_where_there_are_some() -> None:
     assert "Grey band" not in written(draw_input_times(tuned(alike)))
 
 
+def test_times_that_hardly_differ_have_labels_too() -> None:
+    figure = draw_input_times(tuned([[1e-3 + 1e-4 * place, 1.3e-3, 1.4e-3] for place in range(len(LENGTHS))]))
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    assert len([tick for tick in axes.get_yticks() if low <= tick <= high]) >= 3
+    assert "1.2 ms" in written(figure)
+
+
 def test_where_other_features_choose_too_that_is_said() -> None:
     figure = draw_input_times(tuned(), "order")
     assert figure.get_label() == "scan runs in versions that are chosen by more than order (a device)"
