@@ -45,6 +45,7 @@ from coarsen.opencl_bench.reporting.numbers.tuned_tables import (
     break_even_table,
     chooser_table,
     input_gains,
+    input_search_table,
     version_table,
 )
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
@@ -78,6 +79,7 @@ __all__ = [
     "growth_table",
     "hit_table",
     "input_gains",
+    "input_search_table",
     "input_times",
     "loading_table",
     "markdown",

@@ -48,7 +48,7 @@ from coarsen.cli.bench_search import (
     SearchPrior,
     SearchSeed,
 )
-from coarsen.cli.messages import INTERRUPTED, note, say
+from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted
 from coarsen.cli.space_options import (
@@ -246,7 +246,7 @@ def _measure(job: Job, output_format: Format) -> list[SweepResult]:
             with watching(job.expected) as tally:
                 results = _sweep(job, store, tally)
         except KeyboardInterrupt:
-            _say_interrupted(tally, store)
+            say_interrupted(tally.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None
         show = print_report_as_json if output_format is Format.JSON else print_report
         show(results, time.perf_counter() - start, store.location)
@@ -266,11 +266,6 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
 
     scheduler = DaskScheduler(**asdict(job.cluster))
     return sweep_on_cluster(list(job.expected), store, job.store_url, scheduler, tally, again)
-
-
-def _say_interrupted(tally: Tally, store: Store) -> None:
-    rows = "1 row was" if tally.measured == 1 else f"{tally.measured} rows were"
-    say("interrupted", f"{rows} measured and stored in {store.location}; the same command goes on from there")
 
 
 def _export(results: Sequence[SweepResult], path: Path | None) -> None:

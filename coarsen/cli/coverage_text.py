@@ -40,7 +40,7 @@ class ListedInputs:
         """Print what they cover."""
         headings = ["of the inputs", "least", "largest", "different"]
         numbers = (
-            (name, f"{low:g}", f"{high:g}", str(count)) for name, low, high, count in numbers_of(self.places)
+            (name, _number(low), _number(high), str(count)) for name, low, high, count in numbers_of(self.places)
         )
         print_table(headings, numbers, numbers=headings[1:])
         for line in self.lines:
@@ -79,6 +79,11 @@ def listed_inputs(path: Path, count: int | None, recording: Path | None) -> List
     if description.recorded:
         return ListedInputs(path, count, tuple({**each} for each in places))
     return ListedInputs(path, count, tuple({**each} for each in places), tuple(_drawn_lines(path, count)))
+
+
+def _number(value: float) -> str:
+    """A number in full where it is whole: sizes are to be read as they are declared."""
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
 def _drawn_lines(path: Path, count: int | None) -> Iterator[str]:

@@ -34,11 +34,29 @@ class _OneLine(logging.Formatter):
         return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
 
 
+class _Once(logging.Filter):
+    """Lets a warning through once: of one that comes back with every row nobody learns more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return False for a warning that was there before, to the letter."""
+        if record.levelno != logging.WARNING:
+            return True
+        message = record.getMessage()
+        is_new = message not in self._said
+        self._said.add(message)
+        return is_new
+
+
 @contextmanager
 def logging_to_stderr() -> Iterator[None]:
     """Show notes and warnings of the package on standard error while the context lasts."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine())
+    handler.addFilter(_Once())
     level = _log.level
     _log.addHandler(handler)
     _log.setLevel(NOTE)
@@ -62,3 +80,9 @@ def note(message: str) -> None:
 def say(kind: str, message: str = "") -> None:
     """A line on standard error that no option silences: `coarsen: error: message`."""
     sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
+
+
+def say_interrupted(measured: int, location: str) -> None:
+    """Say that so many rows were measured before the user interrupted, and where they are."""
+    rows = "1 row was" if measured == 1 else f"{measured} rows were"
+    say("interrupted", f"{rows} measured and stored in {location}; the same command goes on from there")

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.messages import note
+import typer
+
+from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
 from coarsen.cli.output import Format, print_json
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.errors import InvalidInputError
@@ -88,6 +90,7 @@ def tune_inputs(
     check_packages((*STORE_PACKAGES, "scipy", "sklearn"))
     # Imported late: they load the store's packages, SciPy and scikit-learn.
     from coarsen.cli.coverage_text import listed_inputs
+    from coarsen.cli.tune_progress import InputsProgress
     from coarsen.cli.tuned_text import print_summary
     from coarsen.models.inputs.portfolio import MOST_VERSIONS
     from coarsen.opencl_bench.inputs.described_check import check_described
@@ -103,8 +106,13 @@ def tune_inputs(
     settings = OverInputs(
         listed.count, request.most or MOST_VERSIONS, stage_one=StageOneSettings(seed=request.seed)
     )
+    progress = InputsProgress()
     with _opened(request.store) as store:
-        tuned = tune_over_inputs(listed.path, device, store, settings)
+        try:
+            tuned = tune_over_inputs(listed.path, device, store, settings, progress)
+        except KeyboardInterrupt:
+            say_interrupted(progress.measured, store.location)
+            raise typer.Exit(INTERRUPTED) from None
     for name, reason in tuned.left_out.items():
         note(f"{name} is left out, for the default version does not run there: {reason}")
     for version, reason in tuned.wrong.items():

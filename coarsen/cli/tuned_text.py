@@ -20,8 +20,9 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
     print_line()
     if isinstance(file.tree, Leaf):
         print_line(f"not input-sensitive: one version suffices, version {file.tree.version}")
-    for line in rules(file.tree):
-        print_line(line)
+    else:
+        for line in rules(file.tree):
+            print_line(line)
     if file.tree_without_supplied is not None:
         print_line()
         print_line("for a caller who supplies no features:")
@@ -30,8 +31,10 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
     print_line()
     headings = ["version", "what", "chosen at", "fastest at", "over the default", "without it"]
     print_table(headings, (_cells(file, each) for each in worth), numbers=headings[2:])
+    print_line()
+    print_line("what a version may be chosen by, of a launch:")
     for feature in file.features:
-        print_line(f"{feature.name} = {feature.expression or 'supplied by the caller'}")
+        print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
 
 
 def print_summary(file: TunedFile, inputs: int, output: str) -> None:

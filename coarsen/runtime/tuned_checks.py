@@ -37,8 +37,10 @@ def problem_of_program(file: TunedFile, source: str, options: BuildOptions, argu
     """
     if file.source_hash != hash_with_headers(source, device_options(options)):
         return Problem("the program's source, or a file that it includes, isn't the one that was tuned", True)
-    if file.build_options != options_without(own_options(options), macros_of(file)):
-        return Problem("the build options aren't those that were tuned with", True)
+    own = options_without(own_options(options), macros_of(file))
+    if file.build_options != own:
+        tuned, here = (" ".join(each) or "none" for each in (file.build_options, own))
+        return Problem(f"the build options aren't those that were tuned with: {tuned}, and here {here}", True)
     if len(file.arguments) != arguments:
         return Problem(f"the kernel takes {arguments} arguments, the file has {len(file.arguments)}", True)
     if file.coarsen_version != __version__:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 from pathlib import Path
@@ -29,6 +30,16 @@ def test_json_has_null_for_numbers_that_it_does_not_know(capsys: pytest.CaptureF
         "none": None,
         "yes": True,
     }
+
+
+def test_a_warning_that_comes_back_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        with logging_to_stderr():
+            for _ in range(3):
+                logging.getLogger("coarsen").warning("process %d measures on this device", 7)
+                note("a row")
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warnings == ["coarsen: warning: process 7 measures on this device"] * 2
 
 
 def test_wrapped_lines_have_no_spaces_behind_them(monkeypatch: pytest.MonkeyPatch) -> None:

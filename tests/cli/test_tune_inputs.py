@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,16 @@ import pyopencl as cl
 import pytest
 
 import coarsen
+from coarsen.cli.coverage_text import ListedInputs
+from coarsen.cli.messages import logging_to_stderr
+from coarsen.cli.tune_progress import InputsProgress
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tuned_file
+from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -101,7 +106,7 @@ def test_show_says_rules_versions_and_what_each_is_worth(run: Run, tuned: Path) 
     lines = shown.out.splitlines()
     assert lines[0].startswith(f"scale on {TAHITI.name}, driver {TAHITI.driver_version}, tuned by coarsen ")
     assert lines[2].startswith("if length <= ") and lines[3:6] == ["    version 0", "otherwise:", "    version 1"]
-    assert "length = count" in lines
+    assert lines[-2:] == ["what a version may be chosen by, of a launch:", "    length = count"]
     (default, faster) = (line for line in lines if line[:2] in ("0 ", "1 "))
     assert "uncoarsened, local size 64, -D IMPL=0 (the default)" in default and "7 inputs" in default
     assert "factor 2" in faster and "5 inputs" in faster and "2.00 times as fast" in faster
@@ -118,7 +123,8 @@ def test_a_kernel_whose_best_version_is_one_is_said_to_be_insensitive(run: Run, 
     times = VersionTimes(points, (STRAIGHT, TURNED), np.array([[1e-3, 2e-3]] * 6), 0)
     path = described.with_name("scale.tuned.json")
     tuned_file(read_description(described), TAHITI, times).write(path)
-    assert "not input-sensitive: one version suffices, version 0" in run("tune", "show", path).out
+    shown = run("tune", "show", path).out.splitlines()
+    assert shown[2:4] == ["not input-sensitive: one version suffices, version 0", ""]
 
 
 def test_evaluate_leaves_each_size_out(run: Run, tuned: Path) -> None:
@@ -243,6 +249,44 @@ def test_what_is_tuned_over_inputs_is_what_a_program_launches(
         found = np.empty_like(values)
         cl.enqueue_copy(queue, found, there)
         assert (found == 2 * values).all()
+
+
+@pytest.mark.compiled_devices
+def test_what_was_measured_before_an_interruption_is_kept(
+    run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_inputs, "FACTORS", (1,))
+    store = described.with_name("store.sqlite")
+    monkeypatch.setattr(over_inputs, "measure_versions", _interrupt)
+    stopped = run("tune", described, "-d", device.index, "--inputs", 1, "--store", store)
+    assert stopped.code == 130
+    told = r"interrupted: [1-9]\d* rows? (was|were) measured and stored in .*store\.sqlite; the same command"
+    assert re.search(told, stopped.err)
+    assert not described.with_name("scale.tuned.json").exists()
+    measured = int(stopped.err.rpartition("interrupted: ")[2].split()[0])
+    with open_store(str(store)) as opened:
+        assert opened.count() >= measured
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter((0.0, 10.0, 31.0, 31.0, 40.0))
+    progress = InputsProgress(lambda: next(seconds))
+    with logging_to_stderr():
+        for _ in range(3):
+            progress.measuring("scale", COARSENED)
+    assert capsys.readouterr().err.splitlines() == [
+        f"coarsen: note: 0 rows measured, 0 rows/min; now {COARSENED}",
+    ]
+
+
+def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    ListedInputs(Path("x.toml"), None, ({"n": 1048576.0, "skew": 0.25},)).show()
+    shown = capsys.readouterr().out
+    assert "1048576" in shown and "0.25" in shown and "e+" not in shown
 
 
 PROGRAM = """\

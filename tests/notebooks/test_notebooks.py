@@ -17,6 +17,7 @@ def test_all_are_there() -> None:
     names = {path.stem for path in stored_notebooks()}
     assert names == {
         "features_and_components",
+        "inputs",
         "optimisation_space",
         "paper",
         "prediction",

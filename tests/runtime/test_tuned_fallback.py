@@ -24,7 +24,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "device": ({"device": "another"}, "tuned on 'another'"),
     "driver": ({"driver": "0.1"}, "tuned with the driver 0.1"),
     "source": ({"source_hash": "0" * 64}, "isn't the one that was tuned"),
-    "options": ({"build_options": ("-DA",)}, "build options aren't those"),
+    "options": ({"build_options": ("-DA",)}, "build options aren't those that were tuned with: -DA, and here "),
     "coarsen": ({"coarsen_version": "0.0"}, "written by coarsen 0.0"),
 }
 

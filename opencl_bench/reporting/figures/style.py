@@ -18,7 +18,7 @@ SMALLEST_SIZE = 6.0
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#767676"
 LIGHT_GREY = "#C8C8C8"
-GRID, BAND = "#E4E4E4", "#F3F3F3"
+GRID, BAND, BAND_EDGE = "#E4E4E4", "#F3F3F3", "#C8C8C8"
 # Perceptually uniform, and right for colour-blind readers and for grey print.
 COLOUR_MAP = "cividis"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes
 
@@ -69,7 +73,7 @@ def chooser_table(file: TunedFile) -> pd.DataFrame:
             row.score.share.interval.low,
             row.score.share.interval.high,
             row.score.low_share,
-            row.score.hits,
+            row.score.hits.value,
             row.score.over_default.value,
             row.score.over_fixed.value,
         )
@@ -77,6 +81,49 @@ def chooser_table(file: TunedFile) -> pd.DataFrame:
     ]
     columns = ["chosen_by", "share", "low", "high", "lowest", "hits", "over_default", "over_fixed"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def input_search_table(file: TunedFile, seeds: int = 3) -> pd.DataFrame:
+    """Return what searches would have found among the versions that a tuned file keeps times of, input by input.
+
+    Replayed on the kept times: the staircase of Liu, Zhang and Shen, which ends by itself, and the guided search
+    that `coarsen tune` makes, which begins with the fastest of the nearest inputs, and tries up to 40 versions
+    whole. Where a search has left versions out of the tuning, this says little.
+
+    Columns: `search`; `tried`, the share of the versions; `quality`, the fastest version's time over that of what
+    was found, the geometric mean over the inputs, with its 95 % interval `low` to `high`; `lowest`, at the worst
+    input. Needs `pip install 'coarsen[tune]'`.
+
+    Args:
+        file: keeps the times of its tuning.
+        seeds: so many guided searches of each input, whose logarithms are averaged; at least one.
+
+    Raises:
+        InvalidInputError: the file keeps no times, or less than one seed.
+    """
+    # Imported late: they load scikit-learn.
+    from coarsen.opencl_bench.inputs.grid_searches import Entry, mean_share, quality_of, searched
+    from coarsen.opencl_bench.inputs.stage_one import SHARE
+    from coarsen.opencl_bench.search.guided import GuidedSearcher
+    from coarsen.opencl_bench.search.staircase import StaircaseSearcher
+
+    if seeds < 1:
+        raise InvalidInputError(f"a search takes at least one seed, not {seeds}")
+    entries = Entry(StaircaseSearcher(), None), Entry(GuidedSearcher(), SHARE, tuple(range(seeds)), is_warm=True)
+    rows = []
+    for found in searched(file.kernel, evidence_of(file).times, entries):
+        quality = quality_of([found])
+        rows.append(
+            (
+                found.entry,
+                mean_share([found]),
+                quality.value,
+                quality.interval.low,
+                quality.interval.high,
+                math.exp(min(found.log_quality)),
+            )
+        )
+    return pd.DataFrame(rows, columns=["search", "tried", "quality", "low", "high", "lowest"])
 
 
 def break_even_table(times: InputTimes) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from coarsen.opencl_bench.reporting.page.words import ratio
 HEIGHT = 240
 # Above the curves, in pixels: names of brackets stand there, in two rows so that neighbours don't touch.
 _HEAD, _ROW = 40, 16
+_LABEL = 13.0  # per cent of the width of a phone's screen that such a name takes
 _SIDE = 3.0  # per cent of the width left free on either side
 _MOST_TICKS = 5
 _MARGIN = 1.15
@@ -191,7 +192,9 @@ def _times_as_long(value: float) -> str:
 
 
 def _brackets(times: InputTimes, across: _Across) -> Iterator[Bracket]:
-    for place, each in enumerate(times.break_evens):
+    ends = [(across.x(each.low), across.x(each.high)) for each in times.break_evens]
+    rows = label_rows([(low + high) / 2 for low, high in ends])
+    for each, (low, high), row in zip(times.break_evens, ends, rows, strict=True):
         inside = sum(each.low < value < each.high for value in times.values)
         sizes = "1 size" if inside == 1 else f"{inside} sizes"
         between = f"at {sizes} between neither is" if inside else "nothing between was measured"
@@ -199,8 +202,20 @@ def _brackets(times: InputTimes, across: _Across) -> Iterator[Bracket]:
             f"break-even: version {each.before} is known to be faster up to {number_text(each.low)}, version "
             f"{each.after} from {number_text(each.high)} on; {between}; uncertain by {each.octaves:.2g} octaves"
         )
-        y = _HEAD - 8 - _ROW * (place % 2)
-        yield Bracket(across.x(each.low), across.x(each.high), y, f"{each.before} → {each.after}", text)
+        label = "" if row is None else f"{each.before} → {each.after}"
+        yield Bracket(low, high, _HEAD - 8 - _ROW * (row or 0), label, text)
+
+
+def label_rows(middles: Sequence[float]) -> list[int | None]:
+    """Return for labels at ascending places, in per cent, the row in which each has room; None where none has."""
+    last = [-math.inf, -math.inf]
+    rows: list[int | None] = []
+    for middle in middles:
+        row = next((row for row, place in enumerate(last) if middle - place >= _LABEL), None)
+        rows.append(row)
+        if row is not None:
+            last[row] = middle
+    return rows
 
 
 def _tick_values(down: _Down) -> list[float]:

@@ -44,7 +44,7 @@ kernel = {name}
 build_options = {options}
 
 # The buffers and images whose contents count after a run. They are compared with those of the uncoarsened kernel
-# at the same local size, with the same macros.
+# at the same local size, with the same macros; in tuning over inputs with those of the default version.
 outputs = {outputs}  # CHECK
 {roundings}
 # By how much a whole number may differ:

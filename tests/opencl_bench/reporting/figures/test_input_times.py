@@ -9,13 +9,17 @@ import pytest
 
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.figures.files import rendered
 from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
 from coarsen.opencl_bench.reporting.numbers.input_times import input_times, section_times
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.writing import texts, written
-from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, tuned, tuned_over_shapes
+from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, VERSIONS, tuned, tuned_over_shapes
+
+CLOSE = (4, 1023, 1024, 1025, 4096)
 
 
 def test_numbers_are_those_that_the_file_keeps() -> None:
@@ -91,8 +95,47 @@ def test_curves_choice_and_break_evens_are_drawn() -> None:
     assert rendered(figure, "svg") == rendered(figure, "svg")
 
 
+def test_changes_that_are_close_are_named_together() -> None:
+    points = [(InputPoint(f"input-{n}", f"n={n}", {"length": float(n), "order": 0.5}), n) for n in CLOSE]
+    file = tuned()
+    seconds = np.array([[1.0, 2.0, 9.0] if n in (1023, 1025) else [2.0, 1.0, 9.0] for _, n in points])
+    times = VersionTimes(tuple(point for point, _ in points), VERSIONS, seconds, 0)
+    evidence = Evidence("scan.toml", 0.05, times).to_json()
+    figure = draw_input_times(replace(file, evidence=evidence))
+    # From 4 to 1023 and from 1025 to 4096 are brackets with room for a name of their own.
+    names = [line for line in written(figure).splitlines() if "→" in line]
+    assert names == ["1 → 0", "0 → 1 → 0", "0 → 1"]
+
+
+def test_numbers_are_written_in_full() -> None:
+    (axes,) = draw_input_times(tuned()).axes
+    labels = [text.get_text() for text in axes.get_xticklabels()]
+    assert "1048576" in labels or "65536" in labels
+    assert not [label for label in labels if "e+" in label and float(label) < 1e7]
+
+
 def test_one_version_that_is_always_chosen_is_said() -> None:
-    assert "in one version at every length" in draw_input_times(tuned(threshold=1e9)).get_label()
+    figure = draw_input_times(tuned(threshold=1e9))
+    assert figure.get_label() == "One version of scan is chosen for every value of length (a device)"
+
+
+def test_bands_are_explained_where_there_are_some() -> None:
+    assert "Grey band" in written(draw_input_times(tuned()))
+    alike = [[row[0], 2 * row[0], 3 * row[0]] for row in SECONDS]
+    assert "Grey band" not in written(draw_input_times(tuned(alike)))
+
+
+def test_times_that_hardly_differ_have_labels_too() -> None:
+    figure = draw_input_times(tuned([[1e-3 + 1e-4 * place, 1.3e-3, 1.4e-3] for place in range(len(LENGTHS))]))
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    assert len([tick for tick in axes.get_yticks() if low <= tick <= high]) >= 3
+    assert "1.2 ms" in written(figure)
+
+
+def test_where_other_features_choose_too_that_is_said() -> None:
+    figure = draw_input_times(tuned(), "order")
+    assert figure.get_label() == "scan runs in versions that are chosen by more than order (a device)"
 
 
 def test_where_other_sizes_differ_ratios_are_drawn_and_no_break_even() -> None:

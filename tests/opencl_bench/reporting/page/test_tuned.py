@@ -11,7 +11,13 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
 from coarsen.opencl_bench.reporting.page.content import Report
-from coarsen.opencl_bench.reporting.page.input_drawing import HEIGHT, DrawnInputs, drawn_inputs, number_text
+from coarsen.opencl_bench.reporting.page.input_drawing import (
+    HEIGHT,
+    DrawnInputs,
+    drawn_inputs,
+    label_rows,
+    number_text,
+)
 from coarsen.opencl_bench.reporting.page.page import page_of
 from coarsen.opencl_bench.reporting.page.tuned_content import TunedSection
 from coarsen.opencl_bench.reporting.page.tuned_extract import tuned_sections
@@ -111,6 +117,17 @@ def test_everything_is_inside_of_its_chart(charts: tuple[DrawnInputs, ...]) -> N
         places = [(spot.x, spot.y) for curve in chart.curves for spot in curve.spots]
         assert all(0 < x < 100 and 0 < y < HEIGHT for x, y in places)
         assert all(0 <= y <= HEIGHT for _, y in chart.ticks) and all(0 < x < 100 for _, x in chart.columns)
+
+
+def test_names_of_brackets_have_room_or_are_left_to_the_pointer(tmp_path: Path) -> None:
+    # Lengths are 1, 16, 256, …, a fifth of the width apart: names of neighbours fit into one row.
+    path = tmp_path / "scan.tuned.json"
+    tuned([[1, 2, 3], [2, 1, 3]] * 2 + [[1, 2, 3]]).write(path)
+    ((chart,),) = (section.charts for section in tuned_sections([path]))
+    drawn = drawn_inputs(chart)
+    assert [each.label for each in drawn.brackets] == ["0 → 1", "1 → 0", "0 → 1", "1 → 0"]
+    assert len({each.y for each in drawn.brackets}) == 1
+    assert label_rows([10, 20, 24, 34, 34.5]) == [0, 1, 0, 1, None]
 
 
 def test_brackets_stand_from_end_to_end_and_say_what_is_known(charts: tuple[DrawnInputs, ...]) -> None:
