@@ -204,9 +204,7 @@ def _padded(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
     if not chosen:
         return laid
     result = pad_arrays(laid.kernel, chosen)
-    rewritten = _normal_view(result.module, laid.kernel)
-    assumptions = (*laid.assumptions, *result.assumptions)
-    return replace(laid, kernel=rewritten, padded=result.arrays, assumptions=assumptions)
+    return replace(laid, kernel=_normal_view(result.module, laid.kernel), padded=result.arrays)
 
 
 def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
@@ -215,8 +213,7 @@ def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
     if not chosen:
         return laid
     result = place_arrays(laid.kernel, chosen)
-    rewritten = _normal_view(result.module, laid.kernel)
-    return replace(laid, kernel=rewritten, placed=result.arrays)
+    return replace(laid, kernel=_normal_view(result.module, laid.kernel), placed=result.arrays)
 
 
 def _normal_view(module: Module, before: Kernel) -> Kernel:

@@ -80,11 +80,9 @@ class Certainty:
         Returns:
             None where there are none; no test at all where it is always so.
         """
-        first = self._first_test()
+        # Where the first test fails, the header itself has been passed.
+        first = None if self._loop.header in accesses else self._first_test()
         invariant = tuple(self._invariant_tests(accesses))
-        # The header is reached where its own first test fails, too.
-        if self._loop.header in accesses:
-            first = None
         for is_entered, known in itertools.product((False, True), ((), invariant)):
             if is_entered and first is None:
                 continue

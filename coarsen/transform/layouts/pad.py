@@ -1,6 +1,7 @@
 """Rewrite a kernel for static local arrays whose rows are padded, or permuted.
 
     before                                          after, tile=1
+                                                    where %c is known to be below 16
     @k.tile = global [16 x [16 x float]]            @k.tile = global [16 x [17 x float]]
     %a = gep [16 x [16 x float]], @k.tile, 0, %r    %a = gep [16 x [17 x float]], @k.tile, 0, %r, %c
     %b = gep [16 x float], %a, 0, %c                %v = load float, %a
@@ -14,9 +15,9 @@ Why it is legal:
 - **each element has one place**: element (r, c), 0 <= c < C, goes to r·(C + P) + c, which no other one goes to; or
   to r·C + (c ^ x), x made of the row's number alone and below C, a power of two of units: that permutes the row.
   So two accesses meet just where they met, atomic ones among them;
-- **r and c are right**: an index into an array of the row's length is below it, as OpenCL C demands (it is said);
-  an address that was computed otherwise has its number e of elements from the start, which no step has wrapped
-  (`inbounds`), and r = e / C, c = e mod C;
+- **r and c are right**: an index that is known to be below the row's length is c; all others make the number e of
+  elements from the start, which no step has wrapped (`inbounds`), and r = e / C, c = e mod C. An index that leaves
+  its row, as in `tile[0][k]` over the whole array, finds the element that it found;
 - **no access parts**: it is to one element, or to some of one row that are next to each other still;
 - **alignment**: an access whose address may now be a multiple of less than it needs is refused.
 """
@@ -85,11 +86,10 @@ class _Use:
 
 @dataclass(frozen=True)
 class Padded:
-    """A module with the kernel, not yet verified, its arrays that lie otherwise, what was taken for granted."""
+    """A module with the kernel, not yet verified, and its arrays that lie otherwise."""
 
     module: Module
     arrays: tuple[PaddedArray, ...]
-    assumptions: tuple[str, ...]
 
 
 def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
@@ -107,16 +107,15 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
     if module.size_type != _INDEX:
         raise InvalidInputError("pads are for kernels with addresses of 64 bits")
     padded: list[PaddedArray] = []
-    assumptions: list[str] = []
     for plan in plans:
         if any(each.name == plan.argument for each in padded):
             raise InvalidInputError(f"the array {plan.argument} is padded twice")
         rows = rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape)
         if is_padded(plan.pad):
             padded.append(_padded(rows))
-            assumptions += _rewrite(module, rows)
+            _rewrite(module, rows)
     make_names_unique(module.function(kernel.name), module.structures)
-    return Padded(module, tuple(padded), tuple(assumptions))
+    return Padded(module, tuple(padded))
 
 
 def _padded(rows: Rows) -> PaddedArray:
@@ -124,7 +123,7 @@ def _padded(rows: Rows) -> PaddedArray:
     return PaddedArray(rows.name, rows.count, rows.length, rows.element_bytes, str(rows.pad), before, after)
 
 
-def _rewrite(module: Module, rows: Rows) -> Iterator[str]:
+def _rewrite(module: Module, rows: Rows) -> None:
     expand_addresses(module, rows.variable, rows.name)
     uses = list(_uses(rows))
     permutation = None
@@ -136,8 +135,6 @@ def _rewrite(module: Module, rows: Rows) -> Iterator[str]:
     definition = rows.variable.definition.replace(f" {rows.type} ", f" {rows.laid_type} ", 1)
     assert definition != rows.variable.definition or rows.type == rows.laid_type
     rows.variable.definition = definition
-    if any(_chooses_in_row(rows, use.place) for use in uses):
-        yield f"indices into the rows of {rows.name} stay within these rows"
 
 
 def _uses(rows: Rows) -> Iterator[_Use]:
@@ -166,20 +163,18 @@ def _accessed_type(instruction: Instruction) -> Type:
 
 
 def _column_reach(rows: Rows, place: Place) -> int | None:
-    """The last byte of a row to which the indices into it lead at most; None where one may lead further."""
+    """The last byte of a row to which the indices into it lead at most; None where one may lead further.
+
+    C demands that `tile[0][k]` stays in row 0, but kernels fill whole arrays so: only what is known counts.
+    """
     reach = place.constant % rows.row_bytes
-    for (_, scale), count in zip(place.steps, place.counts, strict=True):
+    for value, scale in place.steps:
         if scale % rows.row_bytes:
-            if not count or scale < 0:
+            largest = _largest(value)
+            if largest is None or scale < 0:
                 return None
-            reach += scale * (count - 1)
+            reach += scale * largest
     return reach if reach < rows.row_bytes else None
-
-
-def _chooses_in_row(rows: Rows, place: Place) -> bool:
-    """Return True if an index is taken to stay in its row."""
-    varies = any(scale % rows.row_bytes for _, scale in place.steps)
-    return varies and _column_reach(rows, place) is not None
 
 
 class _Rewriting:
@@ -274,9 +269,21 @@ class _Rewriting:
 
 def _divisor(value: Operand) -> int:
     """A power of two of which an index is a multiple, whatever wraps."""
+    return 1 << known_bits(_narrow(value)).trailing_zeros
+
+
+def _largest(value: Operand) -> int | None:
+    """The largest that an index can be; None where it may be negative, or that isn't known."""
+    bits = known_bits(_narrow(value))
+    largest = bits.all & ~bits.zeros
+    return largest if largest <= bits.all >> 1 else None
+
+
+def _narrow(value: Operand) -> Operand:
+    """The integer that an index is, its sign extended."""
     while isinstance(value, Instruction) and value.opcode is Opcode.SEXT:
         value = value.operands[0]
-    return 1 << known_bits(value).trailing_zeros
+    return value
 
 
 def _mixed(instruction: Instruction, what: str) -> RefusalError:

@@ -129,6 +129,10 @@ SMALL = _named(
         1,
         "not-each-time",
     ),
+    tested_itself=_small(
+        "tested", _HEAD + "c[i] = a[i] % 40; while (c[i] < n * i) c[i] += 3;\n}", 0, "not-each-time", rounds=1
+    ),
+    tested_in_vain=_small("tested", _HEAD + "while (c[i] > n) c[i] += 3;\n}", 0, "not-each-time"),
     far_away=_small("far", _HEAD + "for (int j = 0; j < n; j++) c[i + (1L << 36)] += a[j];\n}\n", 1, rounds=0),
     counts_of_items=_small("owned", _OWNED, 1, arguments=_owned_by_others),
     tests_of_items=_small("owned", _OWNED_TESTED, 2, arguments=_owned_tested),
