@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
 
+from coarsen.analysis.distinct_arguments import ArgumentPairs
 from coarsen.analysis.ways_by_barriers import ways_by_barriers
 from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
@@ -24,6 +25,7 @@ from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Coarsened, Observer, carry_out, laid_out, lower_observed
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses
@@ -62,7 +64,8 @@ class CoarsenedKernel:
 
     `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
     each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for; `arrays` which
-    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them.
+    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them; `distinct` what
+    was gained by arguments that point to distinct memory, None where that was not asked for.
     """
 
     kernel: Kernel
@@ -73,6 +76,7 @@ class CoarsenedKernel:
     wide_accesses: WideAccesses | None = None
     groups_matter: bool = True
     arrays: tuple[LaidArray, ...] = ()
+    distinct: DistinctMemory | None = None
 
     @classmethod
     def of(cls, coarsened: Coarsened) -> CoarsenedKernel:
@@ -88,12 +92,18 @@ class CoarsenedKernel:
             coarsened.wide_accesses,
             groups_matter(lowered),
             coarsened.arrays,
+            distinct=coarsened.distinct,
         )
 
     @property
     def objects_below(self) -> int | None:
         """The size in bytes that every memory object of a launch must stay below; None if any will do."""
         return None if self.wide_accesses is None else self.wide_accesses.objects_below
+
+    @property
+    def apart(self) -> ArgumentPairs:
+        """Pairs of the original's arguments, by index, that must not lead to the same memory in a launch."""
+        return () if self.distinct is None else self.distinct.apart
 
     @cached_property
     def ways_by_barriers(self) -> int:
@@ -159,6 +169,7 @@ def coarsen(
     lock_step: UseName = "auto",
     wide_accesses: bool = False,
     clean_up: bool = True,
+    distinct: bool = False,
     device_kind: str = DeviceKind.ANY,
     arrays: Sequence[ArrayPlan] = (),
     options: str | Sequence[str] = (),
@@ -182,6 +193,8 @@ def coarsen(
         lock_step: whether a divergent loop is run for all replicas at once while none leaves it; as `fast_path`.
         wide_accesses: whether accesses to consecutive addresses become one of a vector.
         clean_up: whether what the rewriting left over is removed.
+        distinct: whether the pointers that a launch passes lead to distinct memory (`CoarsenedKernel.apart`); what
+            loops accumulate in memory is kept in registers then.
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
             transforms pay; else "any".
         arrays: how arguments' arrays are to lie, where otherwise than in the source (`Layout.plan`).
@@ -209,6 +222,7 @@ def coarsen(
             wide_accesses=bool(wide_accesses),
             clean_up=bool(clean_up),
             device_kind=_device_kind(device_kind),
+            distinct=bool(distinct),
         ),
         any_size=any_size,
         arrays=tuple(arrays),

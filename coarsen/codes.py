@@ -55,6 +55,16 @@ _OTHER_FORMS: Mapping[str, str] = {
 
 REFUSALS: Mapping[str, str] = MappingProxyType({**_KERNEL, **_OPENCL_C, **_OTHER_FORMS})
 
+# Why what a loop accumulates stays in memory, though arguments point to distinct memory.
+ACCUMULATOR_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "may-overlap": "Another access in the loop may be to the same memory.",
+        "memory-ordered": "The loop has a barrier, an atomic or volatile access or a function that is not known.",
+        "mixed-types": "It is accessed as more than one type, or is no number or vector.",
+        "not-each-time": "The loop may be left without having stored to it, and a store must not be added.",
+    }
+)
+
 # Why the replicas of a divergent region run one after the other.
 REGION_REASONS: Mapping[str, str] = MappingProxyType(
     {

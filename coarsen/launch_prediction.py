@@ -153,6 +153,7 @@ def _is_simple(variant: Variant, own: OwnLaunch) -> bool:
     return (
         variant.local_size == own.local_size
         and not variant.transforms.wide_accesses
+        and not variant.transforms.distinct
         and len(coarsenings) <= 1
         and all(each.level is Level.ITEM and each.stride == 1 for each in coarsenings)
     )

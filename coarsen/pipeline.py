@@ -1,6 +1,7 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay out ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening ─▶ ir.Kernel
+    lower ─▶ lay out ─▶ distinct ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
+          ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
 `Coarsened`; an observer only watches: it sees each stage's text and time.
@@ -18,14 +19,17 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.limits import refusing_deep_nesting
+from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
 from coarsen.transform.clean_up import clean_up
 from coarsen.transform.coarsen import added_arguments, analyse, coarsened_module
 from coarsen.transform.copied_length import check_copied_length
+from coarsen.transform.distinct import DistinctMemory, mark_distinct
 from coarsen.transform.guard import guard_argument, guarded, guards_of
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.plan_regions import plan_regions
@@ -36,7 +40,7 @@ from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
-STAGES = ("lower", "layout", "guard", "analyse", "replicate", "normalise", "widen", "write")
+STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "widen", "write")
 
 
 @dataclass
@@ -76,6 +80,7 @@ class Coarsened:
         cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
         arrays: which arguments' arrays were to lie otherwise than in the source.
+        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
     """
 
     kernel: Kernel
@@ -86,6 +91,12 @@ class Coarsened:
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
     arrays: tuple[LaidArray, ...] = ()
+    distinct: DistinctMemory | None = None
+
+    @property
+    def is_distinct(self) -> bool:
+        """Return True if the kernel takes for granted that its arguments point to distinct memory."""
+        return self.distinct is not None and self.distinct.is_known
 
     @property
     def parted(self) -> frozenset[str]:
@@ -150,6 +161,39 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
     return LaidOutKernel(rewritten, result.arrays, result.assumptions)
 
 
+def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tuple[Kernel, DistinctMemory]:
+    """Rewrite a lowered kernel for arguments that point to distinct memory, before it is coarsened.
+
+    Args:
+        kernel: as the front end gives it, or laid out.
+        observer: sees the stage.
+
+    Returns:
+        The kernel, what loops accumulate in memory in registers, and what was done and taken for granted.
+    """
+    observer = observer or Observer()
+    with observer.stage("distinct"):
+        module = kernel.editable_graph()
+        found = mark_distinct(module, kernel)
+        kernel = _read_again(module, kernel)
+        kept: tuple[Accumulator, ...] = ()
+        while found.is_known:
+            module = kernel.editable_graph()
+            accumulators = keep_accumulators(module, kernel)
+            if all(each.left is not None for each in accumulators):
+                found = replace(found, accumulators=(*kept, *accumulators))
+                break
+            kept += tuple(each for each in accumulators if each.left is None)
+            kernel = _read_again(module, kernel)
+    observer.written("distinct", lambda: module_text(kernel.graph))
+    return kernel, found
+
+
+def _read_again(module: Module, kernel: Kernel) -> Kernel:
+    """The kernel of a module that a transform wrote, which has the arguments that the one before had."""
+    return replace(kernel_view(normalised(module), kernel.name), added_arguments=kernel.added_arguments)
+
+
 def coarsen_kernel(
     kernel: Kernel,
     coarsenings: Iterable[Coarsening],
@@ -202,9 +246,13 @@ def carry_out(
     coarsened = Coarsened(
         kernel, kernel, variant, assumptions=laid.assumptions, cleaned=cleaned, arrays=laid.arrays
     )
+    if variant.is_coarsened and variant.transforms.distinct:
+        kernel, found = for_distinct_memory(kernel, observer)
+        assumptions = (*laid.assumptions, *found.assumptions())
+        coarsened = replace(coarsened, kernel=kernel, distinct=found, assumptions=assumptions)
     with observer.stage("guard"):
         if variant.any_size:
-            coarsened = replace(coarsened, kernel=_guarded(kernel, variant.coarsenings))
+            coarsened = replace(coarsened, kernel=_guarded(coarsened.kernel, variant.coarsenings))
     if variant.any_size:
         observer.written("guard", lambda: module_text(coarsened.kernel.graph))
     with refusing_deep_nesting():
@@ -238,7 +286,7 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
         cleaned += _length_in_normal_form(module_text(replicated), kernel.name)
     with observer.stage("normalise"):
         if transforms.clean_up:
-            clean_up(replicated, kernel.name)
+            clean_up(replicated, kernel.name, is_distinct=before.is_distinct)
         coarsened = kernel_view(normalised(replicated), kernel.name)
     observer.written("normalise", lambda: module_text(coarsened.graph))
     if cleaned is not None:

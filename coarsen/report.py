@@ -22,6 +22,7 @@ from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Coarsened
 from coarsen.source_places import Lines, lines_of, place_of_branch
+from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.region_plan import Reason, RegionPlan, Treatment
 from coarsen.transform.wide_accesses import WideAccesses
@@ -117,6 +118,7 @@ class KernelReport:
         memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
         arrays: those of its arguments that were to lie otherwise than in the source.
         roles: what the instructions of the coarsened kernel are for; each role that there is, in their order.
+        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
     """
 
     kernel: str
@@ -130,6 +132,7 @@ class KernelReport:
     memory: MemoryReport | None = None
     arrays: tuple[LaidArray, ...] = ()
     roles: tuple[RoleCount, ...] = ()
+    distinct: DistinctMemory | None = None
 
     @property
     def factor(self) -> int:
@@ -171,6 +174,7 @@ def report_of(
         memory_report(lowered, variant.coarsenings, device, local_size or required),
         coarsened.arrays,
         tuple(_roles(coarsened.kernel)),
+        coarsened.distinct,
     )
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from coarsen.codes import REFUSALS, REGION_REASONS
+from coarsen.codes import ACCUMULATOR_REASONS, REFUSALS, REGION_REASONS
 from coarsen.ir.opencl import refused
 
 ROOT = Path(__file__).parent.parent
@@ -14,6 +14,7 @@ SOURCES = sorted((ROOT / "coarsen").rglob("*.py"))
 # What makes a refusal: the exception itself, and the OpenCL C writer's `refusal(code, reason, instruction)`.
 REFUSAL_MAKERS = ("RefusalError", "refusal")
 REASON_MAKERS = ("NotTogether", "Reason")
+ACCUMULATOR_MAKERS = ("Left",)
 # Where the code is not written at the call: it comes with another refusal, or from a table of its own.
 PASSED_ON = {"refusal.code", "self.refusal.code", "refused.code", "code"}
 
@@ -40,6 +41,10 @@ def test_codes_of_all_region_reasons_are_in_the_table() -> None:
     assert written_codes(REASON_MAKERS) == set(REGION_REASONS)
 
 
+def test_codes_of_all_accumulators_are_in_the_table() -> None:
+    assert written_codes(ACCUMULATOR_MAKERS) == set(ACCUMULATOR_REASONS)
+
+
 def test_other_codes_are_passed_on() -> None:
     for path in SOURCES:
         codes = codes_in(path, (*REFUSAL_MAKERS, *REASON_MAKERS))
@@ -47,11 +52,11 @@ def test_other_codes_are_passed_on() -> None:
 
 
 def test_each_meaning_is_a_sentence() -> None:
-    meanings = [*REFUSALS.values(), *REGION_REASONS.values()]
+    meanings = [*REFUSALS.values(), *REGION_REASONS.values(), *ACCUMULATOR_REASONS.values()]
     assert all(meaning[0].isupper() and meaning.endswith(".") for meaning in meanings)
 
 
 def test_each_code_is_documented() -> None:
     documentation = (ROOT / "coarsen" / "README.md").read_text(encoding="utf-8")
-    codes = {**REFUSALS, **REGION_REASONS}
+    codes = {**REFUSALS, **REGION_REASONS, **ACCUMULATOR_REASONS}
     assert [code for code, meaning in codes.items() if f"| `{code}` | {meaning} |" not in documentation] == []

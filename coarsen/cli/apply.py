@@ -13,6 +13,7 @@ from coarsen.cli.apply_options import (
     CleanUp,
     Device,
     Dimensions,
+    Distinct,
     Emit,
     Explain,
     Factors,
@@ -86,6 +87,7 @@ def apply(
     lock_step: LockStep = Use.AUTO,
     wide_accesses: WideAccesses = False,
     clean_up: CleanUp = True,
+    distinct: Distinct = False,
     device_kind: Kind = None,
     layout: Layouts = None,
     order: Orders = None,
@@ -120,7 +122,7 @@ def apply(
         raise InvalidInputError("--explain marks the source as it is: give it without --layout and --order")
     if explain:
         merged = configuration_of(_ANY_FACTOR, dimensions, level=levels)
-        print_explanation(file, kernel, options, merged, output, macros_of(device))
+        print_explanation(file, kernel, options, merged, output, macros_of(device), distinct=distinct)
         return
     request = Request(
         file,
@@ -132,7 +134,7 @@ def apply(
         stride or [1],
         levels,
         any_size,
-        Transforms(fast_path, lock_step, wide_accesses, clean_up),
+        Transforms(fast_path, lock_step, wide_accesses, clean_up, distinct=distinct),
         device_kind,
         launch_place(parsed_local_size(local_size)),
         arrays,

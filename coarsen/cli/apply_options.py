@@ -99,6 +99,13 @@ WideAccesses = Annotated[
 CleanUp = Annotated[
     bool, typer.Option("--clean-up/--no-clean-up", help="Remove what the rewriting of ids left over.")
 ]
+Distinct = Annotated[
+    bool,
+    typer.Option(
+        "--distinct/--no-distinct",
+        help="Take it that pointer arguments lead to distinct memory: keep in registers what loops accumulate.",
+    ),
+]
 Kind = Annotated[
     DeviceKind | None,
     typer.Option("--device-kind", help="What the kernel is to run on.  [default: that of --device, else any]"),

@@ -59,6 +59,7 @@ from coarsen.cli.space_options import (
     AtOnce,
     CleanUp,
     Dimensions,
+    Distinct,
     Factors,
     FastPath,
     Levels,
@@ -134,6 +135,7 @@ def bench(
     any_size: AnySize = Tried.NO,
     layout: ArrayLayouts = None,
     order: ArrayOrders = None,
+    distinct: Distinct = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
@@ -189,7 +191,7 @@ def bench(
 
     searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler, design)
     method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design)
-    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
+    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size, distinct)
     wanted = SpaceOptions.parsed(
         factors,
         strides,

@@ -34,6 +34,7 @@ from coarsen.cli.space_options import (
     AtOnce,
     CleanUp,
     Dimensions,
+    Distinct,
     Factors,
     FastPath,
     Levels,
@@ -112,6 +113,7 @@ def pack(
     any_size: AnySize = Tried.NO,
     layout: ArrayLayouts = None,
     order: ArrayOrders = None,
+    distinct: Distinct = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
     all_single: AllSingle = False,
@@ -136,7 +138,7 @@ def pack(
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
-    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size)
+    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size, distinct)
     wanted = SpaceOptions.parsed(
         factors,
         strides,

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from coarsen.cli.kernel_input import lower_file, naming_file
 from coarsen.cli.output import console, write_result
+from coarsen.cli.report_text import distinct_lines
 from coarsen.explanation import Explanation, Marks, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.source_text import opencl_c_of
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import for_distinct_memory
 from coarsen.printable import printable
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
@@ -23,8 +26,12 @@ def print_explanation(
     coarsenings: Iterable[Coarsening],
     output: Path | None,
     macros: DeviceMacros = PORTABLE,
+    *,
+    distinct: bool = False,
 ) -> None:
     """Explain a kernel along the dimension and at the level of each coarsening, to a file or to standard output.
+
+    Where `distinct` is true, say also what is kept in registers if arguments point to distinct memory.
 
     Raises:
         InvalidInputError: the kernel can't be read, the output can't be written.
@@ -34,11 +41,18 @@ def print_explanation(
     with naming_file(path):
         analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
         explanations = [explain_kernel(analysed, source) for analysed in analyses]
+        gained = _gained(lowered) if distinct else ""
     if output is None and sys.stdout.isatty():
         for explanation in explanations:
             _print_coloured(explanation)
+        write_result(gained, None)
     else:
-        write_result("\n".join(map(str, explanations)), output)
+        write_result("\n".join(map(str, explanations)) + gained, output)
+
+
+def _gained(kernel: Kernel) -> str:
+    _, found = for_distinct_memory(kernel)
+    return "".join(f"{line}\n" for line in ("", *distinct_lines(found), *found.assumptions()))
 
 
 def _print_coloured(explanation: Explanation) -> None:

@@ -32,6 +32,14 @@ The rest is there unless the kernel is refused:
         by_replica          how many are replica 0's, 1's, …: a list of `replica`, `instructions`
     wide_accesses       null where they are not asked for, or how many `loads` became how many `wide_loads`, and
                         how many `stores` how many `wide_stores`
+    distinct            null where distinct arguments are not asked for, else
+        apart               pairs of names of arguments that must not lead to the same memory
+        accumulators        locations that loops write at addresses that do not change, a list of
+            name                of the argument or variable in which it lies
+            file, line, column  of its first access in the loop; null where that isn't known
+            loop_line           where the loop begins, or null
+            reason              null where it is kept in a register, else why not: code (of
+                                `coarsen.codes.ACCUMULATOR_REASONS`), sentence
     added_arguments     what a launch passes after the kernel's own arguments, a list of
         name, meaning, sentence     what to pass, in words
         dimension           for "global-size": the original launch's size along it; for "extent": the array's;
@@ -60,6 +68,7 @@ from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError
 from coarsen.ir.added_arguments import DescribedArgument
 from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount
+from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.wide_accesses import WideAccesses
 
@@ -78,6 +87,7 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
         "coarsenings": [_coarsening(coarsening, file) for coarsening in report.coarsenings],
         "roles": [_role(each) for each in report.roles],
         "wide_accesses": _wide(report.wide) if report.wide else None,
+        "distinct": _distinct(report.distinct, file) if report.distinct else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
         "arrays": [_array(array) for array in report.arrays],
         "assumptions": list(report.assumptions),
@@ -160,6 +170,21 @@ def _array(array: LaidArray) -> dict[str, Any]:
         "record": str(lies.record),
         "bytes": None if lies.shape is None else lies.size,
         "sentence": array.sentence,
+    }
+
+
+def _distinct(distinct: DistinctMemory, file: Path) -> dict[str, Any]:
+    return {
+        "apart": [[distinct.names[index] for index in pair] for pair in distinct.apart],
+        "accumulators": [
+            {
+                "name": each.name,
+                **place_json(each.position, file),
+                "loop_line": each.loop.line if each.loop else None,
+                "reason": {"code": each.left.code, "sentence": each.left.sentence} if each.left else None,
+            }
+            for each in distinct.accumulators
+        ],
     }
 
 

@@ -15,6 +15,7 @@ from coarsen.cost.plan_cost import Part
 from coarsen.printable import aligned
 from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount
 from coarsen.source_places import Lines
+from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses
 
 _HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
@@ -46,6 +47,9 @@ def _lines(report: KernelReport) -> Iterator[str]:
         yield ""
         yield "Arrays:"
         yield from (f"{_INDENT}{array.sentence}" for array in report.arrays)
+    if report.distinct is not None:
+        yield ""
+        yield from distinct_lines(report.distinct)
     if report.added_arguments:
         yield ""
         yield "Arguments after the kernel's own:"
@@ -75,6 +79,15 @@ def _wide(wide: WideAccesses) -> str:
         f"Wide accesses: {counted(wide.loads, 'load')} became {wide.wide_loads}, "
         f"{counted(wide.stores, 'store')} became {wide.wide_stores}"
     )
+
+
+def distinct_lines(distinct: DistinctMemory) -> Iterator[str]:
+    """Yield what was gained by arguments that point to distinct memory."""
+    kept = [each for each in distinct.accumulators if each.left is None]
+    yield f"Distinct arguments: {counted(len(kept), 'accumulator')} of a loop kept in a register"
+    for each in distinct.accumulators:
+        where = f"{_INDENT}{each.position or each.name}: {each.name}, in the loop at {each.loop or 'unknown'}"
+        yield f"{where}: " + (f"[{each.left.code}] {each.left.sentence}" if each.left else "kept in a register")
 
 
 def _coarsening(report: CoarseningReport) -> Iterator[str]:

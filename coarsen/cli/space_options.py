@@ -72,6 +72,9 @@ WideAccesses = Annotated[
 ]
 AnySize = Annotated[Tried, typer.Option("--any-size", help="Kernels for global sizes that factors do not divide.")]
 CleanUp = Annotated[Tried, typer.Option("--clean-up", help="Remove what the rewriting of ids left over.")]
+Distinct = Annotated[
+    Tried, typer.Option("--distinct", help="Kernels for arguments that point to distinct memory.")
+]
 FastPath = Annotated[
     str, typer.Option("--fast-path", metavar="USE,...", help="Fast paths to try: auto, always, never.")
 ]
@@ -122,6 +125,7 @@ class TransformOptions:
     wide_accesses: Tried
     clean_up: Tried
     any_size: Tried
+    distinct: Tried = Tried.NO
 
     def choices(self) -> TransformChoices:
         """Return the values to try. Raises InvalidInputError for a word that is none."""
@@ -133,6 +137,7 @@ class TransformOptions:
             _FLAGS[self.wide_accesses],
             _FLAGS[self.clean_up],
             _FLAGS[self.any_size],
+            _FLAGS[self.distinct],
         )
 
 

@@ -58,9 +58,11 @@ def c_header(file: TunedFile) -> str:
 def _check(file: TunedFile) -> None:
     check_launchable(file.versions)
     for number, version in enumerate(file.versions):
-        if version.variant.any_size or version.variant.transforms.wide_accesses:
+        transforms = version.variant.transforms
+        if version.variant.any_size or transforms.wide_accesses or transforms.distinct:
             raise InvalidInputError(
-                f"version {number} is guarded or has wide accesses, which the C header can't check"
+                f"version {number} is guarded, has wide accesses or takes arguments as distinct, which the C "
+                "header can't check"
             )
         others = [launch.kernel for launch in version.launches if launch.kernel != file.kernel]
         if others and not version.is_sequence:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.results.remembered.choice import RememberedKey, allowed_text
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant_json import transforms_to_json
 
 # What these say is in the kernel's normal form.
 _IN_THE_CODE = ("-D", "-I")
@@ -34,7 +34,7 @@ def key_of(
         transforms: what the program allows; wide accesses are the tuning's to decide.
         size_class: of the launch.
     """
-    allowed = {name: value for name, value in asdict(transforms).items() if name != "wide_accesses"}
+    allowed = {name: value for name, value in transforms_to_json(transforms).items() if name != "wide_accesses"}
     allowed["options"] = list(_own_options(options))
     return RememberedKey(
         ir_hash,

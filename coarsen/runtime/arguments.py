@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyopencl
 
+from coarsen.runtime.memory_places import are_distinct, place_of
+
 # Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
 Argument: TypeAlias = Any
 
@@ -104,6 +106,28 @@ class SetArguments:
             return all(_is_below(value, limit) for value in self._by_index.values() if isinstance(value, tuple))
         except pyopencl.Error:
             return False
+
+    def are_apart(self, pairs: Sequence[tuple[int, int]]) -> bool:
+        """Return True if the arguments of each pair surely lead to memory that does not overlap.
+
+        As for sizes, it is asked for at each launch where objects lie, and False is the answer for shared virtual
+        memory and for whatever isn't known.
+        """
+        try:
+            places = {index: place_of(self._memory_at(index)) for index in {i for pair in pairs for i in pair}}
+        except (pyopencl.Error, LookupError):
+            return False
+        return all(are_distinct(places[first], places[second]) for first, second in pairs)
+
+    def _memory_at(self, index: int) -> pyopencl.MemoryObject | None:
+        """Return the memory object that is set, None for NULL. Raises LookupError for anything else."""
+        value = self._by_index[index]
+        if value is None:
+            return None
+        if not isinstance(value, tuple) or value[0] is not _MEMORY:
+            raise LookupError(index)
+        memory: pyopencl.MemoryObject = _restored(value)
+        return memory
 
     def copy(self) -> SetArguments:
         """Return the same arguments, for another kernel object."""

@@ -28,6 +28,8 @@ from coarsen.variant.variant import Variant
 
 # The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
+# Why a launch runs otherwise than the program's transforms say.
+_OVERLAPS = "the memory that is passed may overlap, or is not known: without taking it as distinct"
 _Value = TypeVar("_Value")
 
 
@@ -45,7 +47,7 @@ class LaunchChooser:
         # Chosen without the arguments, which an advisor may want to see: asked again once they are there.
         self._provisional: dict[Hashable, DividedLaunch] = {}
         self._advice: dict[Hashable, Advice | None] = {}
-        self._narrow: dict[Hashable, DividedLaunch] = {}
+        self._careful: dict[Hashable, dict[tuple[bool, bool], DividedLaunch]] = {}
 
     def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
         """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
@@ -63,18 +65,27 @@ class LaunchChooser:
             advice = self._asked(launch, at_hand)
             found = self._carried_out(launch, advice)
             _keep(self._advice, key, advice)
-            self._narrow.pop(key, None)
+            self._careful.pop(key, None)
             _keep(self._known if is_final else self._provisional, key, found)
         return found
 
-    def choose_narrow(self, launch: OriginalLaunch) -> DividedLaunch:
-        """As `choose`, of a launch that is known, without wide accesses; raises DeviceError."""
-        key = _key(launch)
-        found = self._narrow.get(key)
-        if found is None:
-            found = self._carried_out(launch, self._advice.get(key), wide_accesses=False)
-            _keep(self._narrow, key, found)
-        return found
+    def choose_careful(self, launch: OriginalLaunch, *, wide_accesses: bool, distinct: bool) -> DividedLaunch:
+        """As `choose`, of a launch that is known and does not keep to what its variant takes for granted.
+
+        Raises DeviceError.
+
+        Args:
+            launch: the original's.
+            wide_accesses: whether they may be used.
+            distinct: whether arguments may be taken to point to distinct memory.
+        """
+        key, allowed = _key(launch), (wide_accesses, distinct)
+        known = self._careful.get(key, {})
+        if allowed not in known:
+            found = self._carried_out(launch, self._advice.get(key), wide_accesses, distinct)
+            known = {**known, allowed: found}
+            _keep(self._careful, key, known)
+        return known[allowed]
 
     def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
         """Ask the advisor, where there is one, and something to merge."""
@@ -86,7 +97,11 @@ class LaunchChooser:
         return self._plan.advice(self._name, launch, at_hand)
 
     def _carried_out(
-        self, launch: OriginalLaunch, advice: Advice | None, wide_accesses: bool = True
+        self,
+        launch: OriginalLaunch,
+        advice: Advice | None,
+        wide_accesses: bool = True,
+        distinct: bool = True,
     ) -> DividedLaunch:
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
@@ -95,10 +110,18 @@ class LaunchChooser:
             # Nothing to merge, nothing to say.
             return DividedLaunch(launch.global_size, launch.local_size, ())
         if advice is None:
-            found = self._choice(required).best(launch, self._plan.chosen(self._name, launch.local_size))
+            general = self._general_transforms(wide_accesses, distinct)
+            choice = self._choice(required, general)
+            found = choice.best(launch, self._plan.chosen(self._name, launch.local_size))
+            if general is not None and found.coarsenings:
+                return replace(found, transforms=general, reason=_OVERLAPS)
             return found if found.coarsenings else replace(found, reason=self._plan.why_as_it_is(self._name))
         advised = advice.variant.transforms
-        transforms = replace(advised, wide_accesses=advised.wide_accesses and wide_accesses)
+        transforms = replace(
+            advised,
+            wide_accesses=advised.wide_accesses and wide_accesses,
+            distinct=advised.distinct and distinct,
+        )
         choice = self._choice(required, transforms)
         grouped = launch._replace(local_size=self._local_size(launch, advice, required))
         if advice.variant.coarsenings:
@@ -120,6 +143,14 @@ class LaunchChooser:
         # What is said to be gained was gained by the variant itself.
         reason = advice.reason if is_as_advised else _nearly(advice.variant)
         return replace(found, transforms=transforms, reason=reason)
+
+    def _general_transforms(self, wide_accesses: bool, distinct: bool) -> Transforms | None:
+        """Return the program's transforms without what may not be used; None where these are the program's own."""
+        own = self._plan.transforms
+        general = replace(
+            own, wide_accesses=own.wide_accesses and wide_accesses, distinct=own.distinct and distinct
+        )
+        return None if general == own else general
 
     def _choice(self, required: Sizes | None, transforms: Transforms | None = None) -> VariantChoice:
         return VariantChoice(

@@ -60,9 +60,8 @@ class ChoosingKernel(KernelWithArguments):
         launched = launches.variant_of(launch)
         if launched is None:
             return Target(self, None, launch, ()) if launch.regrouped else None
-        if launched.objects_below is not None and not self._set.are_below(launched.objects_below):
-            launch = launches.choose_narrow(original)
-            launched = launches.variant_of(launch)
+        if launched.objects_below is not None or launched.apart:
+            launch, launched = launches.allowed(original, launch, self._set)
         kernel = None if launched is None else self._variants.get(launched)
         if launched is None or kernel is None:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict
 
 from coarsen.devices.slow_compilers import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
@@ -17,6 +17,16 @@ from coarsen.variant.variant import Variant
 Form = Literal["opencl_c", "spirv"]
 # A driver builds SPIR-V of this standard without an option.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
+
+
+class _Distinct(TypedDict):
+    """The part of a request that says that arguments point to distinct memory, or nothing of it."""
+
+    distinct: NotRequired[bool]
+
+
+_DISTINCT: _Distinct = {"distinct": True}
+_NOT_DISTINCT: _Distinct = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class Code:
     needs_whole_groups: bool = False
     groups_matter: bool = True
     objects_below: int | None = None
+    apart: tuple[tuple[int, int], ...] = ()
 
 
 class Codes:
@@ -98,13 +109,14 @@ class Codes:
             clean_up=wanted.transforms.clean_up,
             device_kind=wanted.transforms.device_kind,
             options=self._options,
+            **_DISTINCT if wanted.transforms.distinct else _NOT_DISTINCT,
         )
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:
         options = options_of_coarsened(self._options)
         facts = (
             *(coarsened.added_arguments, coarsened.needs_whole_groups),
-            *(coarsened.groups_matter, coarsened.objects_below),
+            *(coarsened.groups_matter, coarsened.objects_below, coarsened.apart),
         )
         if self._form == "spirv":
             options = tuple(option for option in options if option != "-cl-kernel-arg-info")

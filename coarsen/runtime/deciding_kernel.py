@@ -77,4 +77,6 @@ class DecidingKernel(SetApartKernel):
         )
         set_by = setting(arguments)
         self._references, self._numbers = set_by.references, set_by.numbers
-        self._key = key_function(arguments, self._tuned.asked, self._tuned.needs_all_bytes)
+        self._key = key_function(
+            arguments, self._tuned.asked, self._tuned.needs_all_bytes, self._tuned.needs_all_apart
+        )

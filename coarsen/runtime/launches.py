@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyopencl
@@ -38,7 +38,8 @@ _MOST_KNOWN = 4096
 @dataclass(frozen=True, eq=False, slots=True)
 class LaunchedVariant:
     """A variant that launches call for: what is passed after the kernel's own arguments, and kernel objects that
-    no one uses. `objects_below` is the size in bytes that every memory object passed must stay below, if any.
+    no one uses. `objects_below` is the size in bytes that every memory object passed must stay below, if any;
+    `apart` are pairs of the kernel's own arguments that must not lead to the same memory.
 
     Compared by identity, which is fast.
     """
@@ -46,7 +47,20 @@ class LaunchedVariant:
     variant: Variant
     added: tuple[AddedArgument, ...]
     objects_below: int | None = None
+    apart: tuple[tuple[int, int], ...] = ()
     unused: deque[pyopencl.Kernel] = field(default_factory=deque)
+
+
+class PassedMemory(Protocol):
+    """Tells of the memory that a launch passes to a kernel."""
+
+    def are_below(self, limit: int, /) -> bool:
+        """Return True if every memory object is surely smaller than so many bytes."""
+        ...
+
+    def are_apart(self, pairs: Sequence[tuple[int, int]], /) -> bool:
+        """Return True if the arguments of each pair surely lead to memory that does not overlap."""
+        ...
 
 
 class KernelLaunches:
@@ -71,7 +85,6 @@ class KernelLaunches:
 
         # Chosen already or not, as `LaunchChooser` has it.
         self.known = self._chooser.known
-        self.choose_narrow = self._chooser.choose_narrow
 
     def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
         """Return how a launch is carried out, in work-items; raises DeviceError.
@@ -89,6 +102,30 @@ class KernelLaunches:
                 self._known.clear()
             self._known[id(launch)] = known
         return known[1]
+
+    def allowed(
+        self, original: OriginalLaunch, launch: DividedLaunch, passed: PassedMemory
+    ) -> tuple[DividedLaunch, LaunchedVariant | None]:
+        """Return a launch with its variant, or another that does not take for granted what isn't so.
+
+        Raises DeviceError.
+
+        Args:
+            original: the launch of the original kernel.
+            launch: what was chosen for it.
+            passed: tells of the memory that is passed.
+        """
+        launched = self.variant_of(launch)
+        wide_accesses = distinct = True
+        while launched is not None and (launched.objects_below is not None or launched.apart):
+            is_below = launched.objects_below is None or passed.are_below(launched.objects_below)
+            is_apart = not launched.apart or (not self.plan.shares_memory and passed.are_apart(launched.apart))
+            if is_below and is_apart:
+                break
+            wide_accesses, distinct = wide_accesses and is_below, distinct and is_apart
+            launch = self._chooser.choose_careful(original, wide_accesses=wide_accesses, distinct=distinct)
+            launched = self.variant_of(launch)
+        return launch, launched
 
     def note_vain_look(self) -> None:
         """Note that a launch was held up and could not be looked at; after some, none is held up any more."""
@@ -127,7 +164,7 @@ class KernelLaunches:
         """Return what launches of a variant have in common."""
         if variant not in self._variants:
             code = self.plan.code(self.name, variant)
-            facts = (code.added_arguments, code.objects_below) if code else ((), None)
+            facts = (code.added_arguments, code.objects_below, code.apart) if code else ((), None, ())
             self._variants[variant] = LaunchedVariant(variant, *facts)
         return self._variants[variant]
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
@@ -92,6 +93,18 @@ class CoarseningPlan:
         """The build options, one by one."""
         return self._options
 
+    @property
+    def transforms(self) -> Transforms:
+        """What the program's variants may be made by."""
+        return replace(self._transforms, device_kind=self._device_kind)
+
+    @cached_property
+    def shares_memory(self) -> bool:
+        """Return True if two memory objects may be one: those of OpenGL, which the context was made to share."""
+        # PyOpenCL has them as lists of a property and its value.
+        properties: Any = self._context.get_info(pyopencl.context_info.PROPERTIES) or ()
+        return any(entry and entry[0] != pyopencl.context_properties.PLATFORM for entry in properties)
+
     def seal(self) -> None:
         """Make and build nothing any more: variants that aren't there are as refused ones, without a word."""
         self._is_sealed = True
@@ -136,7 +149,7 @@ class CoarseningPlan:
 
         It is made by `transforms`; None stands for the program's.
         """
-        chosen = replace(transforms or self._transforms, device_kind=self._device_kind)
+        chosen = self.transforms if transforms is None else replace(transforms, device_kind=self._device_kind)
         return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size)
 
     def is_advised(self, kernel: str) -> bool:
@@ -154,13 +167,12 @@ class CoarseningPlan:
         """
         if self._advisor is None:
             return None
-        transforms = replace(self._transforms, device_kind=self._device_kind)
         request = AdviceRequest(
             self._source,
             self._options,
             kernel,
             launch,
-            transforms,
+            self.transforms,
             queue=None if at_hand is None else at_hand.queue,
             arguments=None if at_hand is None else at_hand.arguments,
             offset=None if at_hand is None else at_hand.offset,

@@ -71,6 +71,8 @@ class Program(pyopencl.Program):
         fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
         lock_step: as `fast_path`.
         clean_up: whether instructions that the rewriting made redundant are removed.
+        distinct: whether variants may take it that pointers lead to distinct memory: a launch for which that is so
+            runs one that keeps in registers what loops accumulate in memory, any other the general one.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         advisor: is asked how to carry out each launch that differs from those before, of kernels whose factor
@@ -97,6 +99,7 @@ class Program(pyopencl.Program):
         fast_path: UseName = "auto",
         lock_step: UseName = "auto",
         clean_up: bool = True,
+        distinct: bool = False,
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         advisor: Advisor | None = None,
@@ -110,7 +113,10 @@ class Program(pyopencl.Program):
         self._tuned_files = self._given_files = tuned_files(tuned, factor, form)
         self._requested = requested_of(factor, dim, stride, level)
         self._transforms = Transforms(
-            use_named("fast_path", fast_path), use_named("lock_step", lock_step), clean_up=bool(clean_up)
+            use_named("fast_path", fast_path),
+            use_named("lock_step", lock_step),
+            clean_up=bool(clean_up),
+            distinct=bool(distinct),
         )
         self._wanted_kernels = _wanted_kernels(kernels, self._requested)
         self._form = form

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypedDict, Unpack
+from typing import NotRequired, Protocol, TypedDict, Unpack
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.kernel import AddedArgument
@@ -63,13 +63,18 @@ class CoarsenedKernel(Protocol):
         ...
 
     @property
+    def apart(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of the kernel's own arguments that must not lead to the same memory in a launch."""
+        ...
+
+    @property
     def ways_by_barriers(self) -> int:
         """The number of ways through the kernel that differ in the barriers on them."""
         ...
 
 
 class CoarseningRequest(TypedDict):
-    """The arguments of a `CoarsenFunction` besides the source."""
+    """The arguments of a `CoarsenFunction` besides the source; `distinct` is there only where it is asked for."""
 
     kernel: str
     factor: Sequence[int]
@@ -83,6 +88,7 @@ class CoarseningRequest(TypedDict):
     clean_up: bool
     device_kind: str
     options: Sequence[str]
+    distinct: NotRequired[bool]
 
 
 class CoarsenFunction(Protocol):

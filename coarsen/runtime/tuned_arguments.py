@@ -6,6 +6,7 @@ places alone.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -35,7 +36,7 @@ class Setting:
 
 
 def key_function(
-    arguments: Sequence[KernelArgument], asked: frozenset[str], all_bytes: bool
+    arguments: Sequence[KernelArgument], asked: frozenset[str], all_bytes: bool, all_apart: bool = False
 ) -> Callable[[Arguments], tuple[object, ...]]:
     """Return a function of arguments that returns what their launch depends on, in a tuple.
 
@@ -45,6 +46,7 @@ def key_function(
         arguments: the kernel's.
         asked: names of numbers, and of buffers with `bytes_` before them.
         all_bytes: whether the sizes of all memory objects count.
+        all_apart: whether it counts if any of the memory objects overlap.
     """
     parts = []
     for index, argument in enumerate(arguments):
@@ -56,7 +58,9 @@ def key_function(
             parts.append(f"size(a[{index}])")
     if all_bytes:
         parts.append("sizes(a)")
-    return _function(parts, {"size": bytes_of, "sizes": _all_bytes})
+    if all_apart:
+        parts.append("apart(a)")
+    return _function(parts, {"size": bytes_of, "sizes": _all_bytes, "apart": _are_all_apart})
 
 
 def setting(arguments: Sequence[KernelArgument]) -> Setting:
@@ -147,14 +151,41 @@ def local_bytes(places: Sequence[int], values: Arguments, changed: Mapping[int, 
     return sum(changed.get(index, values[index]).size for index in places) if places else 0
 
 
-def are_below(values: Arguments, limit: int) -> bool:
-    """Return True if every memory object that is passed is surely smaller than so many bytes."""
+class PassedValues:
+    """Tells of the memory among a launch's arguments."""
+
+    def __init__(self, values: Arguments) -> None:
+        self._values = values
+
+    def are_below(self, limit: int) -> bool:
+        """Return True if every memory object that is passed is surely smaller than so many bytes."""
+        noted = _noted(self._values)
+        return noted is not None and noted.are_below(limit)
+
+    def are_apart(self, pairs: Sequence[tuple[int, int]]) -> bool:
+        """Return True if all memory objects, those of the pairs among them, surely do not overlap.
+
+        All, since a decision is found again by just that.
+        """
+        noted = _noted(self._values)
+        return noted is not None and noted.are_apart(pairs) and _are_all_apart(self._values)
+
+
+def _noted(values: Arguments) -> SetArguments | None:
     noted = SetArguments(len(values))
     try:
         noted.note_all(values)
     except (BufferError, TypeError, ValueError):
-        return False
-    return noted.are_below(limit)
+        return None
+    return noted
+
+
+def _are_all_apart(values: Arguments) -> bool:
+    """Return True if no two of the memory objects that are passed overlap."""
+    is_memory = (pyopencl.MemoryObjectHolder, pyopencl.SVMPointer)
+    places = [index for index, value in enumerate(values) if isinstance(value, is_memory)]
+    noted = _noted(values)
+    return noted is not None and noted.are_apart(tuple(itertools.combinations(places, 2)))
 
 
 def _whole(value: Argument) -> int | None:

@@ -140,7 +140,8 @@ class _Builder:
             division = exact_division(variant, launches, original, device) if variant.is_coarsened else None
             facts[device.int_ptr] = device_facts(device, original, variant.is_coarsened, division)
         sizes = sizes_function(self._file, version, self._inputs)
-        return BuiltVersion(number, launches, sizes, facts, variant.transforms.wide_accesses)
+        transforms = variant.transforms
+        return BuiltVersion(number, launches, sizes, facts, transforms.wide_accesses, transforms.distinct)
 
     def _sequence(self, number: int, version: TunedVersion, program: pyopencl.Program) -> BuiltSequence:
         """A version of several launches, which run as they are written."""
@@ -167,7 +168,7 @@ class _Builder:
         )
 
     def _build_variants(self, plan: CoarseningPlan, kernel: str, version: TunedVersion) -> None:
-        """Build the variants that a launch may call for: plain and guarded, with wide accesses and without."""
+        """Build the variants that launches may call for: plain, guarded, with what is taken for granted or not."""
         wanted = version.variant
         if wanted.local_size and not version.launches:
             # Whether the local size may be another than the caller's.
@@ -177,6 +178,8 @@ class _Builder:
         transforms = [wanted.transforms]
         if wanted.transforms.wide_accesses:
             transforms.append(replace(wanted.transforms, wide_accesses=False))
+        if wanted.transforms.distinct:
+            transforms += [replace(each, distinct=False) for each in transforms]
         for each in transforms:
             plain = plan.variant_of(wanted.coarsenings, False, each)
             if plan.variant(kernel, plain) is None:

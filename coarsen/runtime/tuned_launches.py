@@ -22,7 +22,7 @@ from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.runtime.launches import added_values
 from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.tuned_arguments import are_below, local_bytes, numbers_function
+from coarsen.runtime.tuned_arguments import PassedValues, local_bytes, numbers_function
 from coarsen.runtime.tuned_checks import Problem
 from coarsen.runtime.tuned_decision import (
     NO_MEMORY,
@@ -84,6 +84,11 @@ class TunedLaunches:
     def needs_all_bytes(self) -> bool:
         """Return True if the size of every buffer counts."""
         return any(isinstance(version, BuiltVersion) and version.has_wide_accesses for version in self._versions)
+
+    @property
+    def needs_all_apart(self) -> bool:
+        """Return True if it counts whether all buffers are apart."""
+        return any(isinstance(version, BuiltVersion) and version.is_distinct for version in self._versions)
 
     def decide(self, asked: Asked) -> AnyDecision:
         """Return how a launch is carried out.
@@ -174,10 +179,8 @@ def _weighed(
     """A launch that doesn't just divide, as for any coarsened kernel; None where it can't be made."""
     launch = version.launches.choose(original)
     launched = version.launches.variant_of(launch)
-    limit = None if launched is None else launched.objects_below
-    if limit is not None and not are_below(asked.arguments, limit):
-        launch = version.launches.choose_narrow(original)
-        launched = version.launches.variant_of(launch)
+    if launched is not None and (launched.objects_below is not None or launched.apart):
+        launch, launched = version.launches.allowed(original, launch, PassedValues(asked.arguments))
     driver_sizes = launch.global_size, launch.local_size
     if launched is None:
         works = facts.allow(*driver_sizes, original.local_bytes, version.launches.plan.any_groups)

@@ -26,6 +26,7 @@ class BuiltVersion:
     sizes: Callable[..., VersionSizes | None]
     facts: dict[int, DeviceFacts]
     has_wide_accesses: bool
+    is_distinct: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from coarsen.ir.graph.module import Module
 from coarsen.transform.value_numbering.shared_values import share_values
 
 
-def clean_up(module: Module, kernel: str) -> None:
+def clean_up(module: Module, kernel: str, *, is_distinct: bool = False) -> None:
     """Clean up a coarsened kernel in place; LLVM has to bring it into normal form again.
 
     Args:
         module: owned by the caller, with names that are unique.
         kernel: the kernel's name.
+        is_distinct: whether its arguments point to distinct memory (`distinct.py`).
     """
-    share_values(module.function(kernel), EffectsOfKernel.of_module(module))
+    share_values(module.function(kernel), EffectsOfKernel.of_module(module), is_distinct=is_distinct)

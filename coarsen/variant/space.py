@@ -1,7 +1,7 @@
 """A kernel's configuration space: named finite dimensions, and what may not be combined.
 
     local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
-        × fast_path × lock_step × wide_accesses × clean_up × any_size
+        × fast_path × lock_step × wide_accesses × clean_up × distinct × any_size
         × layout_NAME × order_NAME for each argument NAME whose array may lie otherwise
         under constraints that are known before anything is compiled
 
@@ -51,8 +51,8 @@ class VariantSpace:
 
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
-            `wide_accesses`, `clean_up`, `any_size`, `layout_NAME`, `order_NAME`; what is missing has its default
-            value. A factor of 1 is no coarsening.
+            `wide_accesses`, `clean_up`, `distinct`, `any_size`, `layout_NAME`, `order_NAME`; what is missing has
+            its default value. A factor of 1 is no coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
@@ -212,10 +212,11 @@ class VariantSpace:
             wide_accesses=values.get("wide_accesses", DEFAULT.wide_accesses),
             clean_up=values.get("clean_up", DEFAULT.clean_up),
             device_kind=self.device_kind,
+            distinct=values.get("distinct", DEFAULT.distinct),
         )
 
 
-_TRANSFORMS = {"fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"}
+_TRANSFORMS = {"fast_path", "lock_step", "wide_accesses", "clean_up", "distinct", "any_size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +228,14 @@ class TransformChoices:
     wide_accesses: tuple[bool, ...] = (DEFAULT.wide_accesses,)
     clean_up: tuple[bool, ...] = (DEFAULT.clean_up,)
     any_size: tuple[bool, ...] = (False,)
+    distinct: tuple[bool, ...] = (DEFAULT.distinct,)
 
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space."""
         for name in ("fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"):
             yield Dimension(name, tuple(dict.fromkeys(getattr(self, name))))
+        if self.distinct != (DEFAULT.distinct,):
+            yield Dimension("distinct", tuple(dict.fromkeys(self.distinct)))
 
 
 @dataclass(frozen=True, slots=True)

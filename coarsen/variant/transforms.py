@@ -56,6 +56,8 @@ class Transforms:
         wide_accesses: one vector access in place of scalar ones to consecutive addresses.
         clean_up: remove what the rewriting of ids and the replication left over.
         device_kind: what the kernel is to run on.
+        distinct: take it that what is written through one pointer argument is accessed through no other. Keeps
+            what loops accumulate in memory in registers; a launch must keep to it.
     """
 
     fast_path: Use = Use.AUTO
@@ -63,6 +65,7 @@ class Transforms:
     wide_accesses: bool = False
     clean_up: bool = True
     device_kind: DeviceKind = DeviceKind.ANY
+    distinct: bool = False
 
 
 DEFAULT = Transforms()

@@ -104,6 +104,7 @@ def transform_words(transforms: Transforms) -> tuple[str, ...]:
         f"lock-step {transforms.lock_step}": transforms.lock_step is not DEFAULT.lock_step,
         "wide accesses": transforms.wide_accesses,
         "no clean-up": not transforms.clean_up,
+        "distinct arguments": transforms.distinct,
     }
     return tuple(word for word, is_said in words.items() if is_said)
 

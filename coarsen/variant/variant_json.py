@@ -3,9 +3,9 @@
     {"local_size": [16, 16], "coarsenings": [[4, 0, 1], [2, 1, 1, "group"]], "definitions": {"TILE": "8"},
      "transforms": {"fast_path": "auto", …}, "any_size": true, "arrays": {"bodies": {"layout": "soa"}}}
 
-What a variant does not need is left out: the level of merged work-items, `any_size` where it is false, the
-`transforms` of an uncoarsened kernel, `arrays` where all lie as written and of each what it leaves. Where a
-coarsened one has no `transforms`, its reader names those implied:
+What a variant does not need is left out: the level of merged work-items, `any_size` and the transforms' `distinct`
+where they are false, the `transforms` of an uncoarsened kernel, `arrays` where all lie as written and of each what
+it leaves. Where a coarsened one has no `transforms`, its reader names those implied:
 so it is in rows that were stored before these were part of a variant.
 """
 
@@ -39,7 +39,7 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
         "definitions": dict(variant.definitions),
     }
     if variant.is_coarsened and variant.transforms != implied:
-        value["transforms"] = asdict(variant.transforms)
+        value["transforms"] = transforms_to_json(variant.transforms)
     if variant.any_size:
         value["any_size"] = True
     if variant.arrays:
@@ -77,6 +77,14 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
     return variant
 
 
+def transforms_to_json(transforms: Transforms) -> dict[str, Any]:
+    """Write transforms as JSON takes them: `distinct` only where it is true, as rows of before have it."""
+    value = asdict(transforms)
+    if not transforms.distinct:
+        del value["distinct"]
+    return value
+
+
 def shortened(value: object) -> str:
     """Write a value of a damaged file so that it fits a message."""
     text = ascii(value)
@@ -105,9 +113,10 @@ def _local_size(value: object) -> tuple[int, ...]:
 
 
 def _transforms(value: Mapping[str, Any]) -> Transforms:
+    value = {"distinct": False, **value}
     if set(value) != {field.name for field in fields(Transforms)}:
         raise ValueError(value)
-    flags = {name: value[name] for name in ("wide_accesses", "clean_up")}
+    flags = {name: value[name] for name in ("wide_accesses", "clean_up", "distinct")}
     if not all(isinstance(flag, bool) for flag in flags.values()):
         raise TypeError(value)
     return Transforms(

@@ -92,7 +92,8 @@ def _along(dimension: int, rows: Iterable[Measurement]) -> tuple[Measurement, ..
 def _is_alone(candidate: Variant) -> bool:
     """Return True if work-items along one dimension are coarsened, with stride 1, and nothing else is changed."""
     coarsenings = candidate.coarsenings
-    if candidate.any_size or candidate.arrays or candidate.transforms.wide_accesses or len(coarsenings) != 1:
+    is_plain = not (candidate.transforms.wide_accesses or candidate.transforms.distinct or candidate.arrays)
+    if candidate.any_size or not is_plain or len(coarsenings) != 1:
         return False
     return coarsenings[0].level is Level.ITEM and coarsenings[0].stride == 1 and coarsenings[0].factor > 1
 

@@ -74,6 +74,7 @@ def _python(candidate: Variant) -> str:
     levels = [each.level.value for each in coarsenings]
     arguments += [f"level={_value(levels)}"] if candidate.merges_groups else []
     arguments += [f"{name}={value!r}" for name, value in _other_transforms(candidate.transforms)]
+    arguments += ["distinct=True"] if candidate.transforms.distinct else []
     options = [f"-D{name}={value}" for name, value in candidate.definitions]
     build = f".build({options!r})" if options else ""
     return f"coarsen.Program(context, source, {', '.join(arguments)}){build}"
@@ -116,6 +117,8 @@ def _transform_words(candidate: Variant) -> Iterator[str]:
         yield from (option, value) if isinstance(value, str) else (f"--no-{name.replace('_', '-')}",)
     if candidate.transforms.wide_accesses:
         yield "--wide-accesses"
+    if candidate.transforms.distinct:
+        yield "--distinct"
     if candidate.any_size:
         yield "--any-size"
 

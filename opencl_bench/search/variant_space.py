@@ -17,7 +17,7 @@ from coarsen.variant.variant import Variant
 
 # Choices that stand for a variant: more are not listed.
 _MOST_LISTED = 200_000
-TRANSFORMS = frozenset({"fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"})
+TRANSFORMS = frozenset({"fast_path", "lock_step", "wide_accesses", "clean_up", "distinct", "any_size"})
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ def _transforms(fields: dict[str, Any]) -> Transforms:
         fields["wide_accesses"],
         fields["clean_up"],
         DeviceKind(fields["device_kind"]),
+        fields["distinct"],
     )
 
 

@@ -16,6 +16,8 @@ from tests.fuzz.launches import Launch, draw_launch
 from tests.fuzz.render import source
 
 UNOPTIMISED = "-cl-opt-disable"
+# Of the trials, those that take arguments as distinct, as they are.
+_DISTINCT = 0.5
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
 
@@ -61,13 +63,13 @@ def trial_of(seed: int) -> Trial:
         draw_configuration(chosen, launch, any_size, grouped),
         any_size,
         chosen.choice((1, 3, 4, 6, 8)),
-        _transforms(chosen),
+        _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
         seed,
         optimise=chosen.random() < 0.25,
     )
 
 
-def _transforms(chosen: random.Random) -> Transforms:
+def _transforms(chosen: random.Random, distinct: bool) -> Transforms:
     uses = list(Use)
     return Transforms(
         fast_path=chosen.choice(uses),
@@ -75,6 +77,7 @@ def _transforms(chosen: random.Random) -> Transforms:
         wide_accesses=chosen.random() < 0.5,
         clean_up=chosen.random() < 0.7,
         device_kind=chosen.choice(list(DeviceKind)),
+        distinct=distinct,
     )
 
 

@@ -74,6 +74,7 @@ def _fewer_transforms(transforms: Transforms) -> Iterator[Transforms]:
         replace(transforms, fast_path=Use.NEVER),
         replace(transforms, lock_step=Use.NEVER),
         replace(transforms, wide_accesses=False),
+        replace(transforms, distinct=False),
         replace(transforms, clean_up=False),
         replace(transforms, device_kind=DeviceKind.ANY),
     )

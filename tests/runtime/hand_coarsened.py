@@ -58,6 +58,7 @@ class HandCoarsened:
     groups_matter: bool = True
     objects_below: int | None = None
     ways_by_barriers: int = 1
+    apart: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class HandToolchain:
         clean_up: bool,
         device_kind: str,
         options: Sequence[str],
+        distinct: bool = False,
     ) -> HandCoarsened:
         assert not any_size, "it looks at its work-groups"
         if set(level) != {"item"}:

@@ -68,7 +68,7 @@ REQUEST: CoarseningRequest = {
 PLAIN = "kernel void plain(global int *values) { values[get_global_id(0)] *= 2; }"
 ITEMS = 96
 ADDED = (AddedArgument("global-size", 1),)
-KERNEL = StoredKernel("kernel void scale() {}", None, "-cl-std=CL1.2", ADDED, True, False, 1 << 34, 2)
+KERNEL = StoredKernel("kernel void scale() {}", None, "-cl-std=CL1.2", ADDED, True, False, 1 << 34, 2, ((0, 2),))
 
 
 @dataclass

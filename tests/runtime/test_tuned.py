@@ -86,7 +86,7 @@ def test_a_large_buffer_takes_no_wide_accesses(
     product, first = Product(queue, 60, 72), len(seen.launches)
     tuned(program).launch(queue, *product.arguments, features={"skew": 0.9})
     product.check()
-    monkeypatch.setattr("coarsen.runtime.tuned_launches.are_below", lambda arguments, limit: False)
+    monkeypatch.setattr("coarsen.runtime.tuned_arguments.PassedValues.are_below", lambda arguments, limit: False)
     larger = Product(queue, 60, 72, guard=256)
     tuned(program).launch(queue, *larger.arguments, features={"skew": 0.9})
     larger.check()

@@ -34,6 +34,7 @@ transforms = st.builds(
     st.booleans(),
     st.booleans(),
     st.sampled_from(DeviceKind),
+    st.booleans(),
 )
 plans = st.builds(
     ArrayPlan,

@@ -25,6 +25,7 @@ class StoredKernel:
     groups_matter: bool
     objects_below: int | None
     ways_by_barriers: int
+    apart: tuple[tuple[int, int], ...] = ()
 
     @property
     def opencl_c(self) -> str:
@@ -81,7 +82,7 @@ def stored_kernel(kernel: CoarsenedKernel, form: str) -> StoredKernel:
     """Return a kernel in one form. Raises RefusalError where it has no such form."""
     facts = (
         *(kernel.added_arguments, kernel.needs_whole_groups, kernel.groups_matter),
-        *(kernel.objects_below, kernel.ways_by_barriers),
+        *(kernel.objects_below, kernel.ways_by_barriers, kernel.apart),
     )
     if form == "spirv":
         return StoredKernel(None, kernel.spirv, kernel.spirv_standard, *facts)

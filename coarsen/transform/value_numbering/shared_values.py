@@ -29,19 +29,22 @@ from coarsen.transform.value_numbering.dominance import Dominance
 from coarsen.transform.value_numbering.expressions import Expressions
 from coarsen.transform.value_numbering.leaders import Leaders
 from coarsen.transform.value_numbering.memory_order import MemoryOrder
+from coarsen.transform.value_numbering.memory_parts import MemoryParts
 from coarsen.transform.value_numbering.shared_sums import SharedSums, Shorter
 from coarsen.transform.value_numbering.simplified import simplified
 from coarsen.transform.value_numbering.surely_defined import SurelyDefined
 
 
-def share_values(function: Function, effects: EffectsOfKernel) -> None:
+def share_values(function: Function, effects: EffectsOfKernel, *, is_distinct: bool = False) -> None:
     """Let what a function computes more than once be computed once, in place.
 
     Args:
         function: owned by the caller; its blocks have unique names.
         effects: the judge of its instructions.
+        is_distinct: whether its arguments point to distinct memory: what is written through one changes no load
+            through another.
     """
-    numbering = _Numbering(function, effects)
+    numbering = _Numbering(function, effects, is_distinct)
     numbering.visit()
     _rewrite(function, numbering)
 
@@ -54,14 +57,15 @@ class _Numbering:
         shorter: what computes other values with less.
     """
 
-    def __init__(self, function: Function, effects: EffectsOfKernel) -> None:
+    def __init__(self, function: Function, effects: EffectsOfKernel, is_distinct: bool) -> None:
         self.replaced: dict[Operand, Operand] = {}
         self.shorter: dict[Instruction, Shorter] = {}
         flow = flow_graph(function)
         dominance = Dominance(flow)
         self._blocks = {block.name: block for block in function.blocks}
         self._order = dominance.order
-        self._memory = MemoryOrder(effects, flow)
+        parts = MemoryParts.of(function, effects) if is_distinct else None
+        self._memory = MemoryOrder(effects, flow, parts)
         self._leaders = Leaders(dominance, SurelyDefined(self._blocks, effects, dominance))
         self._expressions = Expressions(effects)
         self._sums = SharedSums(self._leaders)
@@ -78,7 +82,7 @@ class _Numbering:
 
     def _share(self, instruction: Instruction, block: str) -> None:
         operands = [self.replaced.get(operand, operand) for operand in instruction.operands]
-        key = self._expressions.key(instruction, operands, self._memory.now)
+        key = self._expressions.key(instruction, operands, self._memory.state(instruction))
         known = simplified(instruction, operands) or (None if key is None else self._leaders.find(key, block))
         found = known or self._sums.share(instruction, operands, block)
         if isinstance(found, Operand):

@@ -150,6 +150,7 @@ def _transforms(candidate: Variant) -> dict[str, int | str]:
         "wide_accesses": int(transforms.wide_accesses),
         "clean_up": int(transforms.clean_up),
         "any_size": int(candidate.any_size),
+        **({"distinct": 1} if transforms.distinct else {}),
     }
 
 

@@ -1,0 +1,110 @@
+"""A kernel compiled for arguments that point to distinct memory.
+
+    kernel void sgemm(global float *a, …, global float *c)
+      ─▶ kernel void sgemm(global const float *restrict a, …, global float *restrict c)
+      ─▶ what loops accumulate in memory is kept in registers (`accumulators/`)
+
+Each argument that points to a memory object says so: `noalias`, which the OpenCL C writer spells `restrict`, and
+`readonly` or `const` where the kernel writes nothing through it: PTX reads by way of the non-coherent cache then.
+A launch must keep to it: what is written through one argument is accessed through no other
+(`analysis/distinct_arguments.py`). A kernel that has other pointers stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.distinct_arguments import ArgumentPairs, DistinctArguments, distinct_arguments
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.pointer_roots import PointerRoots
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Instruction, users
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.operands import Argument, Named
+from coarsen.ir.kernel import Kernel
+from coarsen.transform.accumulators.accumulators import Accumulator
+
+_QUALIFIERS = "kernel_arg_type_qual"
+_FOLLOWED = frozenset({Opcode.GETELEMENTPTR, Opcode.LOAD, Opcode.CALL})
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctMemory:
+    """What a kernel takes for granted of its arguments' memory, and gains by it.
+
+    Attributes:
+        apart: pairs of arguments, by index, that must not lead to the same memory.
+        accumulators: the locations that loops write at addresses that do not change.
+        names: of the kernel's arguments.
+        is_known: whether every access is known to go through the arguments; if not, nothing is taken for granted.
+    """
+
+    apart: ArgumentPairs = ()
+    accumulators: tuple[Accumulator, ...] = ()
+    names: tuple[str, ...] = ()
+    is_known: bool = True
+
+    def assumptions(self) -> Iterator[str]:
+        """Say in words what is taken for granted."""
+        if not self.is_known:
+            yield "nothing is gained by distinct arguments: not every access is known to go through an argument"
+        others: dict[int, list[str]] = {}
+        for first, second in self.apart:
+            others.setdefault(first, []).append(self.names[second])
+        for first, names in others.items():
+            yield f"the memory passed for {self.names[first]} must not overlap that for {listed(names)}"
+
+
+def listed(names: list[str]) -> str:
+    """Write names as a list: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def mark_distinct(module: Module, kernel: Kernel) -> DistinctMemory:
+    """Mark the arguments of a kernel as distinct in place, and say which must be so.
+
+    Args:
+        module: owned by the caller, the graph of `kernel`.
+        kernel: in normal form.
+    """
+    function, roots = module.function(kernel.name), PointerRoots()
+    names = tuple(argument.name for argument in kernel.arguments)
+    found = distinct_arguments(function, EffectsOfKernel.of_module(module), roots)
+    if found is None:
+        return DistinctMemory(names=names, is_known=False)
+    words = [list(argument.qualifiers) for argument in kernel.arguments]
+    for index in found.pointers:
+        if "volatile" not in words[index]:
+            _mark(function, index, found, words[index])
+    _record(module, function, words)
+    return DistinctMemory(found.apart, names=names)
+
+
+def _mark(function: Function, index: int, found: DistinctArguments, words: list[str]) -> None:
+    argument = function.arguments[index]
+    is_read_only = index not in found.written
+    marks = ["noalias", *(["readonly"] if is_read_only else [])]
+    told = argument.attributes.split()
+    argument.attributes = " ".join([*(mark for mark in marks if mark not in told), *told])
+    qualifiers = ["restrict", *(["const"] if is_read_only and _is_only_read(argument) else [])]
+    words += [word for word in qualifiers if word not in words]
+
+
+def _is_only_read(argument: Argument) -> bool:
+    """Return True if the argument and what is derived from it meets no other pointer, which may not be `const`."""
+    pending: list[Named] = [argument]
+    while pending:
+        for user in users(pending.pop()):
+            if user.opcode not in _FOLLOWED:
+                return False
+            if isinstance(user, Instruction) and user.opcode is Opcode.GETELEMENTPTR:
+                pending.append(user)
+    return True
+
+
+def _record(module: Module, function: Function, words: list[list[str]]) -> None:
+    """Let what clang recorded of the arguments say the same; a kernel of LLVM IR by hand may have no record."""
+    if function.attachment(_QUALIFIERS) is not None:
+        function.attach(_QUALIFIERS, module.add_node(f'!"{" ".join(each)}"' for each in words))
