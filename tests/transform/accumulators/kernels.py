@@ -122,6 +122,10 @@ SMALL = _named(
         0,
         "not-each-time",
     ),
+    tested_itself=_small(
+        "tested", _HEAD + "c[i] = a[i] % 40; while (c[i] < n * i) c[i] += 3;\n}", 0, "not-each-time", rounds=1
+    ),
+    tested_in_vain=_small("tested", _HEAD + "while (c[i] > n) c[i] += 3;\n}", 0, "not-each-time"),
     under_condition=_small(
         "condition",
         _HEAD + "for (int j = 0; j < n; j++) { if (a[i + j] % 3 == 0) continue; c[i] += a[i + j]; }\n}",
