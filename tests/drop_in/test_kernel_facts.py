@@ -13,6 +13,7 @@ from coarsen.drop_in import kernel_facts as facts
 from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
+from coarsen.runtime.compiled_sources import CompiledSources
 
 SOURCE = "kernel void scale(global int *x) { x[get_global_id(0)] *= FACTOR; }"
 OPTIONS = ("-DFACTOR=2",)
@@ -29,9 +30,14 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     kernels: list[str] = []
     compile_ = facts._compiled
 
-    def counting(source: str, kernel: str, *rest: Any) -> KernelFacts:  # noqa: ANN401 (as they are)
+    def counting(
+        sources: CompiledSources,
+        source: str,
+        kernel: str,
+        *rest: Any,  # noqa: ANN401 (as they are)
+    ) -> KernelFacts:
         kernels.append(kernel)
-        return compile_(source, kernel, *rest)
+        return compile_(sources, source, kernel, *rest)
 
     monkeypatch.setattr(facts, "_compiled", counting)
     return kernels
