@@ -111,7 +111,7 @@ def test_a_huge_space_is_searched_by_all_but_the_exhaustive_one() -> None:
 
 
 def test_guided_search_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     evaluator = FunctionEvaluator(SPACE, lambda _: 1.0)
     with pytest.raises(InvalidInputError, match=r"needs scikit-learn: pip install 'coarsen\[tune\]'"):
         SEARCHERS["guided"].search(evaluator, Budget(), 0)
