@@ -58,6 +58,11 @@ class Case:
     wrong_on: str = ""
 
     @property
+    def wrong_on_if_wide(self) -> str:
+        """The device that gets it wrong with wide accesses: PoCL 3.1 has no `vstoren` in OpenCL C 2.0."""
+        return "pocl" if "-cl-std=CL2.0" in self.options else self.wrong_on
+
+    @property
     def source(self) -> str:
         """The kernel's source: its file's, unless it was generated."""
         return self.text or (KERNELS / f"{self.name}.cl").read_text()

@@ -275,9 +275,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     """As for the tests without wide accesses."""
     if "case" in parameters and "device" in parameters:
         case, device = parameters["case"], parameters["device"]
-        # PoCL 3.1 has no `vstoren` in OpenCL C 2.0.
-        wrong_on = "pocl" if "-cl-std=CL2.0" in case.options else case.wrong_on
-        wrong = bool(wrong_on) and device.runs_on(wrong_on)
+        wrong = bool(case.wrong_on_if_wide) and device.runs_on(case.wrong_on_if_wide)
         return not wrong and not (case.needs and device.is_called("oclgrind"))
     if "combination" in parameters:
         combination, device = parameters["combination"], parameters["device"]

@@ -41,7 +41,6 @@ class Place:
         array: its start, an argument or a variable.
         constant: what is added in any case.
         steps: values with what they are multiplied by, a multiple of the record's size.
-        counts: for each step the length of the array in which it chooses; None where it counts from an address.
         inner: values that choose in an array inside of a record, with what they are multiplied by.
         reach: how much the inner ones add at most.
     """
@@ -49,7 +48,6 @@ class Place:
     array: Named
     constant: int = 0
     steps: tuple[tuple[Operand, int], ...] = ()
-    counts: tuple[int | None, ...] = ()
     inner: tuple[tuple[Operand, int], ...] = ()
     reach: int = 0
 
@@ -173,7 +171,7 @@ def _added(
     if not isinstance(index.type, IntegerType) or index.type.width > 64:
         raise _midst(user, place)
     if scale % record_size == 0:
-        return replace(place, steps=(*place.steps, (index, scale)), counts=(*place.counts, count))
+        return replace(place, steps=(*place.steps, (index, scale)))
     if not count:
         raise _midst(user, place)
     reach = place.reach + scale * (count - 1)

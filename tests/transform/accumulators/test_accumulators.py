@@ -112,9 +112,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     if "case" not in parameters or "device" not in parameters:
         return True
     case, device = parameters["case"], parameters["device"]
-    # PoCL 3.1 has no `vstoren` in OpenCL C 2.0, which wide accesses ask for.
-    wrong_on = "pocl" if "-cl-std=CL2.0" in case.options else case.wrong_on
-    wrong = bool(wrong_on) and device.runs_on(wrong_on)
+    wrong = bool(case.wrong_on_if_wide) and device.runs_on(case.wrong_on_if_wide)
     return not wrong and not (case.needs and device.is_called("oclgrind"))
 
 
