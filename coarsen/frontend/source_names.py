@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from coarsen.frontend.value_names import (
@@ -18,9 +17,10 @@ from coarsen.frontend.value_names import (
     named_by_source,
     readable,
 )
-from coarsen.ir.graph.derived_names import is_address_of_field
+from coarsen.ir.graph.display_name import NAMELESS, DisplayName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names_from_llvm import is_address_of_field, without_numbers
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.metadata import Metadata
 
@@ -129,7 +129,15 @@ def name_origins(module: Module, kernel: str) -> None:
     """
     for instruction in module.function(kernel).instructions():
         if instruction.name:
-            instruction.origin = replace(instruction.origin, name=_name_in_source(instruction))
+            instruction.origin = instruction.origin.called(_display_name(instruction))
+
+
+def _display_name(instruction: Instruction) -> DisplayName:
+    name = _name_in_source(instruction)
+    if not name:
+        return NAMELESS
+    number = without_numbers(instruction.name).removeprefix(name)
+    return DisplayName(name, number if number.isdecimal() and not is_address_of_field(instruction) else "")
 
 
 def _name_in_source(instruction: Instruction) -> str:

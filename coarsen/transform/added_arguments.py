@@ -84,6 +84,6 @@ def _attributes(argument: Argument) -> str:
 
 def _fresh(wanted: str, names: NameSupply) -> str:
     """A free name that is an identifier in C too, where a supply's numbers stand after dots."""
-    while (name := names.fresh(wanted)) != wanted:
+    while (name := names.spelling(wanted)) != wanted:
         wanted += "_"
     return name

@@ -14,7 +14,6 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.kernel import AddedArgument, Kernel
@@ -78,5 +77,4 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
     Replicator(template, plan, ids, supply, own_memory).replicate()
     make_names_unique(function, module.structures)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return module

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.details import AtomicUpdate, access_of
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
@@ -138,7 +137,6 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         if value is not None:
             split[instruction] = value
     make_names_unique(function, module.structures)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return LaidOut(module, tuple(arrays), assumptions, extents.added)
 
 
