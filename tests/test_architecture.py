@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "source_places": BASE | {"ir"},
     "pipeline": BASE | {"ir", "frontend", "transform", "variant"},
     "cost": BASE | {"ir", "analysis", "transform", "variant"},
-    "explanation": BASE | {"ir", "analysis", "transform", "variant", "cost"},
+    "explanation": BASE | {"ir", "analysis", "transform", "variant", "cost", "source_places"},
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},
     "report": BASE | {"ir", "transform", "source_places", "pipeline", "variant", "cost"},
     "models": BASE | {"features", "variant", "dispatch", "cost"},
