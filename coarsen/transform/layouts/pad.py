@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import AtomicUpdate, CallSite, access_of
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
@@ -44,7 +45,6 @@ from coarsen.transform.layouts.constant_addresses import expand_addresses
 from coarsen.transform.layouts.elements import Place, is_copy, is_fill, is_vector_access, resolved_uses, stepped_by
 from coarsen.transform.layouts.index_arithmetic import IndexArithmetic
 from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
-from coarsen.transform.names import own
 from coarsen.transform.value_numbering.known_bits import known_bits
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import PadKind, RowPermutation
@@ -242,12 +242,12 @@ class _Rewriting:
         if self._permutation is not None:
             column = self._permuted(row, column, self._permutation)
         indices = [number(_INDEX, 0), row, column]
-        address: Operand = self._build.element(rows.laid_type, rows.variable, indices, own("laid"))
+        address: Operand = self._build.element(rows.laid_type, rows.variable, indices, NewName("laid"))
         for value, scale in place.inner:
             distance = self._index.times(self._index.wide(value), scale)
-            address = self._build.element(_BYTE, address, [distance], own("laid"))
+            address = self._build.element(_BYTE, address, [distance], NewName("laid"))
         inner = place.constant % rows.element_bytes
-        return self._build.element(_BYTE, address, [number(_INDEX, inner)], own("laid")) if inner else address
+        return self._build.element(_BYTE, address, [number(_INDEX, inner)], NewName("laid")) if inner else address
 
     def _row_and_column(self) -> tuple[Operand, Operand]:
         rows, place, index = self._rows, self._use.place, self._index
