@@ -51,10 +51,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models", "cost"},
     "launch_prediction": BASE
     | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "user_models"},
+    "coarsened_kernel": BASE | COMPILER | {"cost", "pipeline"},
     "api": BASE
     | COMPILER
     | {
         "pipeline",
+        "coarsened_kernel",
         "cost",
         "explanation",
         "features",
@@ -64,7 +66,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "prediction",
         "launch_prediction",
     },
-    "runtime": BASE | COMPILER | {"dispatch", "user_models", "pipeline", "features", "models", "devices", "api"},
+    "runtime": BASE
+    | COMPILER
+    | {"dispatch", "user_models", "pipeline", "features", "models", "devices", "api", "coarsened_kernel"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from coarsen.api import CoarsenedKernel
 from coarsen.cli.apply_options import (
     AnySize,
     CleanUp,
@@ -52,6 +51,7 @@ from coarsen.cli.options import (
     build_options,
 )
 from coarsen.cli.output import Format, write_result
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
