@@ -81,7 +81,7 @@ class Region:
 
     @property
     def left_out(self) -> _Left | None:
-        """What it leaves out along the id, None where that isn't known."""
+        """Return what it leaves out along the id, None where that isn't known."""
         match self.place:
             case Place.FIRST:
                 return _Left(end=self.others)

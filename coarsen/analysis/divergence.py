@@ -112,7 +112,7 @@ class Divergence:
         )
 
     def is_divergent(self, instruction: Instruction) -> bool:
-        """Whether the replicas of an instruction differ, or each must be executed."""
+        """Return True if the replicas of an instruction differ, or each must be executed."""
         if instruction.name in self._values:
             return True
         if instruction.opcode == "call" and self.effects.builtin(instruction).role in _STANDS_ONCE:
@@ -126,7 +126,7 @@ class Divergence:
         return not self.effects.is_ignored(instruction) and self._has_divergent_operand(instruction)
 
     def is_left_apart(self, loop: Loop) -> bool:
-        """Whether replicas may leave a loop in different iterations: one of its exits is a divergent branch."""
+        """Return True if replicas may leave a loop in different iterations, as one of its exits is divergent."""
         inside = loop.blocks & self._branches
         return any(not loop.blocks.issuperset(self.control_flow.successors(block)) for block in inside)
 

@@ -21,7 +21,7 @@ from coarsen.ir.types import IntegerType, PointerType
 
 
 def trip_counts(forms: IndexForms) -> Mapping[str, int]:
-    """How often the body of each loop is run each time the loop is reached, by header.
+    """Return how often the body of each loop is run each time the loop is reached, by header.
 
     Loops whose count is not a number in the code are left out. Of several exits the one that comes first counts.
     """

@@ -36,7 +36,7 @@ class Analysed:
     regions: tuple[Region, ...]
 
     def assumptions(self) -> Iterator[str]:
-        """What is taken for granted since the OpenCL specification demands it, with the place in the source."""
+        """Yield what is taken for granted since OpenCL's specification demands it, with the source position."""
         for block in sorted(self.divergence.assumed_uniform):
             position = self.kernel.block[block].terminator.position
             where = f"{position}: " if position else ""
@@ -52,7 +52,7 @@ def analyse(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Analys
 
 
 def added_arguments(analysed: Analysed, coarsening: Coarsening) -> tuple[AddedArgument, ...]:
-    """What the coarsened kernel takes after the arguments of `analysed.kernel`, in this order."""
+    """Return what the coarsened kernel takes after the arguments of `analysed.kernel`, in this order."""
     own = analysed.divergence.own_local_memory
     return tuple(local_memory_arguments(analysed.kernel, own, coarsening.factor))
 

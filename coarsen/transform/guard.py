@@ -42,14 +42,14 @@ from coarsen.variant.coarsening import Configuration, Level
 
 
 def guards_of(chosen: Configuration) -> tuple[tuple[int, Level], ...]:
-    """The dimensions to guard, each with the guard's level: work-items' where these are merged, too."""
+    """Return the dimensions to guard, each with the guard's level: work-items' where these are merged, too."""
     dimensions = sorted({coarsening.dimension for coarsening in chosen})
     items = {coarsening.dimension for coarsening in chosen if coarsening.level is Level.ITEM}
     return tuple((dimension, Level.ITEM if dimension in items else Level.GROUP) for dimension in dimensions)
 
 
 def guard_argument(dimension: int) -> AddedArgument:
-    """What the launch passes to a kernel that is guarded along a dimension."""
+    """Return what the launch passes to a kernel that is guarded along a dimension."""
     return AddedArgument("global-size", dimension)
 
 

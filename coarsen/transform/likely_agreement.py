@@ -26,7 +26,7 @@ _FAR_APART = 64
 
 
 def is_agreement_likely(divergence: Divergence, branch: str) -> bool:
-    """Whether the divergent branch of a block depends on positions alone."""
+    """Return True if the divergent branch of a block depends on positions alone."""
     compared: list[Value] = []
 
     def combined(instruction: Instruction) -> Iterable[Value] | None:
@@ -63,7 +63,7 @@ def _is_all_followed(
 
 
 def side_of_one(divergence: Divergence, branch: str) -> str | None:
-    """The side of a branch that at most one of the replicas takes, since it asks for one position; else None."""
+    """Return the side of a branch that one replica takes at most, as it asks for one position; or None."""
     terminator = divergence.kernel.block[branch].terminator
     condition = _definition(divergence, terminator.arguments[0])
     if condition is None or condition.opcode != "icmp" or predicate(condition) not in ("eq", "ne"):

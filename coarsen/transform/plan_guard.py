@@ -32,7 +32,7 @@ _SHORT = 20
 
 
 def guard_branches(divergence: Divergence, region: Region, use: Use) -> AgreedBranches:
-    """The branches of a region that gets a fast path. Raises NotTogether."""
+    """Return the branches of a region that gets a fast path. Raises NotTogether."""
     if use is Use.NEVER:
         raise NotTogether("turned-off", "the fast path is turned off")
     head = region.head

@@ -14,7 +14,7 @@ _TRUTH, _BYTE, _INDEX = IntegerType(1), IntegerType(8), IntegerType(32)
 
 
 def can_be_kept(type_: Type) -> bool:
-    """Whether an array can hold values of a type: numbers and vectors of them, not pointers or the like."""
+    """Return True if an array can hold values of a type: numbers and vectors of them, not pointers or the like."""
     element = type_.element if isinstance(type_, VectorType) else type_
     if isinstance(type_, VectorType) and element == _TRUTH:
         return False

@@ -78,7 +78,7 @@ class TurnValues:
 
     @property
     def instructions(self) -> int:
-        """How many instructions the turns need besides the region's own."""
+        """Return how many instructions the turns need besides the region's own."""
         taking = len(self._results) * (2 + 2 * self.replicas.count)
         providing = (self.variables, self.before, self.at_turn)
         return sum(len(block.instructions) for block in providing) + taking + _COUNTING
@@ -86,7 +86,7 @@ class TurnValues:
     # What turns need.
 
     def need(self, operand: Operand) -> None:
-        """What an instruction uses in a turn, as it is before the loop."""
+        """Provide what an instruction uses in a turn, as it is before the loop."""
         for named in operand.referenced():
             if not self.replicas.differ(named):
                 continue
@@ -96,7 +96,7 @@ class TurnValues:
                 self._provide(named, _DEPTH)
 
     def need_on_arrival(self, region: Region, entry: Entry) -> None:
-        """The values with which a replica comes into a region."""
+        """Provide the values with which a replica comes into a region."""
         block = self.replicas.block(entry.block)
         for operand in block.phis if entry.is_restart else block.terminator.arguments:
             self.need(operand)
@@ -107,14 +107,14 @@ class TurnValues:
                         self.need(value)
 
     def need_at_join(self, region: Region) -> None:
-        """The values from before the region that phis of its join take when they are reached through it."""
+        """Provide the values from before the region that phis of its join take from inside of it."""
         for phi in self._phis_of(region.join):
             for value, source in phi.edges():
                 if source.name in region.blocks and _block_of(value) not in region.blocks:
                     self.need(value)
 
     def need_results(self, phis: Iterable[KernelInstruction]) -> None:
-        """The join's phis of which each replica has its own: kept in private arrays until the loop is over."""
+        """Keep the join's phis of which each replica has its own in private arrays, until the loop is over."""
         for phi in phis:
             array = self._array(phi, phi.type)
             if array is not None:

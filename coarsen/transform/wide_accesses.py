@@ -61,13 +61,13 @@ class WideAccesses:
     objects_below: int | None = None
 
     def assumptions(self) -> Iterator[str]:
-        """What is taken for granted, in words."""
+        """Yield what is taken for granted, in words."""
         if self.objects_below is not None:
             most = f"{self.objects_below >> 30} GiB"
             yield f"every buffer must be smaller than {most}, or a 32-bit index of a merged access may wrap around"
 
     def with_run(self, run: Run) -> WideAccesses:
-        """These and the accesses of one more run."""
+        """Return these and the accesses of one more run."""
         sizes = [size for size in (self.objects_below, run.objects_below) if size is not None]
         merged = len(run.members)
         return replace(

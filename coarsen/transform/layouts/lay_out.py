@@ -68,7 +68,7 @@ class LaidArray:
 
     @property
     def sentence(self) -> str:
-        """What the host has to do."""
+        """Return what the host has to do."""
         arrangement = self.arrangement
         if arrangement.is_as_written:
             return f"the buffer for {self.argument} stays as it is: elements '{arrangement.record}'"

@@ -67,7 +67,7 @@ class PaddedArray:
 
     @property
     def sentence(self) -> str:
-        """What was done."""
+        """Return what was done."""
         if self.pad == PadKind.XOR:
             return f"the elements of each row of {self.name} are permuted: {self.bytes_after} bytes, as before"
         more = "1 element more" if self.pad == "1" else f"{self.pad} elements more"

@@ -48,7 +48,7 @@ class LaidSide:
         return self.place.constant % self.target.arrangement.record.size
 
     def spans(self) -> list[tuple[int, int]]:
-        """The bytes that are of fields, from the start of the copy: first, and first after."""
+        """Return the bytes that are of fields, from the start of the copy: first, and first after."""
         return [(piece.start - self.start, piece.start - self.start + piece.size) for piece in self.pieces]
 
     def piece(self, first: int, size: int) -> Piece:
@@ -62,7 +62,7 @@ class LaidSide:
         return self.target.alignment(self.place, self.piece(first, 1))
 
     def word_type(self, first: int, last: int) -> Type | None:
-        """The type of the field that some bytes are just the whole of, if it is a number or vector of them."""
+        """Return the type of the field that some bytes are the whole of, if it is a number or a vector."""
         piece = self.piece(first, last - first)
         type_ = self.target.element.parts[piece.field]
         is_whole = (piece.start, piece.size) == (piece.field.offset, piece.field.size)
@@ -83,7 +83,7 @@ class PlainSide:
     size: int
 
     def spans(self) -> list[tuple[int, int]]:
-        """All of the bytes."""
+        """Return all of the bytes."""
         return [(0, self.size)]
 
     def alignment(self, first: int) -> int:

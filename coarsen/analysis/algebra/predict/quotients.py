@@ -7,7 +7,7 @@ from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind, Symbols
 
 
 def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instruction: str) -> Polynomial:
-    """The whole quotient of two values, rounded either way, computed by an instruction of this name.
+    """Return the whole quotient of two values, rounded either way, computed by an instruction of this name.
 
     Equal quotients have the same symbol wherever they are computed.
     """
