@@ -193,7 +193,7 @@ class Symbols:
         return frozenset(found)
 
     def block_of(self, symbol: str) -> str | None:
-        """Return the block in which a symbol gets its value, that of a loop's header or an instruction; or None."""
+        """Return the block in which a symbol gets its value, of a loop's header or an instruction; or None."""
         if symbol in self._headers:
             return self._headers[symbol]
         if symbol in self._pieces:
