@@ -1,6 +1,10 @@
 """Names for values: the source's where debug information tells them, plain ones everywhere.
 
 Before: `%call = call i64 @get_global_id(0)`, `#dbg_value(i64 %call, !column, …)`. After: `%column = call …`.
+
+Debug records are read from LLVM's text: llvmlite has no interface to them, and a dump of clang's syntax tree has
+the variables, but not which of LLVM's values holds one after its passes. The graph is made later, since the hashes
+that stored rows are found by are of the text with these names; what the records refer to, `ir/metadata.py` reads.
 """
 
 from __future__ import annotations

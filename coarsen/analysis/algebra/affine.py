@@ -59,7 +59,7 @@ class Access:
         return self.element_bytes * self.width
 
     def stride_along(self, dimension: int) -> Stride:
-        """Return the bytes from a work-item's access to the next one's along a dimension, or SYMBOLIC or INDIRECT."""
+        """Return the bytes from a work-item's access to the next one's along a dimension, SYMBOLIC or INDIRECT."""
         return self.strides[dimension]
 
 

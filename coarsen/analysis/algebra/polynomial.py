@@ -75,7 +75,7 @@ class Polynomial:
         return Polynomial({product: factor * c for product, c in self.terms.items()} if factor else {})
 
     def divided(self, divisor: Polynomial) -> Polynomial | None:
-        """Return the exact quotient by a divisor of one term; None with a remainder, or a divisor of more terms."""
+        """Return the exact quotient by a divisor of one term; None with a remainder or a longer divisor."""
         if len(divisor.terms) != 1:
             return None
         [(product, coefficient)] = divisor.terms.items()
