@@ -120,7 +120,7 @@ class Divergence:
         return self._has_divergent_operand(instruction) or self.effects.of(instruction).is_counted
 
     def _differs_between_groups(self, instruction: Instruction) -> bool:
-        """Whether merged groups each execute a call that a single group executes once."""
+        """Return True if merged groups each execute a call that a single group executes once."""
         if is_group_copy(instruction) and self._group_copies_diverge:
             return True
         return not self.effects.is_ignored(instruction) and self._has_divergent_operand(instruction)
@@ -279,6 +279,6 @@ class Divergence:
 
 
 def _is_settled(phi: Instruction, region: frozenset[str], kernel: Kernel) -> bool:
-    """Whether a phi has one value whichever way it is reached, and that value is the same at any time."""
+    """Return True if a phi has one value whichever way it is reached, and that value is the same at any time."""
     first = phi.operands[0]
     return all(operand == first for operand in phi.operands) and kernel.block_of.get(first.text) not in region

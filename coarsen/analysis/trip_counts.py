@@ -46,7 +46,7 @@ def _counts(forms: IndexForms, loop: Loop) -> Iterator[int]:
 
 
 def _iterations_passed(forms: IndexForms, loop: Loop, branch: Instruction, *, stays_if: bool) -> int | None:
-    """How many iterations in a row stay in the loop at a branch that may leave it."""
+    """Return how many iterations in a row stay in the loop at a branch that may leave it."""
     comparison = forms.kernel.definition[branch.arguments[0].text]
     if comparison.opcode != "icmp":
         return None

@@ -171,7 +171,7 @@ def _copied_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopie
 
 
 def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple[float, float]:
-    """How many operations, and how many accesses, there are per level of the block's dependences."""
+    """Return how many operations, and how many accesses, there are per level of the block's dependences."""
     return (
         operations / profile.depth.operations if operations else 0.0,
         accesses / profile.depth.accesses if accesses else 0.0,

@@ -78,7 +78,7 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
 
 
 def _attributes(argument: Argument) -> str:
-    """What stands between an argument's type and its name."""
+    """Return what stands between an argument's type and its name."""
     return argument.attributes.removeprefix(str(argument.type)).removesuffix(f"%{argument.name}").strip()
 
 

@@ -186,7 +186,7 @@ def is_plain_access(instruction: Instruction) -> bool:
 
 
 def _has_room(group: _Group, member: Member) -> bool:
-    """Whether a store leaves alone what the others store to. Loads may share bytes."""
+    """Return True if a store leaves alone what the others store to. Loads may share bytes."""
     step = content_bytes(group.type)
     return group.is_load or all(abs(m.address.offset - member.address.offset) >= step for m in group.members)
 

@@ -70,7 +70,7 @@ class GroupIds:
         return start.compute(Opcode.ADD, position, start.ask(Query.GLOBAL_OFFSET), name)
 
     def _distance(self, query: Query) -> Operand:
-        """How far apart an id's neighbouring replicas stand."""
+        """Return how far apart an id's neighbouring replicas stand."""
         return self._start.number(1) if query is Query.GROUP_ID else self._start.ask(Query.LOCAL_SIZE)
 
     def _narrowed_distance(self, query: Query, type_: IntegerType) -> Operand:

@@ -138,7 +138,7 @@ class IdRewriter:
 
     @cached_property
     def _uses_whole_local_id(self) -> bool:
-        """Whether the local id has a use that does not narrow it."""
+        """Return True if the local id has a use that does not narrow it."""
         return any(
             not query.arguments or not (_is_constant(query) and self._is_only_narrowed(query))
             for query in self._kernel.instructions()
@@ -204,7 +204,7 @@ def _of_replica(answers: Values, replica: int) -> Operand:
 
 
 def _is_constant(query: Known) -> bool:
-    """Whether a query's dimension is a constant, or it has none."""
+    """Return True if a query's dimension is a constant, or it has none."""
     return not query.arguments or queried_dimension(query) is not None
 
 

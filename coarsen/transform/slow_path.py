@@ -94,7 +94,7 @@ def _own_copies(region: Region, around: Surroundings, arriving: ValueMap, origin
 
 
 def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValues | None:
-    """What changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
+    """Return what changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
     inside = [i for block in around.template.in_order(region.blocks) for i in block.instructions]
     if any(map(around.copies.is_answered_in_place, inside)):
         return None  # an id that is asked for in its place, differently for each replica
@@ -120,7 +120,7 @@ def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValu
 def _coming_from_outside(
     inside: Sequence[Instruction], is_computed_there: Callable[[Instruction], bool]
 ) -> Iterator[Operand]:
-    """What a region's instructions use and what is not computed in it."""
+    """Yield what a region's instructions use and what is not computed in it."""
     defined = set(filter(is_computed_there, inside))
     for instruction in inside:
         yield from (operand for operand in instruction.operands if operand not in defined)

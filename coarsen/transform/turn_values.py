@@ -144,7 +144,7 @@ class TurnValues:
             self._keep(value)
 
     def _is_cheap(self, instruction: Instruction, depth: int) -> bool:
-        """Whether it is arithmetic on ids and on values that all replicas share."""
+        """Return True if it is arithmetic on ids and on values that all replicas share."""
         if instruction.opcode not in _ARITHMETIC or self.replicas.is_at_start(instruction):
             return False
         return all(

@@ -221,14 +221,14 @@ class _Merger:
         return VectorBuiltins(type_, run.place.space, self._is_unsigned(run.place.root), self._module.size_type)
 
     def _is_unsigned(self, root: Value | None) -> bool:
-        """Whether the source declares an argument as a pointer to unsigned integers."""
+        """Return True if the source declares an argument as a pointer to unsigned integers."""
         if root is None or root.kind is not ValueKind.ARGUMENT:
             return False
         return any(a.name == root.text and a.base_type_name.startswith("u") for a in self._kernel.arguments)
 
 
 def _taken_out(build: Builder, wide: Instruction, run: Run, member: Member, name: NewName) -> Instruction:
-    """What a member loads, out of the whole."""
+    """Return what a member loads, out of the whole."""
     index = _distance(member, run)
     if run.parts == 1:
         return build.extract_element(wide, number(_INDEX, index), name)
@@ -241,6 +241,6 @@ def _before(build: Builder, pointer: Operand, member: Member, run: Run, name: Ne
 
 
 def _distance(member: Member, run: Run) -> int:
-    """How many elements after the start of its run a member is."""
+    """Return how many elements after the start of its run a member is."""
     distance = member.address.offset - run.members[0].address.offset
     return distance // content_bytes(run.element)

@@ -99,7 +99,7 @@ class Addresses:
         return index
 
     def _position(self, target: Target, element: Operand) -> Operand:
-        """Where an element stands by the order."""
+        """Return where an element stands by the order."""
         order, extents = target.arrangement.order, target.extents
         if order is None or order.is_identity:
             return element

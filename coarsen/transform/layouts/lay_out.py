@@ -174,7 +174,7 @@ def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
 
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:
-    """What is taken for granted, in words."""
+    """Yield what is taken for granted, in words."""
     for name in dict.fromkeys(place.name for _, place in spanned(accesses)):
         yield f"indices into arrays inside of the elements of {name} stay within these arrays"
 

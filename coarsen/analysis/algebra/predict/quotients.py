@@ -30,7 +30,7 @@ def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instru
 
 
 def _gain_of_quotient(gain: Polynomial, divisor: Polynomial) -> Polynomial | None:
-    """What the quotient gains where the dividend gains `gain`: an exact part of it, or usually nothing."""
+    """Return what the quotient gains where the dividend gains `gain`: an exact part of it, or usually nothing."""
     exact = gain.divided(divisor)
     if exact is not None:
         return exact

@@ -202,6 +202,6 @@ class Symbols:
 
 
 def _expansion(polynomial: Polynomial, gains: Mapping[str, Polynomial]) -> int:
-    """How many terms there are at first where symbols are replaced by themselves and their gains."""
+    """Return how many terms there are at first where symbols are replaced by themselves and their gains."""
     sizes = {symbol: 1 + len(gain.terms) for symbol, gain in gains.items()}
     return sum(math.prod(sizes.get(symbol, 1) for symbol in product) for product in polynomial.terms)
