@@ -28,7 +28,8 @@ from coarsen.errors import (
 from coarsen.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from coarsen.api import CoarsenedKernel, coarsen, explain, predict
+    from coarsen.api import coarsen, explain, predict
+    from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
     from coarsen.devices.health import Health, check_health
     from coarsen.devices.selection import find_device
@@ -86,7 +87,7 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "CoarsenedKernel": "coarsen.api",
+    "CoarsenedKernel": "coarsen.coarsened_kernel",
     "Coarsening": "coarsen.variant.coarsening",
     "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
 
-from coarsen.analysis.distinct_arguments import ArgumentPairs
-from coarsen.analysis.ways_by_barriers import ways_by_barriers
-from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
-from coarsen.backend.llvm_ir import write_llvm_ir
-from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
-from coarsen.backend.ptx import write_ptx
-from coarsen.backend.spirv import write_spirv
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE
-from coarsen.cost.locality.pads import PadCost, costed_pads, with_pads
+from coarsen.cost.locality.pads import costed_pads, with_pads
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
-from coarsen.ir.kernel import AddedArgument, Kernel
-from coarsen.pipeline import Coarsened, Observer, carry_out, laid_out, lower_observed
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import Observer, carry_out, laid_out, lower_observed
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.distinct import DistinctMemory
-from coarsen.transform.layouts.lay_out import LaidArray
-from coarsen.transform.placement.place import PlacedArray
-from coarsen.transform.region_plan import RegionPlan
-from coarsen.transform.wide_accesses import WideAccesses
-from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
+from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DeviceKind, Transforms, UseName, use_named
 from coarsen.variant.variant import Variant
@@ -43,125 +31,6 @@ if TYPE_CHECKING:
     from coarsen.prediction import KernelPrediction
 
 ModelName = Literal["default", "cascade"]
-
-
-@dataclass(frozen=True)
-class CoarsenedKernel:
-    """A coarsened kernel, in whichever form it is asked for.
-
-    How a launch of it is made of the original's, of global size G and local size L, along each coarsened
-    dimension, with the factor F and the stride S (`coarsen.Program` does all of this itself):
-
-    - work-items: G / F and L / F, which F must divide; S must divide L / F;
-    - work-groups: G / F and L; F must divide G / L, the number of work-groups;
-    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
-    - for any size, work-groups: ceil(G / L / F)·L, and L.
-
-    Behind the original's arguments come `added_arguments`: the extents of an array that lies otherwise and whose
-    shape was not given (`ulong`, in elements), G of a dimension for one that is guarded (`ulong`, in work-items),
-    and local memory of the size of that which is passed for another argument.
-
-    `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
-    dimensions along which they are merged; where it does not, any local size will do. `groups_matter` says so for
-    all dimensions and more carefully: where it is False, the original kernel too may have another local size.
-
-    `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
-    each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for; `arrays` which
-    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them; `pads`
-    what was done to the rows of local arrays, and what that does to bank conflicts; `placed` which are read from
-    other memory, and what a launch has to keep to for that; `distinct` what was gained by arguments that point to
-    distinct memory, None where that was not asked for.
-    """
-
-    kernel: Kernel
-    configuration: Configuration
-    assumptions: tuple[str, ...]
-    needs_whole_groups: bool = True
-    plans: tuple[RegionPlan, ...] = ()
-    wide_accesses: WideAccesses | None = None
-    groups_matter: bool = True
-    arrays: tuple[LaidArray, ...] = ()
-    distinct: DistinctMemory | None = None
-    pads: tuple[PadCost, ...] = ()
-    placed: tuple[PlacedArray, ...] = ()
-
-    @classmethod
-    def of(cls, coarsened: Coarsened) -> CoarsenedKernel:
-        """Return the kernel that the pipeline has coarsened, with what its launches must know."""
-        chosen, lowered = coarsened.variant.coarsenings, coarsened.lowered
-        merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
-        return cls(
-            coarsened.kernel,
-            chosen,
-            coarsened.assumptions,
-            any(needs_whole_groups(lowered, dimension) for dimension in merged),
-            coarsened.plans,
-            coarsened.wide_accesses,
-            groups_matter(lowered),
-            coarsened.arrays,
-            distinct=coarsened.distinct,
-            placed=coarsened.placed,
-        )
-
-    @property
-    def objects_below(self) -> int | None:
-        """The size in bytes that every memory object of a launch must stay below; None if any will do."""
-        return None if self.wide_accesses is None else self.wide_accesses.objects_below
-
-    @property
-    def apart(self) -> ArgumentPairs:
-        """Pairs of the original's arguments, by index, that must not lead to the same memory in a launch."""
-        return () if self.distinct is None else self.distinct.apart
-
-    @cached_property
-    def ways_by_barriers(self) -> int:
-        """The number of ways through the kernel that differ in the barriers on them."""
-        return ways_by_barriers(self.kernel)
-
-    @property
-    def added_arguments(self) -> tuple[AddedArgument, ...]:
-        """What a launch passes behind the kernel's own arguments, in this order."""
-        return self.kernel.added_arguments
-
-    @cached_property
-    def _source(self) -> OpenClC:
-        return write_opencl_c(self.kernel)
-
-    @property
-    def opencl_c(self) -> str:
-        """OpenCL C source that holds this kernel alone. Raises RefusalError if it can't be written as such."""
-        return self._source.text
-
-    @property
-    def opencl_c_standard(self) -> str:
-        """The build option that the source needs: `-cl-std=CL1.2`, or `-cl-std=CL2.0` for generic pointers."""
-        return self._source.standard
-
-    @cached_property
-    def spirv_standard(self) -> str:
-        """The standard that a driver may want named when it builds the SPIR-V module, as `opencl_c_standard`."""
-        return standard_of(self.kernel)
-
-    @cached_property
-    def llvm_ir(self) -> str:
-        """LLVM IR text for the `spir64` target."""
-        return write_llvm_ir(self.kernel)
-
-    @cached_property
-    def spirv(self) -> bytes:
-        """A SPIR-V module (physical 64-bit addressing, kernel execution model)."""
-        return write_spirv(self.kernel)
-
-    def ptx(self, architecture: str = "sm_75") -> str:
-        """PTX for an NVIDIA architecture.
-
-        Args:
-            architecture: such as `sm_90`.
-
-        Raises:
-            RefusalError: the kernel calls a builtin that PTX has no counterpart of.
-        """
-        return write_ptx(self.kernel, architecture)
 
 
 def coarsen(
@@ -237,12 +106,16 @@ def coarsen(
         arrays=tuple(arrays),
     )
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer, macros)
-    device = ANY_CPU if chosen.transforms.device_kind is DeviceKind.CPU else ANY_DEVICE
-    pads = costed_pads(lowered, arrays, device, chosen.coarsenings)
-    plans = with_pads(arrays, pads)
+    return _coarsened(lower_observed(source, kernel, options, observer, macros), chosen, observer)
+
+
+def _coarsened(lowered: Kernel, variant: Variant, observer: Observer) -> CoarsenedKernel:
+    """Coarsen a lowered kernel, its pads `auto` chosen for the kind of device."""
+    device = ANY_CPU if variant.transforms.device_kind is DeviceKind.CPU else ANY_DEVICE
+    pads = costed_pads(lowered, variant.arrays, device, variant.coarsenings)
+    plans = with_pads(variant.arrays, pads)
     laid = laid_out(lowered, plans, observer)
-    coarsened = carry_out(laid, replace(chosen, arrays=plans), observer)
+    coarsened = carry_out(laid, replace(variant, arrays=plans), observer)
     return replace(CoarsenedKernel.of(coarsened), pads=pads)
 
 

@@ -1,6 +1,7 @@
 """What coarsening does to each line of a kernel's source.
 
     legality, divergence, regions (`Analysed`) ─▶ marks per source line ─▶ numbered lines, gutter
+    coarsened kernel, if there is one ─▶ roles of its instructions ──▲
 
 Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the
 same file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR
@@ -11,18 +12,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coarsen.analysis.regions import Region
 from coarsen.cost.locality.report import memory_report
 from coarsen.cost.locality.text import memory_lines
+from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import signature_text
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import is_barrier
+from coarsen.source_places import LineRoles, roles_by_line, roles_without_line
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Level
 
+_ROLES = {
+    Role.ID: "i",
+    Role.VOTE: "v",
+    Role.DIVERGED: "s",
+    Role.SLOW_PATH: "s",
+    Role.REPLICA_LOOP: "l",
+    Role.WIDE: "w",
+    Role.GUARD: "g",
+}
 LEGEND = (
     (".", "uniform: stands once"),
     ("D", "divergent: stands once for each merged work-item"),
@@ -30,6 +42,13 @@ LEGEND = (
     ("1", "inside divergent region 1, where merged work-items may part (see --report)"),
     ("B", "barrier: stands once"),
     ("U", "branch taken as uniform, since a barrier depends on it"),
+    ("×", "coarsened, so many replicas have code of this line for themselves"),
+    ("i", "coarsened, ids or sizes are computed for this line"),
+    ("v", "coarsened, a vote whether all replicas go the same way"),
+    ("s", "coarsened, a slow path too: where not all go the same way, one replica after the other"),
+    ("l", "coarsened, the loop over the replicas of a slow path"),
+    ("w", "coarsened, part of a vector access"),
+    ("g", "coarsened, part of the guard of sizes that the factor does not divide"),
 )
 
 
@@ -38,7 +57,8 @@ class Marks:
     """What is known of one line; all false and empty for a line without instructions.
 
     `regions` holds the numbers of the divergent regions that the line has instructions in, `heads` of those
-    that its branch begins; regions count from 1.
+    that its branch begins; regions count from 1. `made` is what came of the line in a coarsened kernel; None where
+    there is none.
     """
 
     has_code: bool = False
@@ -47,16 +67,26 @@ class Marks:
     assumed_uniform: bool = False
     regions: tuple[int, ...] = ()
     heads: tuple[int, ...] = ()
+    made: LineRoles | None = None
 
     @property
     def gutter(self) -> str:
-        """The marks as they stand beside the line."""
+        """The marks of the analysis as they stand beside the line."""
         letters = ("B" if self.barrier else "") + ("U" if self.assumed_uniform else "")
         kind = "D" if self.divergent else letters or ("." if self.has_code else "")
         first = kind + (letters if self.divergent else "")
         regions = [f">{number}" for number in self.heads]
         regions += [str(number) for number in self.regions if number not in self.heads]
         return f"{first:<2} {','.join(regions)}".rstrip()
+
+    @property
+    def made_gutter(self) -> str:
+        """The marks of the coarsened kernel as they stand after those: `×4 vs`."""
+        if self.made is None:
+            return ""
+        replicas = f"×{self.made.replicas}" if self.made.replicas > 1 else ""
+        letters = "".join(dict.fromkeys(_ROLES[role] for role in self.made.roles))
+        return f"{replicas:<3} {letters}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +103,8 @@ class MarkedLine:
 class Explanation:
     """A kernel's lines with their marks.
 
-    `elsewhere` are the marked lines of included files, without text; `memory` says what accesses cost, as written.
+    `elsewhere` are the marked lines of included files, without text; `memory` says what accesses cost, as written;
+    `placeless` is what the instructions of the coarsened kernel are for that come from no line.
     """
 
     kernel: str
@@ -83,6 +114,7 @@ class Explanation:
     elsewhere: tuple[MarkedLine, ...] = ()
     level: Level = Level.ITEM
     memory: tuple[str, ...] = ()
+    placeless: tuple[Role, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.text_lines()) + "\n"
@@ -93,9 +125,11 @@ class Explanation:
         yield ""
         yield from (self.text_of(line) for line in self.lines)
         for line in self.elsewhere:
-            yield f"{line.file}:{line.number}: {line.marks.gutter}"
+            yield f"{line.file}:{line.number}: {line.marks.gutter} {line.marks.made_gutter}".rstrip()
         yield ""
         yield from (f"  {mark:<3} {meaning}" for mark, meaning in self.legend)
+        for role in self.placeless:
+            yield f"  coarsened, of no line: what {role.value}"
         if self.memory:
             yield ""
             yield from self.memory
@@ -103,7 +137,8 @@ class Explanation:
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
         """The marks that occur, each with its meaning."""
-        gutters = "".join(line.marks.gutter for line in (*self.lines, *self.elsewhere))
+        marks = [line.marks for line in (*self.lines, *self.elsewhere)]
+        gutters = "".join(mark.gutter + mark.made_gutter for mark in marks)
         return tuple((mark, meaning) for mark, meaning in LEGEND if mark in gutters)
 
     @property
@@ -117,14 +152,18 @@ class Explanation:
 
     def text_of(self, line: MarkedLine) -> str:
         """One line with its number and gutter."""
-        digits, gutter = self._widths
-        return f"{line.number:>{digits}}  {line.marks.gutter:<{gutter}} | {line.text}".rstrip()
+        digits, gutter, made = self._widths
+        marks = f"{line.marks.gutter:<{gutter}}"
+        if made:
+            marks += f"  {line.marks.made_gutter:<{made}}"
+        return f"{line.number:>{digits}}  {marks} | {line.text}".rstrip()
 
     @cached_property
-    def _widths(self) -> tuple[int, int]:
-        """Of the line numbers and of the gutter, in characters."""
+    def _widths(self) -> tuple[int, int, int]:
+        """Of the line numbers and of the two gutters, in characters."""
         gutter = max((len(line.marks.gutter) for line in self.lines), default=0)
-        return len(str(len(self.lines))), gutter
+        made = max((len(line.marks.made_gutter) for line in self.lines), default=0)
+        return len(str(len(self.lines))), gutter, made
 
 
 @dataclass
@@ -142,36 +181,39 @@ class _Collected:
         return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
 
 
-def explain_kernel(analysed: Analysed, source: str | None) -> Explanation:
+def explain_kernel(analysed: Analysed, source: str | None, coarsened: Kernel | None = None) -> Explanation:
     """Mark the lines of a kernel's OpenCL C, or of its LLVM IR where `source` is None or no line of it is known.
 
-    Arguments as for `explain_source`.
+    Arguments as for `explain_source`; lines of LLVM IR have no marks of a coarsened kernel.
     """
     if source is None or not has_source(analysed.kernel):
         return explain_ir(analysed)
-    return explain_source(analysed, source)
+    return explain_source(analysed, source, coarsened)
 
 
-def explain_source(analysed: Analysed, source: str) -> Explanation:
+def explain_source(analysed: Analysed, source: str, coarsened: Kernel | None = None) -> Explanation:
     """Mark the lines of a kernel's source.
 
     Args:
         analysed: the kernel as it was lowered from `source`, along a dimension and at a level
             (`coarsen.transform.coarsen.analyse`).
         source: the text that was compiled.
+        coarsened: what was made of it: each line is marked with what came of it there, too.
     """
     places = {
         id(instruction): (instruction.position.file, instruction.position.line)
         for instruction in analysed.kernel.instructions()
         if instruction.position is not None
     }
-    marks = _marks(analysed, places)
+    made = roles_by_line(coarsened) if coarsened is not None else {}
+    marks = {place: replace(found, made=made.get(place)) for place, found in _marks(analysed, places).items()}
     lines = _marked_lines(
         source.removesuffix("\n").split("\n"),
         {line: found for (file, line), found in marks.items() if not file},
     )
     elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
-    return _explanation(analysed, lines, elsewhere)
+    placeless = roles_without_line(coarsened) if coarsened is not None else ()
+    return replace(_explanation(analysed, lines, elsewhere), placeless=placeless)
 
 
 def explain_ir(analysed: Analysed) -> Explanation:

@@ -23,7 +23,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
 from coarsen.transform.clean_up import clean_up
@@ -193,8 +193,7 @@ def _moved(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
     if not chosen:
         return laid
     result = lay_out(laid.kernel, chosen)
-    view = kernel_view(normalised(result.module), laid.kernel.name)
-    rewritten = replace(view, added_arguments=result.added_arguments)
+    rewritten = _normal_view(result.module, laid.kernel.name, result.added_arguments)
     return replace(laid, kernel=rewritten, arrays=result.arrays, assumptions=result.assumptions)
 
 
@@ -204,7 +203,11 @@ def _padded(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
     if not chosen:
         return laid
     result = pad_arrays(laid.kernel, chosen)
-    return replace(laid, kernel=_normal_view(result.module, laid.kernel), padded=result.arrays)
+    return replace(
+        laid,
+        kernel=_normal_view(result.module, laid.kernel.name, laid.kernel.added_arguments),
+        padded=result.arrays,
+    )
 
 
 def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
@@ -213,13 +216,16 @@ def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
     if not chosen:
         return laid
     result = place_arrays(laid.kernel, chosen)
-    return replace(laid, kernel=_normal_view(result.module, laid.kernel), placed=result.arrays)
+    return replace(
+        laid,
+        kernel=_normal_view(result.module, laid.kernel.name, laid.kernel.added_arguments),
+        placed=result.arrays,
+    )
 
 
-def _normal_view(module: Module, before: Kernel) -> Kernel:
-    """The view of a kernel's module in normal form, with the arguments that were added before."""
-    view = kernel_view(normalised(module), before.name)
-    return replace(view, added_arguments=before.added_arguments)
+def _normal_view(module: Module, kernel: str, added: tuple[AddedArgument, ...]) -> Kernel:
+    """Return the view of a kernel in normal form, with the arguments that were added to it."""
+    return replace(kernel_view(normalised(module), kernel), added_arguments=added)
 
 
 def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tuple[Kernel, DistinctMemory]:
@@ -236,7 +242,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
     with observer.stage("distinct"):
         module = kernel.editable_graph()
         found = mark_distinct(module, kernel)
-        kernel = _normal_view(module, kernel)
+        kernel = _normal_view(module, kernel.name, kernel.added_arguments)
         kept: tuple[Accumulator, ...] = ()
         while found.is_known:
             module = kernel.editable_graph()
@@ -245,7 +251,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
                 found = replace(found, accumulators=(*kept, *accumulators))
                 break
             kept += tuple(each for each in accumulators if each.left is None)
-            kernel = _normal_view(module, kernel)
+            kernel = _normal_view(module, kernel.name, kernel.added_arguments)
     observer.written("distinct", lambda: module_text(kernel.graph))
     return kernel, found
 
@@ -330,8 +336,8 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
         # What can't be coarsened at all is refused for that, and not for what a guard needs besides.
         analyse(kernel, coarsening.dimension, coarsening.level)
     for dimension, level in guards_of(chosen):
-        read = kernel_view(normalised(guarded(kernel, dimension, level)), kernel.name)
-        kernel = replace(read, added_arguments=(*kernel.added_arguments, guard_argument(dimension)))
+        added = (*kernel.added_arguments, guard_argument(dimension))
+        kernel = _normal_view(guarded(kernel, dimension, level), kernel.name, added)
     return kernel
 
 
@@ -349,14 +355,14 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
     with observer.stage("normalise"):
         if transforms.clean_up:
             clean_up(replicated, kernel.name, is_distinct=before.is_distinct)
-        coarsened = kernel_view(normalised(replicated), kernel.name)
+        added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
+        coarsened = _normal_view(replicated, kernel.name, added)
     observer.written("normalise", lambda: module_text(coarsened.graph))
     if cleaned is not None:
         cleaned -= coarsened.length
-    added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
     return replace(
         before,
-        kernel=replace(coarsened, added_arguments=added),
+        kernel=coarsened,
         plans=(*before.plans, plan),
         assumptions=(*before.assumptions, *analysed.assumptions()),
         cleaned=cleaned,
@@ -374,8 +380,7 @@ def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
     kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)
-        wide = kernel_view(normalised(widened.module), kernel.name)
-        wide = replace(wide, added_arguments=kernel.added_arguments)
+        wide = _normal_view(widened.module, kernel.name, kernel.added_arguments)
     observer.written("widen", lambda: module_text(wide.graph))
     assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
     return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)

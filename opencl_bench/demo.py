@@ -18,7 +18,8 @@ from rich.table import Table
 
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
-from coarsen.api import CoarsenedKernel, predict
+from coarsen.api import predict
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.errors import CoarsenError, VerificationError
 from coarsen.frontend.clang import find_clang

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "source_places": BASE | {"ir"},
     "pipeline": BASE | {"ir", "frontend", "transform", "variant"},
     "cost": BASE | {"ir", "analysis", "transform", "variant"},
-    "explanation": BASE | {"ir", "analysis", "transform", "variant", "cost"},
+    "explanation": BASE | {"ir", "analysis", "transform", "variant", "cost", "source_places"},
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},
     "report": BASE | {"ir", "transform", "source_places", "pipeline", "variant", "cost"},
     "models": BASE | {"features", "variant", "dispatch", "cost"},
@@ -51,10 +51,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "prediction": BASE | {"ir", "features", "models", "devices", "user_models", "cost"},
     "launch_prediction": BASE
     | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "user_models"},
+    "coarsened_kernel": BASE | COMPILER | {"cost", "pipeline"},
     "api": BASE
     | COMPILER
     | {
         "pipeline",
+        "coarsened_kernel",
         "cost",
         "explanation",
         "features",
@@ -64,7 +66,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "prediction",
         "launch_prediction",
     },
-    "runtime": BASE | COMPILER | {"dispatch", "user_models", "pipeline", "features", "models", "devices", "api"},
+    "runtime": BASE
+    | COMPILER
+    | {"dispatch", "user_models", "pipeline", "features", "models", "devices", "api", "coarsened_kernel"},
 }
 LIBRARY = {*MAY_IMPORT} - {"codes"}
 ROOMS = (

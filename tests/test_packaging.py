@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import json
+import logging
 import re
+import subprocess
+import sys
 import tomllib
-from distutils.core import run_setup
-from distutils.dist import Distribution
 from pathlib import Path
 
 import pytest
-import setuptools  # noqa: F401 (brings distutils where Python has none)
 
 from coarsen.models.default import storage
 from coarsen.models.default.model import NAME
@@ -20,18 +20,18 @@ SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PATTERNS = SETUPTOOLS["package-data"]["*"]
 
 
-def distribution() -> Distribution:
-    """What `setup.py` asks setuptools for."""
-    before = Path.cwd()
-    os.chdir(ROOT)
-    try:
-        return run_setup("setup.py", stop_after="init")
-    finally:
-        os.chdir(before)
+# `run_setup` configures Python's logging for the whole process, and reads files where it stands.
+ASK = "import json, setuptools; from distutils.core import run_setup; "
+ASK += "print(json.dumps(run_setup('setup.py', stop_after='init').packages))"
 
 
-DISTRIBUTION = distribution()
-PACKAGES = set(DISTRIBUTION.packages or ())
+def packages() -> set[str]:
+    """Return what `setup.py` asks setuptools to install, asked in a process of its own."""
+    told = subprocess.run([sys.executable, "-c", ASK], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return set(json.loads(told.splitlines()[-1]))
+
+
+PACKAGES = packages()
 FOLDERS = {ROOT / folder: package for package, folder in SETUPTOOLS["package-dir"].items()}
 STUDIES = "coarsen.opencl_bench.studies"
 # Neither code nor data: what people read, with its figures, and what tools leave behind outside hidden folders.
@@ -95,3 +95,11 @@ def test_making_the_pages_installs_what_they_need_and_no_more() -> None:
             seen.add(re.split(r"[<>=\[]", requirement)[0])
     assert "mkdocs-material" in seen
     assert not seen & {"torch", "scikit-learn", "scipy", "distributed"}
+
+
+def test_asking_for_the_packages_leaves_logging_alone() -> None:
+    """A root logger that shows more would fail tests that count messages."""
+    root = logging.getLogger()
+    before = root.level, list(root.handlers)
+    assert packages() == PACKAGES
+    assert (root.level, list(root.handlers)) == before

@@ -54,12 +54,12 @@ class Aliasing:
         self._effects = EffectsOfKernel.of_kernel(kernel)
 
     def place(self, pointer: Value) -> Place:
-        """Where a pointer leads."""
+        """Return where a pointer leads."""
         space = pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
         return Place(space, self._root(pointer))
 
     def may_be_same(self, first: Place, second: Place) -> bool:
-        """Whether two places may share a byte that one of them writes."""
+        """Return True if two places may share a byte that one of them writes."""
         if first.space != second.space:
             spaces = {first.space, second.space}
             return AddressSpace.GENERIC in spaces and AddressSpace.CONSTANT not in spaces

@@ -81,7 +81,7 @@ class Region:
 
     @property
     def left_out(self) -> _Left | None:
-        """What it leaves out along the id, None where that isn't known."""
+        """Return what it leaves out along the id, None where that isn't known."""
         match self.place:
             case Place.FIRST:
                 return _Left(end=self.others)
@@ -182,7 +182,7 @@ def _either(first: Region, second: Region, axis: str) -> Region:
 
 
 def _both(first: Region, second: Region, axis: str) -> Region:
-    """Where two regions along the same id overlap."""
+    """Return where two regions along the same id overlap."""
     if ONE in (first.share, second.share):
         return second if first.share == ONE else first
     if axis == NO_ID:

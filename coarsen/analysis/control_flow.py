@@ -38,11 +38,11 @@ class FlowGraph:
         self.graph = Graph(targets, ((block, target) for block in targets for target in targets[block]))
 
     def successors(self, block: str) -> list[str]:
-        """Where a block may go, in the order of its branch."""
+        """Return where a block may go, in the order of its branch."""
         return list(self.graph.successors(block))
 
     def predecessors(self, block: str) -> list[str]:
-        """Where a block may be reached from."""
+        """Return where a block may be reached from."""
         return list(self.graph.predecessors(block))
 
     @cached_property
@@ -52,11 +52,11 @@ class FlowGraph:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """Where each reachable block stands in reverse post-order."""
+        """Return where each reachable block stands in reverse post-order."""
         return {block: place for place, block in enumerate(self.reverse_postorder)}
 
     def in_order(self, blocks: Iterable[str]) -> list[str]:
-        """The reachable ones of some blocks, in reverse post-order."""
+        """Return the reachable ones of some blocks, in reverse post-order."""
         place = self.place
         return sorted((block for block in blocks if block in place), key=place.__getitem__)
 
@@ -83,13 +83,13 @@ class FlowGraph:
         return depth
 
     def dominates(self, first: str, second: str) -> bool:
-        """Whether every path from the entry to `second` passes `first` (a block dominates itself)."""
+        """Return True if every path from the entry to `second` passes `first` (a block dominates itself)."""
         while self._dominator_depth[second] > self._dominator_depth[first]:
             second = self.immediate_dominator[second]
         return first == second
 
     def common_dominator(self, blocks: Iterable[str]) -> str:
-        """The nearest block that dominates all of `blocks`."""
+        """Return the nearest block that dominates all of `blocks`."""
         pending = iter(blocks)
         common = next(pending)
         for block in pending:
@@ -109,7 +109,7 @@ class FlowGraph:
 
     @cached_property
     def is_reducible(self) -> bool:
-        """Whether every cycle is entered at one block only."""
+        """Return True if every cycle is entered at one block only."""
         return not self.irreducible_cycle
 
     @cached_property
@@ -167,7 +167,7 @@ class FlowGraph:
         return innermost
 
     def loops_around(self, block: str) -> list[Loop]:
-        """All loops around a block, innermost first."""
+        """Return all loops around a block, innermost first."""
         by_header = self.loop_at
         around: list[Loop] = []
         loop = self.loop_of[block]
@@ -177,7 +177,7 @@ class FlowGraph:
         return around
 
     def between(self, branch: str, join: str) -> frozenset[str]:
-        """The blocks on paths from the end of `branch` to `join`, it left out; `branch` if a path comes back."""
+        """Return the blocks on paths from the end of `branch` to before `join`; `branch` if a path comes back."""
         found: set[str] = set()
         pending = [block for block in self.successors(branch) if block != join]
         while pending:
@@ -205,7 +205,7 @@ class FlowGraph:
         return {block: frozenset(branches) for block, branches in found.items()}
 
     def controlling(self, *blocks: str) -> frozenset[str]:
-        """All branching blocks that decide, directly or through others, whether any of `blocks` is reached."""
+        """Return the branching blocks that decide, directly or not, whether any of `blocks` is reached."""
         found: set[str] = set()
         pending = list(blocks)
         while pending:

@@ -112,7 +112,7 @@ class Divergence:
         )
 
     def is_divergent(self, instruction: Instruction) -> bool:
-        """Whether the replicas of an instruction differ, or each must be executed."""
+        """Return True if the replicas of an instruction differ, or each must be executed."""
         if instruction.name in self._values:
             return True
         if instruction.opcode == "call" and self.effects.builtin(instruction).role in _STANDS_ONCE:
@@ -120,13 +120,13 @@ class Divergence:
         return self._has_divergent_operand(instruction) or self.effects.of(instruction).is_counted
 
     def _differs_between_groups(self, instruction: Instruction) -> bool:
-        """Whether merged groups each execute a call that a single group executes once."""
+        """Return True if merged groups each execute a call that a single group executes once."""
         if is_group_copy(instruction) and self._group_copies_diverge:
             return True
         return not self.effects.is_ignored(instruction) and self._has_divergent_operand(instruction)
 
     def is_left_apart(self, loop: Loop) -> bool:
-        """Whether replicas may leave a loop in different iterations: one of its exits is a divergent branch."""
+        """Return True if replicas may leave a loop in different iterations, as one of its exits is divergent."""
         inside = loop.blocks & self._branches
         return any(not loop.blocks.issuperset(self.control_flow.successors(block)) for block in inside)
 
@@ -279,6 +279,6 @@ class Divergence:
 
 
 def _is_settled(phi: Instruction, region: frozenset[str], kernel: Kernel) -> bool:
-    """Whether a phi has one value whichever way it is reached, and that value is the same at any time."""
+    """Return True if a phi has one value whichever way it is reached, and that value is the same at any time."""
     first = phi.operands[0]
     return all(operand == first for operand in phi.operands) and kernel.block_of.get(first.text) not in region

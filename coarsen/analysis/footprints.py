@@ -101,7 +101,7 @@ def _stride(counts: LoopCounts, access: Access, dimension: int) -> Expression | 
 
 
 def _gain(counts: LoopCounts, form: Polynomial, symbol: str) -> Expression | None:
-    """What an address gains where a symbol grows by 1; None where that is not the same everywhere."""
+    """Return what an address gains where a symbol grows by 1; None where that is not the same everywhere."""
     if symbol not in counts.forms.symbols.origins(form):
         return ZERO if _is_known(counts, form, symbol) else None
     gain = form.factor_of(symbol)

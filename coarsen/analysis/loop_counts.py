@@ -144,7 +144,7 @@ class LoopCounts:
             yield None if passed is None else _Exit(passed if is_first else _once_more(passed), is_first)
 
     def _passed(self, loop: Loop, condition: Value, *, stays_if: bool) -> Mean | None:
-        """How many iterations in a row stay in the loop at a branch."""
+        """Return how many iterations in a row stay in the loop at a branch."""
         if condition.kind is not ValueKind.INSTRUCTION:
             return None
         test = self.forms.kernel.definition[condition.text]
@@ -200,14 +200,14 @@ class LoopCounts:
         return rest + factor.constant_part * found[0], rest + factor.constant_part * found[1]
 
     def _while_first(self, relation: str, first: int, other: int) -> Mean | None:
-        """How many iterations stay in a loop by a value of the first one and of all others."""
+        """Return how many iterations stay in a loop by a value of the first one and of all others."""
         compare = _COMPARE[relation]
         if not compare(first, 0):
             return Mean(ZERO, False, True)
         return None if compare(other, 0) else Mean(ONE, False, True)
 
     def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Mean | None:
-        """How many k from 0 on have `start + step·k` in a relation to 0."""
+        """Return how many k from 0 on have `start + step·k` in a relation to 0."""
         if relation in ("gt", "ge"):
             start, step = start * _MINUS, step * _MINUS
             relation = {"gt": "lt", "ge": "le"}[relation]

@@ -39,7 +39,7 @@ class MemoryAccess:
 
 
 def memory_access(instruction: Instruction) -> MemoryAccess | None:
-    """The access that an instruction makes, or None."""
+    """Return the access that an instruction makes, or None."""
     if instruction.opcode == "load":
         size, width = _parts(instruction.type)
         return MemoryAccess(instruction.operands[0], size, width, True, False, instruction.is_atomic)

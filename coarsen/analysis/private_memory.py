@@ -42,11 +42,11 @@ class PrivateMemory:
         self.escaping = frozenset(escaping)
 
     def bases(self, pointer: Value) -> frozenset[str]:
-        """The memory that a pointer may point into; none for one that leads elsewhere."""
+        """Return the memory that a pointer may point into; none for one that leads elsewhere."""
         return frozenset().union(*(self._bases.get(name, ()) for name in names_in(pointer)))
 
     def written_by(self, instruction: Instruction) -> frozenset[str]:
-        """The memory that an instruction may store to."""
+        """Return the memory that an instruction may store to."""
         effects = self._effects.of(instruction)
         if not effects.writes and not effects.writes_anything:
             return frozenset()
@@ -56,7 +56,7 @@ class PrivateMemory:
 
 
 def local_memory(kernel: Kernel) -> tuple[str, ...]:
-    """The local memory of a work-group: arguments that point to it, and program-scope variables with their `@`."""
+    """Return a work-group's local memory: arguments that point to it, program-scope variables with their `@`."""
     dynamic = (a.name for a in kernel.arguments if a.type == PointerType(AddressSpace.LOCAL))
     static = (v.name for v in kernel.globals.values() if v.address_space == AddressSpace.LOCAL)
     return (*dynamic, *(f"@{name}" for name in static))

@@ -31,7 +31,7 @@ class Region:
 
 
 def divergent_regions(divergence: Divergence) -> tuple[Region, ...]:
-    """The outermost divergent regions of a kernel, disjoint, in reverse post-order of their heads.
+    """Return the outermost divergent regions of a kernel, disjoint, in reverse post-order of their heads.
 
     What blocks that a region took in store to becomes divergent.
 
@@ -48,7 +48,7 @@ def divergent_regions(divergence: Divergence) -> tuple[Region, ...]:
 
 
 def outermost_regions(flow: ControlFlow, branches: Iterable[str]) -> tuple[Region, ...]:
-    """The outermost regions of some branching blocks, disjoint, in reverse post-order of their heads.
+    """Return the outermost regions of some branching blocks, disjoint, in reverse post-order of their heads.
 
     Raises:
         RefusalError: `endless-loop`.
@@ -72,7 +72,7 @@ def outermost_regions(flow: ControlFlow, branches: Iterable[str]) -> tuple[Regio
 
 
 def region_of(flow: ControlFlow, branch: str) -> Region:
-    """The smallest region that the branch of a block needs. Raises RefusalError: `endless-loop`."""
+    """Return the smallest region that the branch of a block needs. Raises RefusalError: `endless-loop`."""
     return _grow(flow, branch, _join(flow, branch))
 
 

@@ -21,7 +21,7 @@ from coarsen.ir.types import IntegerType, PointerType
 
 
 def trip_counts(forms: IndexForms) -> Mapping[str, int]:
-    """How often the body of each loop is run each time the loop is reached, by header.
+    """Return how often the body of each loop is run each time the loop is reached, by header.
 
     Loops whose count is not a number in the code are left out. Of several exits the one that comes first counts.
     """
@@ -46,7 +46,7 @@ def _counts(forms: IndexForms, loop: Loop) -> Iterator[int]:
 
 
 def _iterations_passed(forms: IndexForms, loop: Loop, branch: Instruction, *, stays_if: bool) -> int | None:
-    """How many iterations in a row stay in the loop at a branch that may leave it."""
+    """Return how many iterations in a row stay in the loop at a branch that may leave it."""
     comparison = forms.kernel.definition[branch.arguments[0].text]
     if comparison.opcode != "icmp":
         return None

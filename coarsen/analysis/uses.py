@@ -17,7 +17,7 @@ class Use:
 
 
 def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
-    """The uses of each instruction's, argument's and program-scope variable's value, by `names_in` operands."""
+    """Return the uses of each instruction, argument and program-scope variable, by `names_in` operands."""
     uses: dict[str, list[Use]] = {}
     for block in kernel.blocks:
         for instruction in block.instructions:
@@ -28,7 +28,7 @@ def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
 
 
 def names_in(operand: Value) -> tuple[str, ...]:
-    """What an operand names: a value or an argument, or program-scope variables (with `@`).
+    """Return what an operand names: a value or an argument, or program-scope variables (with `@`).
 
     A constant expression names variables: `getelementptr (i8, ptr addrspace(3) @kernel.tile, i64 4)`.
     """

@@ -25,12 +25,12 @@ _WIDE_SCOPES = frozenset({"2", "3"})
 
 
 def is_local_pointer(argument: Argument) -> bool:
-    """Whether the launch gives the argument local memory."""
+    """Return True if the launch gives the argument local memory."""
     return isinstance(argument.type, PointerType) and argument.type.address_space == AddressSpace.LOCAL
 
 
 def needs_whole_groups(kernel: Kernel, dimension: int) -> bool:
-    """Whether it matters how work-items along a dimension (0, 1 or 2) are grouped."""
+    """Return True if it matters how work-items along a dimension (0, 1 or 2) are grouped."""
     try:
         check_any_groups(kernel, dimension)
     except RefusalError:

@@ -168,7 +168,7 @@ def width(type_: Type) -> int:
 
 
 def suffix(type_: Type) -> str:
-    """How an overloaded intrinsic's name ends: `v4f32` for `<4 x float>`."""
+    """Return how an overloaded intrinsic's name ends: `v4f32` for `<4 x float>`."""
     vector = f"v{type_.count}" if isinstance(type_, VectorType) else ""
     letter = "f" if isinstance(scalar(type_), FloatType) else "i"
     return f"{vector}{letter}{width(type_)}"

@@ -73,7 +73,7 @@ def function(result: Type, name: str, parameters: Iterable[Type], body: Iterable
 
 
 def elements(type_: Type) -> int:
-    """How many elements a value has that a builtin works on one by one."""
+    """Return how many elements a value has that a builtin works on one by one."""
     return type_.count if isinstance(type_, VectorType) else 1
 
 

@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG = 1
 def output_of_script(
     script: Path, arguments: Iterable[str], assembly: str, time_limit: float = _TIME_LIMIT_SECONDS
 ) -> bytes:
-    """What a script makes of a module; the script's process ends with this one, on Linux.
+    """Return what a script makes of a module; the script's process ends with this one, on Linux.
 
     Args:
         script: a Python file that reads LLVM IR text and writes what it emits.

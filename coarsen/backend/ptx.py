@@ -76,7 +76,7 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
 
 
 def _library(relaxed: frozenset[str]) -> Library:
-    """What defines builtins; `relaxed` names the functions (mangled) that may be approximated."""
+    """Return what defines builtins; `relaxed` names the functions (mangled) that may be approximated."""
 
     def define(declaration: Declaration) -> Iterable[str] | None:
         approximated = approximation_body(Body(declaration), relaxed=declaration.name in relaxed)

@@ -40,7 +40,7 @@ def conversion_body(body: Body) -> list[str] | None:
 
 
 def _rounds_to_nearest(match: re.Match[str], value: Item) -> bool:
-    """Whether the conversion to floating point rounds to nearest even, or not at all."""
+    """Return True if the conversion to floating point rounds to nearest even, or not at all."""
     from_type = scalar(value.type)
     bits = _EXACT_BITS[from_type.kind] if isinstance(from_type, FloatType) else width(from_type)
     is_exact = bits <= _EXACT_BITS[match["type"]]

@@ -64,7 +64,7 @@ def _loop(body: Body, first: Item, step: Item, count: Item) -> None:
 
 
 def _group_items(body: Body) -> Item:
-    """How many work-items the group has."""
+    """Return how many work-items the group has."""
     function = mangled_name(Query.LOCAL_SIZE.value, "j")
     sizes = [body.call(I64, function, Item(IntegerType(32), str(d))) for d in range(DIMENSIONS)]
     return body.binary("mul", body.binary("mul", sizes[0], sizes[1]), sizes[2])

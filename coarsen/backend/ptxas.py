@@ -30,7 +30,7 @@ def find_ptxas() -> Path | None:
 
 
 def ptxas_report(ptx: str, target: str) -> str:
-    """What the assembler says of a program's registers and memory (`ptxas -v`).
+    """Return what the assembler says of a program's registers and memory (`ptxas -v`).
 
     Args:
         ptx: the program.

@@ -108,7 +108,7 @@ def _imported(words: tuple[int, ...]) -> Iterator[str]:
 
 
 def _operands_agree(words: tuple[int, ...]) -> bool:
-    """Whether the operands of integer arithmetic have the result's type, as the specification demands.
+    """Return True if the operands of integer arithmetic have the result's type, as the specification demands.
 
     An instruction with a result that has a type begins with that type and the result.
     """

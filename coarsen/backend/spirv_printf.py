@@ -53,7 +53,7 @@ def _replace(call: Instruction, callee: Callee) -> None:
 
 
 def _code(type_: Type) -> str:
-    """How the Itanium ABI writes a type in a function's name."""
+    """Return how the Itanium ABI writes a type in a function's name."""
     if isinstance(type_, IntegerType):
         return _INTEGER_CODES.get(type_.width, "i")
     if isinstance(type_, FloatType):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from coarsen.api import CoarsenedKernel
 from coarsen.cli.apply_options import (
     AnySize,
     CleanUp,
@@ -37,7 +36,7 @@ from coarsen.cli.apply_options import (
     WideAccesses,
 )
 from coarsen.cli.apply_report import write_report
-from coarsen.cli.apply_request import Request, macros_of
+from coarsen.cli.apply_request import Request
 from coarsen.cli.explanation import print_explanation
 from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.local_size import launch_place, parsed_local_size
@@ -52,6 +51,7 @@ from coarsen.cli.options import (
     build_options,
 )
 from coarsen.cli.output import Format, write_result
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
@@ -126,10 +126,6 @@ def apply(
         raise InvalidInputError(
             "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
         )
-    if explain:
-        merged = configuration_of(_ANY_FACTOR, dimensions, level=levels)
-        print_explanation(file, kernel, options, merged, output, macros_of(device), distinct=distinct)
-        return
     request = Request(
         file,
         kernel,
@@ -146,7 +142,9 @@ def apply(
         arrays,
     )
     observer = Observer(frozenset(print_after or ()), show=_show)
-    if report:
+    if explain:
+        _explain(request, observer, output, distinct=distinct)
+    elif report:
         write_report(request, observer, report_format or Format.TABLE, output)
     else:
         _write_kernel(request, observer, emit or Form.CL, output)
@@ -161,6 +159,15 @@ def _check_wanted(explain: bool, report: bool, report_format: Format | None, emi
         raise InvalidInputError("--format goes with --report")
     if emit is not None and (explain or report):
         raise InvalidInputError("--emit writes the kernel: give it without --explain and --report")
+
+
+def _explain(request: Request, observer: Observer, output: Path | None, *, distinct: bool) -> None:
+    """Explain the kernel as it is written; where a factor is given, with what comes of each line."""
+    file, name, options = request.file, request.kernel, request.options
+    merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
+    coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
+    macros = request.macros
+    print_explanation(file, name, options, merged, output, macros, distinct=distinct, coarsened=coarsened)
 
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:

@@ -162,7 +162,10 @@ Output = Annotated[
 ]
 Explain = Annotated[
     bool,
-    typer.Option("--explain", help="Mark divergent lines and regions, say what memory accesses cost, instead."),
+    typer.Option(
+        "--explain",
+        help="Mark divergent lines and regions, with --factor what comes of them, instead.",
+    ),
 ]
 Report = Annotated[
     bool,

@@ -16,7 +16,7 @@ MAXIMUM_WEIGHT = 1_000_000
 
 
 def block_weights(forms: IndexForms) -> Mapping[str, int]:
-    """How often each block runs for a work-item, at least 1, by the block's name."""
+    """Return how often each block runs for a work-item, at least 1, by the block's name."""
     counts = trip_counts(forms)
     weights: dict[str, int] = {}
     for block in forms.kernel.blocks:

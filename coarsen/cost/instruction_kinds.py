@@ -62,7 +62,7 @@ _WITHOUT_WORK = frozenset({Role.QUERY, Role.GROUP_WIDE, Role.FENCE, Role.IGNORED
 
 
 def kinds_of(instruction: Instruction) -> Kinds:
-    """What an instruction counts as, INSTRUCTION and what depends on divergence apart."""
+    """Return what an instruction counts as, INSTRUCTION and what depends on divergence apart."""
     if instruction.opcode == "call":
         return _kinds_of_call(instruction)
     if instruction.opcode == "br" and len(instruction.targets) > 1:
@@ -71,7 +71,7 @@ def kinds_of(instruction: Instruction) -> Kinds:
 
 
 def is_memory_access(instruction: Instruction) -> bool:
-    """Whether an instruction loads or stores."""
+    """Return True if an instruction loads or stores."""
     return not kinds_of(instruction).isdisjoint((Kind.LOAD, Kind.STORE))
 
 

@@ -30,7 +30,7 @@ class DependenceDepth:
 
 
 def is_operation(instruction: Instruction) -> bool:
-    """Whether an instruction is work, not control."""
+    """Return True if an instruction is work, not control."""
     return instruction.opcode not in _CONTROL
 
 
@@ -40,7 +40,7 @@ def dependence_depth(
     prologue: Sequence[Instruction] = (),
     counted: Callable[[Instruction], bool] = is_operation,
 ) -> DependenceDepth:
-    """The longest chains of data dependences among a block's instructions.
+    """Return the longest chains of data dependences among a block's instructions.
 
     Args:
         instructions: those of one block, in their order.

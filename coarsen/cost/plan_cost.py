@@ -98,7 +98,7 @@ class PlanCost:
 
     @property
     def shared(self) -> int:
-        """How many instructions the replicas need not repeat, estimated."""
+        """Return how many instructions the replicas need not repeat, estimated."""
         return sum(part.shared for part in self.parts())
 
     @property
@@ -135,7 +135,7 @@ class _Counter:
             self._of_region.setdefault(head, []).append(each)
 
     def cost(self) -> PlanCost:
-        """The whole plan."""
+        """Return the whole plan."""
         return PlanCost(
             self._part(self._of_region.get(None, ()), shares=True),
             tuple(map(self._region, self._plan.regions)),

@@ -51,7 +51,7 @@ class Words:
     repeated: int
 
     def at(self, factor: int) -> int:
-        """All of them at a factor."""
+        """Return all of them at a factor."""
         return self.once + factor * self.repeated
 
     def __add__(self, other: Words) -> Words:
@@ -85,7 +85,7 @@ class InRegion:
     passing: Words
 
     def at(self, factor: int) -> int:
-        """The most words at this point of any replica's copy of the region."""
+        """Return the most words at this point of any replica's copy of the region."""
         return self.own + self.passing.at(factor) + max(self._beside(k, factor) for k in range(factor))
 
     def _beside(self, replica: int, factor: int) -> int:
@@ -108,7 +108,7 @@ class RegisterPressure:
     rescaled: bool
 
     def maximum(self, factor: int) -> int:
-        """The most words live at once at a factor; its result for 1 is the kernel's own unless `rescaled`."""
+        """Return the most words live at once at a factor; at 1 those of the kernel itself unless `rescaled`."""
         most = max(point.at(factor) for point in self._points)
         return most + self._private.at(factor)
 

@@ -127,7 +127,7 @@ class RewrittenBody:
 
 
 def rewritten_body(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None) -> RewrittenBody:
-    """A block as one replica of it stands in the coarsened kernel; as it is where no ids are rewritten."""
+    """Return a block as one replica of it stands in the coarsened kernel; as it is where no ids are rewritten."""
     if ids is None:
         return RewrittenBody((), tuple(block.instructions), frozenset(), {}, {})
     divergent = set(ids.divergent_prologue)
@@ -142,7 +142,7 @@ def rewritten_body(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None
 
 
 def ids_at(blocks: PlannedBlocks, factor: int) -> RewrittenIds | None:
-    """The rewritten ids at a factor; None at 1, where they stay as they are."""
+    """Return the rewritten ids at a factor; None at 1, where they stay as they are."""
     if factor == 1:
         return None
     return rewrite_ids(blocks.kernel, Coarsening(factor, blocks.divergence.dimension))
@@ -171,7 +171,7 @@ def _copied_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopie
 
 
 def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple[float, float]:
-    """How many operations, and how many accesses, there are per level of the block's dependences."""
+    """Return how many operations, and how many accesses, there are per level of the block's dependences."""
     return (
         operations / profile.depth.operations if operations else 0.0,
         accesses / profile.depth.accesses if accesses else 0.0,

@@ -49,7 +49,7 @@ class RewrittenIds:
     _rewriter: IdRewriter
 
     def replacement(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """What stands in an instruction's place, for one replica: itself if it is no query, or nothing."""
+        """Return what stands in an instruction's place, for one replica: itself if it is no query, or nothing."""
         if instruction.name in self.standing_for:
             return ()
         if not self._rewriter.handles(instruction):

@@ -33,7 +33,7 @@ _ADDRESS_WORDS = 2
 
 
 def value_words(type_: Type) -> int:
-    """The registers of a value in SSA form; 0 for one that is in none."""
+    """Return the registers of a value in SSA form; 0 for one that is in none."""
     if isinstance(type_, IntegerType):
         return 0 if type_.width == 1 else -(-type_.width // _WORD_BITS)
     if isinstance(type_, FloatType):
@@ -48,7 +48,7 @@ def value_words(type_: Type) -> int:
 
 
 def array_words(alloca: Instruction, structures: Mapping[str, StructType]) -> int:
-    """The words of a variable in private memory; one whose count is only known at run time counts once."""
+    """Return the words of a variable in private memory; one whose count is only known at run time counts once."""
     count = alloca.operands[0] if alloca.operands else None
     times = int(count.text) if count is not None and count.kind is ValueKind.CONSTANT else 1
     return -(-times * size_of(source_element_type(alloca)) // _WORD_BYTES)

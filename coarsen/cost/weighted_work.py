@@ -93,7 +93,7 @@ def _work(block: BlockCopies, weights: Mapping[str, int]) -> int:
 
 
 def _times(block: BlockCopies, weights: Mapping[str, int]) -> int:
-    """How often equal blocks run, all together."""
+    """Return how often equal blocks run, all together."""
     return block.copies * weights[block.origin] if block.runs else 0
 
 

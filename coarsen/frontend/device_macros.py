@@ -90,7 +90,7 @@ class DeviceMacros:
     opencl_version: int | None = None
 
     def more_and_more(self) -> Iterator[DeviceMacros]:
-        """These macros, these with all extensions of Khronos', and these with vendors' as well.
+        """Return these macros, these with all extensions of Khronos', and these with vendors' as well.
 
         A source that compiles only with an extension demands it, whether or not its macro is defined.
         """

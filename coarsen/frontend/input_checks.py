@@ -1,6 +1,10 @@
 """Checks for LLVM IR that is no OpenCL, which no later stage expects: refused here, in one line.
 
 Clang writes none of this for SPIR; it comes with LLVM IR that was written by hand, or for another target.
+
+It is looked for in LLVM's text. The graph can't hold what is refused, so its parser would stop in words of its
+own; llvmlite tells opcodes and types, but neither metadata nor what attributes and initialisers say; clang's dumps
+know OpenCL C alone, and this comes as LLVM IR.
 """
 
 from __future__ import annotations

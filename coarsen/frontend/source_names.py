@@ -1,13 +1,16 @@
 """Names for values: the source's where debug information tells them, plain ones everywhere.
 
 Before: `%call = call i64 @get_global_id(0)`, `#dbg_value(i64 %call, !column, …)`. After: `%column = call …`.
+
+Debug records are read from LLVM's text: llvmlite has no interface to them, and a dump of clang's syntax tree has
+the variables, but not which of LLVM's values holds one after its passes. The graph is made later, since the hashes
+that stored rows are found by are of the text with these names; what the records refer to, `ir/metadata.py` reads.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from coarsen.frontend.value_names import (
@@ -18,9 +21,10 @@ from coarsen.frontend.value_names import (
     named_by_source,
     readable,
 )
-from coarsen.ir.graph.derived_names import is_address_of_field
+from coarsen.ir.graph.display_name import NAMELESS, DisplayName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names_from_llvm import is_address_of_field, without_numbers
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.metadata import Metadata
 
@@ -129,7 +133,15 @@ def name_origins(module: Module, kernel: str) -> None:
     """
     for instruction in module.function(kernel).instructions():
         if instruction.name:
-            instruction.origin = replace(instruction.origin, name=_name_in_source(instruction))
+            instruction.origin = instruction.origin.called(_display_name(instruction))
+
+
+def _display_name(instruction: Instruction) -> DisplayName:
+    name = _name_in_source(instruction)
+    if not name:
+        return NAMELESS
+    number = without_numbers(instruction.name).removeprefix(name)
+    return DisplayName(name, number if number.isdecimal() and not is_address_of_field(instruction) else "")
 
 
 def _name_in_source(instruction: Instruction) -> str:

@@ -32,17 +32,17 @@ def named_by_source(name: str) -> str:
 
 
 def member_by_source(name: str) -> str:
-    """The name of a field's address for the field's name, whose digits may else be taken for LLVM's."""
+    """Return the name of a field's address for the field's name, whose digits may else be taken for LLVM's."""
     return f"{name}{_MARK}" if is_temporary_name(name) or name[-1:].isdigit() else name
 
 
 def is_temporary_name(name: str) -> bool:
-    """Whether a compiler invented the name, as far as it tells."""
+    """Return True if a compiler invented the name, as far as it tells."""
     return bool(_TEMPORARY_NAME.match(name))
 
 
 def readable(name: str) -> str:
-    """A value's name without what LLVM's passes added to it."""
+    """Return a value's name without what LLVM's passes added to it."""
     given, mark, added = name.partition(_MARK)
     if mark:
         return given + _without_suffixes(added.lstrip("0123456789"))
@@ -59,12 +59,12 @@ def _without_suffixes(name: str) -> str:
 
 
 def is_surely_readable(name: str) -> bool:
-    """Whether `readable` gives exactly what the source says."""
+    """Return True if `readable` gives exactly what the source says."""
     return _MARK in name
 
 
 def field_name(name: str) -> str:
-    """The field whose address clang has called so: by the field's name, with a number where that was taken."""
+    """Return the field whose address clang called so: the field's name, with a number where that was taken."""
     # No name of the source has a dot: what comes after one was added.
     plain = readable(name).partition(".")[0] or readable(name)
     if is_surely_readable(name):

@@ -23,7 +23,7 @@ class DescribedArgument:
 
     @property
     def sentence(self) -> str:
-        """What to pass."""
+        """Return what to pass."""
         if self.added.meaning == "local-memory":
             return f"local memory of the size that is passed for {self.like}"
         if self.added.meaning == "extent":
@@ -48,7 +48,7 @@ def extent_of(wanted: AddedArgument, added: Sequence[AddedArgument], shape: Sequ
 
 
 def described_arguments(kernel: Kernel) -> Iterator[DescribedArgument]:
-    """The arguments that transforms have added to a kernel, in their order."""
+    """Yield the arguments that transforms have added to a kernel, in their order."""
     own = len(kernel.arguments) - len(kernel.added_arguments)
     for argument, added in zip(kernel.arguments[own:], kernel.added_arguments, strict=True):
         like = "" if added.meaning == "global-size" else kernel.arguments[added.like].name

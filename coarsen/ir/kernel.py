@@ -44,7 +44,7 @@ class Value:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is computed or passed at run time (an instruction's result or an argument)."""
+        """Return True if it is computed or passed at run time (an instruction's result or an argument)."""
         return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
 
 
@@ -73,12 +73,12 @@ class Instruction:
 
     @property
     def position(self) -> SourcePosition | None:
-        """Where it was written."""
+        """Return where it was written."""
         return self.origin.position
 
     @property
     def call_position(self) -> SourcePosition | None:
-        """Where `position` is in an inlined function, the kernel's call of it."""
+        """Return where `position` is in an inlined function, the kernel's call of it."""
         return self.origin.call_position
 
     @property
@@ -98,14 +98,14 @@ class Instruction:
 
     @property
     def is_volatile(self) -> bool:
-        """Whether it is a load, a store, an atomic or a copy of memory that is volatile."""
+        """Return True if it is a load, a store, an atomic or a copy of memory that is volatile."""
         if self.opcode == "call":
             return "llvm.mem" in self.callee and self.arguments[-1].text == "true"
         return is_volatile(self.detail)
 
     @property
     def is_atomic(self) -> bool:
-        """Whether it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
+        """Return True if it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
         return is_atomic(self.detail, self.opcode)
 
 
@@ -225,7 +225,7 @@ class Kernel:
         return {block.name: place for place, block in enumerate(self.blocks)}
 
     def in_order(self, names: Iterable[str]) -> list[Block]:
-        """The blocks of some names, in the kernel's order."""
+        """Return the blocks of some names, in the kernel's order."""
         return [self.block[name] for name in sorted(names, key=self._place.__getitem__)]
 
     @property
@@ -234,6 +234,6 @@ class Kernel:
         return sum(len(block.instructions) for block in self.blocks)
 
     def instructions(self) -> Iterator[Instruction]:
-        """All instructions, block by block."""
+        """Yield all instructions, block by block."""
         for block in self.blocks:
             yield from block.instructions

@@ -57,10 +57,10 @@ class InstructionLike(Protocol[P_co]):
 
     @property
     def is_volatile(self) -> bool:
-        """Whether it is a load, a store, an atomic or a copy of memory that is volatile."""
+        """Return True if it is a load, a store, an atomic or a copy of memory that is volatile."""
         ...
 
     @property
     def is_atomic(self) -> bool:
-        """Whether it is an atomic access of LLVM's own."""
+        """Return True if it is an atomic access of LLVM's own."""
         ...

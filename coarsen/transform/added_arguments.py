@@ -33,7 +33,7 @@ _RECORDED: Mapping[str, Callable[[Argument], str]] = {
 
 
 def global_size_argument(dimension: int, names: NameSupply) -> Argument:
-    """A `ulong` that takes the uncoarsened launch's global size along a dimension; `names` are the kernel's."""
+    """Return a `ulong` that takes the original global size along a dimension; `names` are the kernel's."""
     name = _fresh(f"global_size_{_AXES[dimension]}", names)
     return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
 
@@ -51,7 +51,7 @@ def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Arg
 
 
 def copy_of_argument(argument: Argument, replica: int, names: NameSupply) -> Argument:
-    """A further argument of the same type as one of the kernel's: `tile` becomes `tile_1` for replica 1."""
+    """Return a further argument of the same type as one of the kernel's: `tile` becomes `tile_1` for replica 1."""
     name = _fresh(f"{argument.name}_{replica}", names)
     spelling = argument.attributes.removesuffix(f"%{argument.name}")
     return replace(argument, name=name, attributes=f"{spelling}%{name}")
@@ -78,12 +78,12 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
 
 
 def _attributes(argument: Argument) -> str:
-    """What stands between an argument's type and its name."""
+    """Return what stands between an argument's type and its name."""
     return argument.attributes.removeprefix(str(argument.type)).removesuffix(f"%{argument.name}").strip()
 
 
 def _fresh(wanted: str, names: NameSupply) -> str:
     """A free name that is an identifier in C too, where a supply's numbers stand after dots."""
-    while (name := names.fresh(wanted)) != wanted:
+    while (name := names.spelling(wanted)) != wanted:
         wanted += "_"
     return name

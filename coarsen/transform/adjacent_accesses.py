@@ -43,7 +43,7 @@ class Member:
 
     @property
     def pointer(self) -> Value:
-        """Where it loads from or stores to."""
+        """Return where it loads from or stores to."""
         return self.instruction.operands[-1]
 
 
@@ -63,7 +63,7 @@ class Run:
 
     @property
     def count(self) -> int:
-        """How many addresses there are."""
+        """Return how many addresses there are."""
         return len({member.address.offset for member in self.members})
 
     @property
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def parts(self) -> int:
-        """How many elements one member accesses."""
+        """Return how many elements one member accesses."""
         return shape_of(self.type)[1]
 
 
@@ -87,7 +87,7 @@ class _Group:
 
     @property
     def key(self) -> _Key:
-        """What only a further member of the group has in common with it, among accesses to its place."""
+        """Return what only a further member of the group has in common with it, among accesses to its place."""
         return self.type, frozenset(self.form.terms.items())
 
 
@@ -105,7 +105,7 @@ class AdjacentAccesses:
         self._forms = ExactForms(kernel)
 
     def runs(self, block: Block) -> Iterator[Run]:
-        """The runs of a block, none of which has a member of another."""
+        """Yield the runs of a block, none of which has a member of another."""
         for group in self._groups(block):
             yield from self._runs_of(group)
 
@@ -186,13 +186,13 @@ def is_plain_access(instruction: Instruction) -> bool:
 
 
 def _has_room(group: _Group, member: Member) -> bool:
-    """Whether a store leaves alone what the others store to. Loads may share bytes."""
+    """Return True if a store leaves alone what the others store to. Loads may share bytes."""
     step = content_bytes(group.type)
     return group.is_load or all(abs(m.address.offset - member.address.offset) >= step for m in group.members)
 
 
 def shape_of(type_: Type) -> tuple[Type, int]:
-    """A type's element and how many of them it has."""
+    """Return a type's element and how many of them it has."""
     return (type_.element, type_.count) if isinstance(type_, VectorType) else (type_, 1)
 
 
@@ -209,7 +209,7 @@ def without_gaps(offsets: Sequence[int], step: int) -> Iterator[list[int]]:
 
 
 def split_run(offsets: list[int], elements: int) -> Iterator[list[int]]:
-    """A run cut into pieces of as many elements as vectors have, the largest first; a single one is left."""
+    """Yield a run cut into pieces of as many elements as vectors have, the largest first; a single one is left."""
     start = 0
     while start < len(offsets):
         left = len(offsets) - start

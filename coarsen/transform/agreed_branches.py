@@ -54,17 +54,17 @@ def check_barriers(divergence: Divergence, region: Region, branches: Iterable[st
 
 
 def has_barrier(divergence: Divergence, region: Region) -> bool:
-    """Whether a barrier stands in a region, or another call that the whole group must reach."""
+    """Return True if a barrier stands in a region, or another call that the whole group must reach."""
     return any(is_barrier(i) for block in region.blocks for i in divergence.kernel.block[block].instructions)
 
 
 def has_loop(divergence: Divergence, region: Region) -> bool:
-    """Whether a loop stands in a region."""
+    """Return True if a loop stands in a region."""
     return any(block in divergence.control_flow.loop_at for block in region.blocks)
 
 
 def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[str]) -> frozenset[str]:
-    """The blocks from which `block` can be reached without passing `start` again, itself and `start` included."""
+    """Return the blocks from which `block` is reached without passing `start` again, and both of them."""
     found = {block}
     pending = [block] if block != start else []
     while pending:
@@ -77,7 +77,7 @@ def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[s
 
 
 def is_repeatable_before(divergence: Divergence, blocks: Iterable[str]) -> bool:
-    """Whether blocks may be executed once more, by a replica that starts again from before them."""
+    """Return True if blocks may be executed once more, by a replica that starts again from before them."""
     return not any(
         divergence.effects.has_effect(instruction)
         for block in blocks
@@ -86,7 +86,7 @@ def is_repeatable_before(divergence: Divergence, blocks: Iterable[str]) -> bool:
 
 
 def inner_branches(divergence: Divergence, region: Region) -> dict[str, Region | None]:
-    """The divergent branches in a region, in reverse post-order, each with its own smaller region, if any."""
+    """Return a region's divergent branches, in reverse post-order, each with its own smaller region, if any."""
     flow = divergence.control_flow
     found: dict[str, Region | None] = {}
     for branch in flow.in_order(region.blocks & divergence.branches):
@@ -96,7 +96,7 @@ def inner_branches(divergence: Divergence, region: Region) -> dict[str, Region |
 
 
 def nested_regions(divergence: Divergence, region: Region, agreed: AgreedBranches) -> tuple[Region, ...]:
-    """The regions of a region's nested branches. Raises NotTogether where they can't be told apart from it."""
+    """Return the regions of nested branches. Raises NotTogether where they can't be told apart from it."""
     inner = outermost_regions(divergence.control_flow, agreed.nested)
     for nested in inner:
         if not _is_inside(nested, region) or nested.blocks & agreed.branches or nested.head in agreed.branches:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
@@ -55,7 +56,7 @@ class AgreementTest:
         self._parted = parted
         self._origin = origin.with_role(Role.VOTE)
         self._supply = supply
-        self.differ = new_block(supply.fresh(f"{block.name}.differ"), origin.with_role(Role.DIVERGED))
+        self.differ = new_block(supply.spelling(f"{block.name}.differ"), origin.with_role(Role.DIVERGED))
 
     def build_first_half(self) -> None:
         """Build what stands in place of the branch: to the first target if all agree on it."""
@@ -78,16 +79,17 @@ class AgreementTest:
         return self.block if target is self._first else self.differ
 
     def _all(self, build: Builder) -> Operand:
-        return self._reduction(build, Opcode.AND, "all")
+        return self._reduction(build, Opcode.AND, Derivation.ALL)
 
     def _any(self, build: Builder) -> Operand:
-        return self._reduction(build, Opcode.OR, "any")
+        return self._reduction(build, Opcode.OR, Derivation.ANY)
 
-    def _reduction(self, build: Builder, opcode: Opcode, quantifier: str) -> Operand:
+    def _reduction(self, build: Builder, opcode: Opcode, quantifier: Derivation) -> Operand:
         """`and` or `or` over the conditions of all replicas."""
-        name = self._supply.fresh(f"{self.block.name}.{quantifier}")
+        name = self._supply.derived(self.block, quantifier)
         *between, last = self._conditions[1:]
         result = self._conditions[0]
         for condition in between:
-            result = build.binary(opcode, result, condition, self._supply.fresh(f"{name}.of"))
+            partial = self._supply.free(name.derived(Derivation.PARTIAL))
+            result = build.binary(opcode, result, condition, partial)
         return build.binary(opcode, result, last, name)

@@ -99,7 +99,7 @@ class Alone:
 
     @cached_property
     def _values_inside(self) -> ValueMap:
-        """What stands for what in the region's blocks."""
+        """Return what stands for what in the region's blocks."""
         inside = ValueMap(self.values)
         inside[self._join] = self.leave
         return inside

@@ -14,7 +14,6 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.kernel import AddedArgument, Kernel
@@ -37,7 +36,7 @@ class Analysed:
     regions: tuple[Region, ...]
 
     def assumptions(self) -> Iterator[str]:
-        """What is taken for granted since the OpenCL specification demands it, with the place in the source."""
+        """Yield what is taken for granted since OpenCL's specification demands it, with the source position."""
         for block in sorted(self.divergence.assumed_uniform):
             position = self.kernel.block[block].terminator.position
             where = f"{position}: " if position else ""
@@ -53,7 +52,7 @@ def analyse(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Analys
 
 
 def added_arguments(analysed: Analysed, coarsening: Coarsening) -> tuple[AddedArgument, ...]:
-    """What the coarsened kernel takes after the arguments of `analysed.kernel`, in this order."""
+    """Return what the coarsened kernel takes after the arguments of `analysed.kernel`, in this order."""
     own = analysed.divergence.own_local_memory
     return tuple(local_memory_arguments(analysed.kernel, own, coarsening.factor))
 
@@ -78,5 +77,4 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
     Replicator(template, plan, ids, supply, own_memory).replicate()
     make_names_unique(function, module.structures)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return module

@@ -29,7 +29,7 @@ def check_copied_length(kernel: Kernel, chosen: Configuration) -> None:
 
 
 def copied_length(kernel: Kernel, chosen: Configuration) -> int:
-    """The instructions of a coarsened kernel: each as often as replicas differ in it, along all dimensions.
+    """Return the instructions of a coarsened kernel: each as often as replicas differ in it, along all dimensions.
 
     Tests for agreement and the slow paths after them are not counted.
     """

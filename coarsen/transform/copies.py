@@ -6,6 +6,7 @@ from collections.abc import Container
 from typing import TypeVar
 
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Named
@@ -40,12 +41,13 @@ class Copies:
         """Return True for a query that is answered in its place, since its dimension is known at run time only."""
         return original not in self._at_start and self._ids.handles(self._template.known[original])
 
-    def of_value(self, original: Instruction, name: str, origin: OriginMap) -> Instruction:
+    def of_value(self, original: Instruction, name: NewName, origin: OriginMap) -> Instruction:
         """Return a copy of an instruction with a result, under a name that is free, to be written later."""
         copied = without_operands(original, origin)
         if self._ids.handles(self._template.known[original]):
             copied = Instruction(Opcode.SELECT, original.type, origin=copied.origin)
-        return _named(copied, name)
+        copied.origin = copied.origin.called(name.display)
+        return _named(copied, name.spelling)
 
     def of_block(self, original: Block, name: str, origin: OriginMap) -> Block:
         """Return a copy of a block, under a name that is free, that holds nothing yet."""

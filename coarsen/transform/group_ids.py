@@ -19,12 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coarsen.ir.graph.builder import number
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, Query
 from coarsen.ir.types import IntegerType
+from coarsen.transform.names import TEMPORARY, own
 from coarsen.transform.progression import Replicas
-from coarsen.transform.prologue import TEMPORARY, Prologue
+from coarsen.transform.prologue import Prologue
 
 
 class GroupIds:
@@ -42,16 +44,16 @@ class GroupIds:
 
     def replicas(self, query: Query) -> Replicas:
         """Return the replicas of an id."""
-        name, fresh = query.short_name(self._start.coarsening.dimension), self._start.names.fresh
-        return self._spaced(self.first(query), self._distance(query), lambda k: fresh(f"{name}.{k}"))
+        name, free = own(query.short_name(self._start.coarsening.dimension)), self._start.names.free
+        return self._spaced(self.first(query), self._distance(query), lambda k: free(name.numbered(k)))
 
-    def narrowed(self, name: str, type_: IntegerType, query: Query) -> Replicas:
+    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Replicas:
         """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
         first = self._start.narrow(self.first(query), type_, name)
         distance = self._narrowed_distance(query, type_)
         return self._spaced(first, distance, lambda k: self._start.names.replica(name, k))
 
-    def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], str]) -> Replicas:
+    def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], NewName]) -> Replicas:
         replicas = [first]
         for k in range(1, self._start.coarsening.factor):
             replicas.append(self._start.shift(replicas[-1], distance, name(k)))
@@ -59,7 +61,7 @@ class GroupIds:
 
     def _rescaled(self, query: Query) -> Operand:
         start = self._start
-        name = query.short_name(start.coarsening.dimension)
+        name = own(query.short_name(start.coarsening.dimension))
         if query is Query.GROUP_ID:
             return start.compute(Opcode.MUL, start.ask(query), start.number(start.coarsening.factor), name)
         size = start.ask(Query.LOCAL_SIZE)
@@ -68,7 +70,7 @@ class GroupIds:
         return start.compute(Opcode.ADD, position, start.ask(Query.GLOBAL_OFFSET), name)
 
     def _distance(self, query: Query) -> Operand:
-        """How far apart an id's neighbouring replicas stand."""
+        """Return how far apart an id's neighbouring replicas stand."""
         return self._start.number(1) if query is Query.GROUP_ID else self._start.ask(Query.LOCAL_SIZE)
 
     def _narrowed_distance(self, query: Query, type_: IntegerType) -> Operand:
@@ -78,7 +80,7 @@ class GroupIds:
             return number(type_, 1)
 
         def narrowed() -> Operand:
-            name = start.names.fresh(Query.LOCAL_SIZE.short_name(start.coarsening.dimension))
+            name = start.names.free(own(Query.LOCAL_SIZE.short_name(start.coarsening.dimension)))
             return start.narrow(self._distance(query), type_, name)
 
         return start.once(("distance", type_), narrowed)

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 
 from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -35,21 +35,21 @@ from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.kernel import AddedArgument, Kernel, ValueKind
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
-from coarsen.transform.names import NameSupply
+from coarsen.transform.names import NameSupply, derived, like, own
 from coarsen.transform.queries import Queries
 from coarsen.transform.work_group_size import REQUIRED
 from coarsen.variant.coarsening import Configuration, Level
 
 
 def guards_of(chosen: Configuration) -> tuple[tuple[int, Level], ...]:
-    """The dimensions to guard, each with the guard's level: work-items' where these are merged, too."""
+    """Return the dimensions to guard, each with the guard's level: work-items' where these are merged, too."""
     dimensions = sorted({coarsening.dimension for coarsening in chosen})
     items = {coarsening.dimension for coarsening in chosen if coarsening.level is Level.ITEM}
     return tuple((dimension, Level.ITEM if dimension in items else Level.GROUP) for dimension in dimensions)
 
 
 def guard_argument(dimension: int) -> AddedArgument:
-    """What the launch passes to a kernel that is guarded along a dimension."""
+    """Return what the launch passes to a kernel that is guarded along a dimension."""
     return AddedArgument("global-size", dimension)
 
 
@@ -78,7 +78,6 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     guard.answer_sizes()
     guard.queries.declare()
     make_names_unique(function, (*taken, *module.structures))
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return module
 
 
@@ -127,13 +126,13 @@ class _Guard:
         """Build what holds for work-items of the original launch, and the sizes of that."""
         build, ask = self._build, self.queries.ask
         if self.queries.integer != SIZE_TYPE:
-            size = build.cast(Opcode.TRUNC, size, self.queries.integer, "size")
+            size = build.cast(Opcode.TRUNC, size, self.queries.integer, own("size"))
         if level is Level.ITEM:
             self._sizes = {Query.GLOBAL_SIZE: size}
-            return build.compare("ult", self.queries.position(build, self._dimension), size, "inside")
-        groups = build.binary(Opcode.UDIV, size, ask(build, Query.LOCAL_SIZE, self._dimension), "groups")
+            return build.compare("ult", self.queries.position(build, self._dimension), size, own("inside"))
+        groups = build.binary(Opcode.UDIV, size, ask(build, Query.LOCAL_SIZE, self._dimension), own("groups"))
         self._sizes = {Query.GLOBAL_SIZE: size, Query.GROUP_COUNT: groups}
-        return build.compare("ult", ask(build, Query.GROUP_ID, self._dimension), groups, "inside")
+        return build.compare("ult", ask(build, Query.GROUP_ID, self._dimension), groups, own("inside"))
 
     def _answer(self, instruction: Instruction) -> None:
         query = query_named(instruction.callee) if instruction.opcode is Opcode.CALL else None
@@ -151,18 +150,21 @@ class _Guard:
         """A size whose dimension is known only at run time."""
         dimension = query.arguments[0]
         build = self._build.after(query)
-        matches = build.compare("eq", dimension, number(dimension.type, self._dimension), f"{query.name}.matches")
-        chosen = build.select(matches, size, size, "")
+        along = number(dimension.type, self._dimension)
+        matches = build.compare("eq", dimension, along, derived(query, Derivation.MATCHES))
+        chosen = build.select(matches, size, size, like(query))
         _take_place(chosen, query)
         chosen.set_operand(2, query)
-        query.name, query.has_unique_name = f"{chosen.name}.other", False
+        other = derived(chosen, Derivation.OTHER)
+        query.name, query.has_unique_name = other.spelling, False
+        query.origin = query.origin.called(other.display)
 
     def _linear_id(self, build: Builder) -> Instruction:
         def product(left: Operand, right: Operand) -> Operand:
-            return build.binary(Opcode.MUL, left, right, "row")
+            return build.binary(Opcode.MUL, left, right, own("row"))
 
         def total(left: Operand, right: Operand) -> Operand:
-            return build.binary(Opcode.ADD, left, right, "row")
+            return build.binary(Opcode.ADD, left, right, own("row"))
 
         found = linear_id(
             lambda dimension: self.queries.position(build, dimension),
@@ -189,3 +191,4 @@ def _take_place(new: Instruction, old: Instruction) -> None:
     """Let a value that was just built be used, and called, like another one."""
     old.replace_all_uses(new)
     new.name, new.has_unique_name = old.name, True
+    new.origin = new.origin.called(old.origin.name)

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from coarsen.analysis.uses import Use, uses_of_values
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
@@ -27,7 +28,7 @@ from coarsen.ir.opencl.queries import LINEAR_PARTS, Query, linear_id, may_concer
 from coarsen.ir.types import IntegerType
 from coarsen.transform.group_ids import GroupIds
 from coarsen.transform.item_ids import ItemIds
-from coarsen.transform.names import NameSupply
+from coarsen.transform.names import NameSupply, like, own
 from coarsen.transform.progression import Progression, Replicas
 from coarsen.transform.prologue import Prologue
 from coarsen.variant.coarsening import Coarsening, Level
@@ -108,7 +109,8 @@ class IdRewriter:
         self._start.serve(_origin(query))
         asked, names = Query(builtin_name(query.callee)), self._start.names
         answers = self._along(asked)
-        other, matches = names.fresh(f"{chosen.name}.other"), names.fresh(f"{chosen.name}.matches")
+        other = names.derived(chosen, Derivation.OTHER)
+        matches = names.derived(chosen, Derivation.MATCHES)
         of_launch = self._start.queries.ask_along(build, asked, dimension, other)
         along = number(dimension.type, self.coarsening.dimension)
         is_along = build.compare("eq", dimension, along, matches)
@@ -136,7 +138,7 @@ class IdRewriter:
 
     @cached_property
     def _uses_whole_local_id(self) -> bool:
-        """Whether the local id has a use that does not narrow it."""
+        """Return True if the local id has a use that does not narrow it."""
         return any(
             not query.arguments or not (_is_constant(query) and self._is_only_narrowed(query))
             for query in self._kernel.instructions()
@@ -149,7 +151,7 @@ class IdRewriter:
             if query in self._formula.ids:
                 self._answers[query] = self._spaced(self._formula.replicas(query))
             else:
-                start, name = self._start, query.short_name(self.coarsening.dimension)
+                start, name = self._start, own(query.short_name(self.coarsening.dimension))
                 size = start.compute(Opcode.MUL, start.ask(query), start.number(self.coarsening.factor), name)
                 self._answers[query] = (size,)
         return self._answers[query]
@@ -159,7 +161,7 @@ class IdRewriter:
         key = f"%{instruction.name}"
         if key not in self._answers:
             self._start.serve(_origin(instruction))
-            self._answers[key] = self._spaced(self._formula.narrowed(instruction.name, type_, query))
+            self._answers[key] = self._spaced(self._formula.narrowed(like(instruction), type_, query))
         return self._answers[key]
 
     def _spaced(self, replicas: Replicas) -> Values:
@@ -176,11 +178,11 @@ class IdRewriter:
 
     def _linear_replica(self, query: Query, replica: int) -> Operand:
         id_query, size_query = LINEAR_PARTS[query]
-        name, compute = query.short_name(), self._start.compute
+        name, compute = own(query.short_name()), self._start.compute
         return linear_id(
             lambda dimension: self._position(id_query, dimension, replica),
             lambda dimension: self._part(size_query, dimension, 0),
-            lambda left, right: compute(Opcode.MUL, left, right, f"{name}.row"),
+            lambda left, right: compute(Opcode.MUL, left, right, name.derived(Derivation.ROW)),
             lambda left, right: compute(Opcode.ADD, left, right, name),
         )
 
@@ -189,7 +191,7 @@ class IdRewriter:
         if id_query is Query.LOCAL_ID:
             return position
         offset = self._start.ask(Query.GLOBAL_OFFSET, dimension)
-        return self._start.compute(Opcode.SUB, position, offset, "position")
+        return self._start.compute(Opcode.SUB, position, offset, own("position"))
 
     def _part(self, query: Query, dimension: int, replica: int) -> Operand:
         if dimension != self.coarsening.dimension:
@@ -202,7 +204,7 @@ def _of_replica(answers: Values, replica: int) -> Operand:
 
 
 def _is_constant(query: Known) -> bool:
-    """Whether a query's dimension is a constant, or it has none."""
+    """Return True if a query's dimension is a constant, or it has none."""
     return not query.arguments or queried_dimension(query) is not None
 
 

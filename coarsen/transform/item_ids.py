@@ -24,13 +24,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coarsen.ir.graph.builder import number
+from coarsen.ir.graph.display_name import Derivation, NewName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.opencl.queries import LINEAR_PARTS, SIZES_IN_ITEMS, Query
 from coarsen.ir.types import IntegerType
+from coarsen.transform.names import TEMPORARY, own
 from coarsen.transform.progression import Replicas
-from coarsen.transform.prologue import TEMPORARY, Prologue
+from coarsen.transform.prologue import Prologue
 
 
 class ItemIds:
@@ -55,14 +57,14 @@ class ItemIds:
     def replicas(self, query: Query) -> Replicas:
         """Return the replicas of an id."""
         start, first = self._start, self.first(query)
-        name, stride = query.short_name(start.coarsening.dimension), start.coarsening.stride
+        name, stride = own(query.short_name(start.coarsening.dimension)), start.coarsening.stride
         others = (
-            start.compute(Opcode.ADD, first, start.number(k * stride), f"{name}.{k}")
+            start.compute(Opcode.ADD, first, start.number(k * stride), name.numbered(k))
             for k in range(1, start.coarsening.factor)
         )
         return Replicas((first, *others), start.number(stride))
 
-    def narrowed(self, name: str, type_: IntegerType, query: Query) -> Replicas:
+    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Replicas:
         """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
         start, stride = self._start, self._start.coarsening.stride
         first = self._narrowed_first(name, type_, query)
@@ -75,11 +77,11 @@ class ItemIds:
     def _rescaled(self, query: Query) -> Operand:
         start = self._start
         factor, stride = start.coarsening.factor, start.coarsening.stride
-        name = query.short_name(start.coarsening.dimension)
+        name = own(query.short_name(start.coarsening.dimension))
         position, offset = start.ask(query), None
         if query is Query.GLOBAL_ID:
             offset = start.ask(Query.GLOBAL_OFFSET)
-            wanted = TEMPORARY if stride == 1 else f"{name}.coarsened"
+            wanted = TEMPORARY if stride == 1 else name.derived(Derivation.COARSENED)
             position = start.compute(Opcode.SUB, position, offset, wanted)
         scaled = name if offset is None else TEMPORARY
         if stride == 1:
@@ -90,10 +92,10 @@ class ItemIds:
             first = start.compute(Opcode.ADD, position, passed, scaled)
         return first if offset is None else start.compute(Opcode.ADD, first, offset, name)
 
-    def _narrowed_first(self, name: str, type_: IntegerType, query: Query) -> Instruction:
+    def _narrowed_first(self, name: NewName, type_: IntegerType, query: Query) -> Instruction:
         start = self._start
         if query is Query.LOCAL_ID and start.coarsening.stride == 1 and self._uses_whole_local_id():
-            free = start.names.fresh(TEMPORARY)
+            free = start.names.free(TEMPORARY)
             narrow = start.narrow(start.ask(query), type_, free)
             return start.scale(narrow, start.coarsening.factor, name)
         return start.narrow(self.first(query), type_, name)

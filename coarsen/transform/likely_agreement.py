@@ -26,7 +26,7 @@ _FAR_APART = 64
 
 
 def is_agreement_likely(divergence: Divergence, branch: str) -> bool:
-    """Whether the divergent branch of a block depends on positions alone."""
+    """Return True if the divergent branch of a block depends on positions alone."""
     compared: list[Value] = []
 
     def combined(instruction: Instruction) -> Iterable[Value] | None:
@@ -44,7 +44,7 @@ def is_agreement_likely(divergence: Divergence, branch: str) -> bool:
 def _is_all_followed(
     divergence: Divergence, values: Iterable[Value], follow: Callable[[Instruction], Iterable[Value] | None]
 ) -> bool:
-    """Whether `follow` has an answer, operands to go on with, for all that the values are computed from.
+    """Return True if `follow` has an answer, operands to go on with, for all that the values are computed from.
 
     Asked is only for what differs between replicas, and once for each instruction: expressions share parts.
     """
@@ -63,7 +63,7 @@ def _is_all_followed(
 
 
 def side_of_one(divergence: Divergence, branch: str) -> str | None:
-    """The side of a branch that at most one of the replicas takes, since it asks for one position; else None."""
+    """Return the side of a branch that one replica takes at most, as it asks for one position; or None."""
     terminator = divergence.kernel.block[branch].terminator
     condition = _definition(divergence, terminator.arguments[0])
     if condition is None or condition.opcode != "icmp" or predicate(condition) not in ("eq", "ne"):
@@ -75,7 +75,7 @@ def side_of_one(divergence: Divergence, branch: str) -> str | None:
 
 
 def _is_shifted_id(divergence: Divergence, value: Value) -> bool:
-    """Whether a value is an id, at most shifted by something that the replicas share."""
+    """Return True if a value is an id, at most shifted by something that the replicas share."""
     instruction = _definition(divergence, value)
     while instruction is not None and instruction.opcode in _SHIFTS:
         differing = [operand for operand in instruction.operands if _definition(divergence, operand) is not None]
@@ -101,7 +101,7 @@ def _positions_in(divergence: Divergence, instruction: Instruction) -> Iterable[
 
 
 def _is_far_apart(divergence: Divergence, instruction: Instruction) -> bool:
-    """Whether a quotient or remainder has its borders far apart.
+    """Return True if a quotient or remainder has its borders far apart.
 
     A divisor that is known only at run time is taken to be large.
     """

@@ -69,7 +69,7 @@ def add_local_copies(
 
 
 def local_memory_arguments(kernel: Kernel, own: Sequence[str], factor: int) -> Iterator[AddedArgument]:
-    """What the launcher passes for the arguments that `add_local_copies` adds, in their order."""
+    """Yield what the launcher passes for the arguments that `add_local_copies` adds, in their order."""
     first_added = len(kernel.arguments) - len(kernel.added_arguments)
     for argument in _own_arguments(kernel, own):
         index = kernel.arguments.index(argument)

@@ -71,7 +71,7 @@ class Meetings:
         build.call(self._barrier, VoidType(), [_LOCAL], attributes=_ATTRIBUTES)
 
     def _is_reached_by_all(self, blocks: Iterable[str], branches: frozenset[str]) -> bool:
-        """Whether all work-items of a group reach blocks together, and go the same way at branches."""
+        """Return True if all work-items of a group reach blocks together, and go the same way at branches."""
         flow = self._divergence.control_flow
         deciding = branches.union(*(flow.controlling(block) for block in blocks))
         return deciding.isdisjoint(self._differing)

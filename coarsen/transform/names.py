@@ -1,31 +1,83 @@
-"""Fresh names for values and blocks: `sum` becomes `sum.1`, `sum.2`, … unless that is taken."""
+"""Names of what transforms make: own words, or derived from the value that something is made of.
+
+    own("inside")                      %inside       (inside)
+    derived(%sum, Derivation.KEPT)     %sum.kept     (sum.kept)
+    derived(%add, Derivation.ALONE)    %add.alone    (none, as %add has none)
+
+A transform that rewrites a whole body takes them from a `NameSupply`, which makes them free in the kernel at once,
+since copies are named before they are written. One that changes a few places leaves them as wishes, which
+`make_names_unique` (`ir/graph/names.py`) fulfils when it is done. Both find free names with `FreeNames` there.
+"""
 
 from __future__ import annotations
 
+from coarsen.ir import kernel as view
+from coarsen.ir.graph import instruction as graph
+from coarsen.ir.graph.display_name import Derivation, DisplayName, NewName
+from coarsen.ir.graph.names import FreeNames
+from coarsen.ir.graph.names_from_llvm import without_numbers
+from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.kernel import Kernel
+
+Original = Named | view.Instruction
+"""What something may be called after: in the graph, or an instruction of the view of it."""
+
+TEMPORARY = NewName("call")
+"""The name of what is used in one place, as a compiler names it, so that a back end may put it there."""
+
+
+def own(word: str) -> NewName:
+    """Return a name of a transform's own."""
+    return NewName(word, DisplayName(word))
+
+
+def like(original: Original) -> NewName:
+    """Return the name of what takes the place of a value."""
+    if isinstance(original, graph.Instruction | view.Instruction):
+        return NewName(original.name, original.origin.name)
+    return NewName(original.name, DisplayName(original.name if isinstance(original, Argument) else ""))
+
+
+def derived(original: Original, derivation: Derivation) -> NewName:
+    """Return the name of what is made of a value, block or variable.
+
+    Where the original has no name for a reader, a stand-in has none either, and all else is called after LLVM's
+    name, without its numbers.
+    """
+    name = like(original)
+    is_computed = isinstance(original, graph.Instruction | view.Instruction)
+    if name.display.text == "" and not (is_computed and derivation.is_a_stand_in):
+        name = NewName(name.spelling, DisplayName(without_numbers(name.spelling)))
+    if name.display.text == "":
+        return NewName(name.derived(derivation).spelling)
+    return name.derived(derivation)
 
 
 class NameSupply:
     """Hands out names that no value, block or argument of a kernel has."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._taken = {argument.name for argument in kernel.arguments}
-        self._taken.update(block.name for block in kernel.blocks)
-        self._taken.update(instruction.name for instruction in kernel.instructions() if instruction.name)
-        self._taken.update(kernel.structures)
-        # Names are never given back: a search goes on after the last number that was found.
-        self._next: dict[str, int] = {}
+        self._free = FreeNames(
+            [
+                *(argument.name for argument in kernel.arguments),
+                *(block.name for block in kernel.blocks),
+                *(instruction.name for instruction in kernel.instructions() if instruction.name),
+                *kernel.structures,
+            ]
+        )
 
-    def fresh(self, wanted: str) -> str:
-        """`wanted`, or `wanted` with the first number after it that makes it free."""
-        name, number = wanted, self._next.get(wanted, 1)
-        while name in self._taken:
-            name = f"{wanted}.{number}"
-            number += 1
-        self._taken.add(name)
-        self._next[wanted] = number
-        return name
+    def spelling(self, wanted: str) -> str:
+        """Return LLVM's name of something that no reader sees: the wanted one, or that with a number."""
+        return self._free.take(wanted)
 
-    def replica(self, name: str, replica: int) -> str:
-        """The name of a value's or block's copy; replica 0 keeps its own."""
-        return name if replica == 0 else self.fresh(f"{name}.{replica}")
+    def free(self, wish: NewName) -> NewName:
+        """Return a name, its spelling with the first number after it that makes it free."""
+        return NewName(self._free.take(wish.spelling), wish.display)
+
+    def derived(self, original: Original, derivation: Derivation) -> NewName:
+        """Return a free name of what is made of a value, block or variable."""
+        return self.free(derived(original, derivation))
+
+    def replica(self, name: NewName, replica: int) -> NewName:
+        """Return the name of a replica's copy; replica 0 keeps the original's own."""
+        return name if replica == 0 else self.free(name.numbered(replica))

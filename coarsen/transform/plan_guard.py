@@ -32,7 +32,7 @@ _SHORT = 20
 
 
 def guard_branches(divergence: Divergence, region: Region, use: Use) -> AgreedBranches:
-    """The branches of a region that gets a fast path. Raises NotTogether."""
+    """Return the branches of a region that gets a fast path. Raises NotTogether."""
     if use is Use.NEVER:
         raise NotTogether("turned-off", "the fast path is turned off")
     head = region.head
@@ -75,14 +75,14 @@ def _shares_slow_path(divergence: Divergence, region: Region, branch: str, own: 
 
 
 def _is_for_one(divergence: Divergence, region: Region) -> bool:
-    """Whether the region is what one work-item does alone: `if (item == 0) …`."""
+    """Return True if the region is what one work-item does alone: `if (item == 0) …`."""
     side = side_of_one(divergence, region.head)
     targets = divergence.kernel.block[region.head].terminator.targets
     return side is not None and all(target in (side, region.join) for target in targets)
 
 
 def _is_short(divergence: Divergence, region: Region) -> bool:
-    """Whether a region has few instructions and no loop."""
+    """Return True if a region has few instructions and no loop."""
     if has_loop(divergence, region):
         return False
     return sum(len(divergence.kernel.block[block].instructions) for block in region.blocks) < _SHORT

@@ -33,7 +33,7 @@ from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
 
 def loop_of_region(flow: ControlFlow, region: Region) -> Loop | None:
-    """The loop that a region is entered by, from the block before the loop; None where it starts otherwise."""
+    """Return the loop by which a region is entered, from the block before it; None where there is none."""
     targets = flow.kernel.block[region.head].terminator.targets
     if len(targets) != 1:
         return None
@@ -42,7 +42,7 @@ def loop_of_region(flow: ControlFlow, region: Region) -> Loop | None:
 
 
 def loop_branches(divergence: Divergence, region: Region, transforms: Transforms) -> AgreedBranches:
-    """The branches of a region whose loop goes in lock-step. Raises NotTogether."""
+    """Return the branches of a region whose loop goes in lock-step. Raises NotTogether."""
     if transforms.lock_step is Use.NEVER:
         raise NotTogether("turned-off", "lock-step is turned off")
     flow = divergence.control_flow

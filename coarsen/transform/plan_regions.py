@@ -51,7 +51,7 @@ def _planned(divergence: Divergence, region: Region, transforms: Transforms) -> 
 
 
 def _is_mostly_copied(divergence: Divergence, planned: PlannedRegion) -> bool:
-    """Whether the larger part of a region stands in copies although the replicas go through it together."""
+    """Return True if the larger part of a region stands in copies although the replicas go through it together."""
     inside = [inner.region for inner in planned.all() if inner.treatment is Treatment.COPIES]
     copied = frozenset().union(*(region.blocks for region in inside))
     return 2 * _length(divergence, copied) > _length(divergence, planned.region.blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.display_name import Derivation, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
@@ -12,11 +13,9 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import IntegerType
-from coarsen.transform.names import NameSupply
+from coarsen.transform.names import TEMPORARY, NameSupply, own
 from coarsen.transform.queries import Queries
 from coarsen.variant.coarsening import Coarsening, Level
-
-TEMPORARY = "call"
 
 
 class Prologue:
@@ -62,7 +61,7 @@ class Prologue:
         along = self.coarsening.dimension if dimension is None else dimension
 
         def asked() -> Operand:
-            return self.queries.ask(self._build, query, along, self.names.fresh(self._name_of(query, along)))
+            return self.queries.ask(self._build, query, along, self.names.free(self._name_of(query, along)))
 
         return self.once((query, along), asked)
 
@@ -70,29 +69,29 @@ class Prologue:
         """Return a number of the type of `size_t`."""
         return number(self.integer, value)
 
-    def compute(self, opcode: Opcode, left: Operand, right: Operand, wanted: str) -> Instruction:
+    def compute(self, opcode: Opcode, left: Operand, right: Operand, wanted: NewName) -> Instruction:
         """Compute something of two values of one type, under the first free name after the wanted one."""
-        return self._build.binary(opcode, left, right, self.names.fresh(wanted))
+        return self._build.binary(opcode, left, right, self.names.free(wanted))
 
-    def narrow(self, value: Operand, type_: IntegerType, name: str) -> Instruction:
+    def narrow(self, value: Operand, type_: IntegerType, name: NewName) -> Instruction:
         """Convert a value to a narrower type, under a name that is given."""
         return self._build.cast(Opcode.TRUNC, value, type_, name)
 
-    def scale(self, value: Operand, factor: int, name: str) -> Instruction:
+    def scale(self, value: Operand, factor: int, name: NewName) -> Instruction:
         """Multiply a value by a number, under a name that is given."""
         return self._build.binary(Opcode.MUL, value, number(value.type, factor), name)
 
-    def shift(self, value: Operand, distance: Operand, name: str) -> Instruction:
+    def shift(self, value: Operand, distance: Operand, name: NewName) -> Instruction:
         """Add a distance to a value, under a name that is given."""
         return self._build.binary(Opcode.ADD, value, distance, name)
 
-    def _name_of(self, query: Query, dimension: int) -> str:
+    def _name_of(self, query: Query, dimension: int) -> NewName:
         """Name an answer: as a compiler does where it is used once, so that a back end may put it there.
 
         The local size of merged groups is used again for each replica.
         """
         if query is Query.GLOBAL_OFFSET or (query is Query.LOCAL_SIZE and self.coarsening.level is Level.GROUP):
-            return query.short_name(dimension)
+            return own(query.short_name(dimension))
         if query is Query.LOCAL_ID and self.coarsening.stride > 1:
-            return f"{query.short_name(dimension)}.coarsened"
+            return own(query.short_name(dimension)).derived(Derivation.COARSENED)
         return TEMPORARY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
@@ -10,6 +11,7 @@ from coarsen.ir.graph.operands import Callee, Operand
 from coarsen.ir.opencl.names import mangled_name
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import IntegerType
+from coarsen.transform.names import TEMPORARY, own
 
 _ATTRIBUTES = "nounwind willreturn memory(none)"
 _DIMENSION = IntegerType(32)
@@ -27,18 +29,18 @@ class Queries:
         self._module = module
         self._called: dict[Query, Callee] = {}
 
-    def ask(self, build: Builder, query: Query, dimension: int, name: str = "call") -> Instruction:
+    def ask(self, build: Builder, query: Query, dimension: int, name: NewName = TEMPORARY) -> Instruction:
         """Ask what the launch says along a dimension."""
         return self.ask_along(build, query, number(_DIMENSION, dimension), name)
 
-    def ask_along(self, build: Builder, query: Query, dimension: Operand, name: str) -> Instruction:
+    def ask_along(self, build: Builder, query: Query, dimension: Operand, name: NewName) -> Instruction:
         """Ask what the launch says along a dimension that may be known only at run time."""
         return build.call(self._callee(query), self.integer, [dimension], name, _ATTRIBUTES)
 
     def position(self, build: Builder, dimension: int) -> Instruction:
         """Compute the global id without its offset."""
         place = self.ask(build, Query.GLOBAL_ID, dimension)
-        return build.binary(Opcode.SUB, place, self.ask(build, Query.GLOBAL_OFFSET, dimension), "position")
+        return build.binary(Opcode.SUB, place, self.ask(build, Query.GLOBAL_OFFSET, dimension), own("position"))
 
     def constant(self, value: int) -> Operand:
         """Return a number of the type of `size_t`."""

@@ -52,17 +52,17 @@ class PlannedRegion:
     nested: tuple[PlannedRegion, ...] = ()
 
     def all(self) -> Iterator[PlannedRegion]:
-        """This region and those nested in it, outer before inner."""
+        """Yield this region and those nested in it, outer before inner."""
         yield self
         for region in self.nested:
             yield from region.all()
 
     def is_left_from(self, block: str) -> bool:
-        """Whether an edge from a block to the region's join is a way out of the region."""
+        """Return True if an edge from a block to the region's join is a way out of the region."""
         return block == self.region.head or block in self.region.blocks
 
     def first_target(self, flow: ControlFlow, block: str) -> str:
-        """The side of one of `branches` that is tested first: the way on through the region or its loop."""
+        """Return the side of one of `branches` that is tested first: the way on through the region or its loop."""
         targets = flow.kernel.block[block].terminator.targets
         loop = flow.loop_of[block]
         for target in targets:
@@ -87,6 +87,6 @@ class RegionPlan:
     transforms: Transforms
 
     def all(self) -> Iterator[PlannedRegion]:
-        """Every region, outer before inner."""
+        """Yield every region, outer before inner."""
         for region in self.regions:
             yield from region.all()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from coarsen.analysis.divergence import Divergence
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap, for_replica, same_origin
 from coarsen.transform.copies import Copies
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.names import NameSupply
+from coarsen.transform.names import NameSupply, like
 from coarsen.transform.template import Template
 
 
@@ -55,7 +56,7 @@ class ReplicaCopies:
         for block in template.function.blocks:
             is_copied = block.name in copied
             for values, name, origin in self._each(block, is_copied):
-                values[block] = self.copies.of_block(block, name, origin)
+                values[block] = self.copies.of_block(block, name.spelling, origin)
             for instruction in block.instructions:
                 if instruction.name:
                     self._add(instruction, is_copied)
@@ -71,10 +72,10 @@ class ReplicaCopies:
         for values, name, origin in self._each(instruction, is_copied or self._divergence.is_divergent(known)):
             values[instruction] = self.copies.of_value(instruction, name, origin)
 
-    def _each(self, original: Named, is_copied: bool) -> Iterator[tuple[ValueMap, str, OriginMap]]:
+    def _each(self, original: Named, is_copied: bool) -> Iterator[tuple[ValueMap, NewName, OriginMap]]:
         """For each copy of a value or block: the map that has it, its name and its origin."""
         if not is_copied:
-            yield self.shared, original.name, same_origin
+            yield self.shared, like(original), same_origin
             return
         for k, values in enumerate(self.values):
-            yield values, self._supply.replica(original.name, k), for_replica(k)
+            yield values, self._supply.replica(like(original), k), for_replica(k)

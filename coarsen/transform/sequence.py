@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap
 from coarsen.transform.alone import Alone, Entry
@@ -53,7 +54,7 @@ class CopiesInSequence:
         self._meet = meet
         self._results: dict[tuple[Instruction, int], Instruction] = {}
         self._after = [
-            new_block(around.supply.fresh(f"{region.join}.after"), origin(k)(self._join.origin))
+            new_block(around.supply.spelling(f"{region.join}.after"), origin(k)(self._join.origin))
             for k in range(len(values))
         ]
         sources = [dispatch, *self._after]
@@ -96,7 +97,7 @@ class CopiesInSequence:
         build = Builder(after, after.origin)
         for phi in self._join.phis:
             if k == 0 or self._is_divergent(phi):
-                name = self._around.supply.fresh(f"{phi.name}.out")
+                name = self._around.supply.derived(phi, Derivation.OUT)
                 self._results[phi, k] = build.phi(phi.type, list(self._ways[k].leaving(phi)), name)
         self._meet(build)
         if k + 1 == len(self._ways):

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Role
@@ -64,7 +65,7 @@ def slow_path(region: Region, entry: Entry, around: Surroundings, meet: Meet) ->
     """
     head = around.template.block[region.head]
     origin = head.terminator.origin.with_role(Role.DIVERGED)
-    dispatch = new_block(around.supply.fresh(f"{region.head}.parted"), origin)
+    dispatch = new_block(around.supply.spelling(f"{region.head}.parted"), origin)
     turn_values = _turn_values(region, entry, around)
     if turn_values is not None:
         arriving = ValueMap(around.values[0])
@@ -85,15 +86,15 @@ def _own_copies(region: Region, around: Surroundings, arriving: ValueMap, origin
     """Copies of a region's blocks and of the values in them, over what stands for values outside."""
     values = ValueMap(arriving)
     for block in around.template.in_order(region.blocks):
-        values[block] = around.copies.of_block(block, around.supply.fresh(f"{block.name}.alone"), origin)
+        values[block] = around.copies.of_block(block, around.supply.spelling(f"{block.name}.alone"), origin)
         for instruction in filter(around.copies.has_copies, block.instructions):
-            name = around.supply.fresh(f"{instruction.name}.alone")
+            name = around.supply.derived(instruction, Derivation.ALONE)
             values[instruction] = around.copies.of_value(instruction, name, origin)
     return values
 
 
 def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValues | None:
-    """What changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
+    """Return what changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
     inside = [i for block in around.template.in_order(region.blocks) for i in block.instructions]
     if any(map(around.copies.is_answered_in_place, inside)):
         return None  # an id that is asked for in its place, differently for each replica
@@ -119,7 +120,7 @@ def _turn_values(region: Region, entry: Entry, around: Surroundings) -> TurnValu
 def _coming_from_outside(
     inside: Sequence[Instruction], is_computed_there: Callable[[Instruction], bool]
 ) -> Iterator[Operand]:
-    """What a region's instructions use and what is not computed in it."""
+    """Yield what a region's instructions use and what is not computed in it."""
     defined = set(filter(is_computed_there, inside))
     for instruction in inside:
         yield from (operand for operand in instruction.operands if operand not in defined)

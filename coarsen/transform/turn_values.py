@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.display_name import Derivation, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Constant, Named, Operand
@@ -23,7 +24,7 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_instruction
 from coarsen.ir.kernel import Instruction as KernelInstruction
 from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.alone import Entry
-from coarsen.transform.names import NameSupply
+from coarsen.transform.names import NameSupply, Original, like, own
 from coarsen.transform.progression import Progression
 from coarsen.transform.replica_array import ReplicaArray, can_be_kept
 from coarsen.transform.replica_values import ReplicaValues
@@ -66,7 +67,8 @@ class TurnValues:
         self.supply = supply
         self.origin = origin.with_role(Role.REPLICA_LOOP)
         self.variables, self.before, self.at_turn = Block("variables"), Block("before"), Block("turn")
-        self.turn = Instruction(Opcode.PHI, NUMBER, name=supply.fresh("replica"), origin=self.origin)
+        name = supply.free(own("replica"))
+        self.turn = Instruction(Opcode.PHI, NUMBER, name=name.spelling, origin=self.origin.called(name.display))
         self.in_turn: dict[Named, Operand] = {}
         self.can_be_said = True
         self._build = Builder(self.at_turn, self.origin)
@@ -76,7 +78,7 @@ class TurnValues:
 
     @property
     def instructions(self) -> int:
-        """How many instructions the turns need besides the region's own."""
+        """Return how many instructions the turns need besides the region's own."""
         taking = len(self._results) * (2 + 2 * self.replicas.count)
         providing = (self.variables, self.before, self.at_turn)
         return sum(len(block.instructions) for block in providing) + taking + _COUNTING
@@ -84,7 +86,7 @@ class TurnValues:
     # What turns need.
 
     def need(self, operand: Operand) -> None:
-        """What an instruction uses in a turn, as it is before the loop."""
+        """Provide what an instruction uses in a turn, as it is before the loop."""
         for named in operand.referenced():
             if not self.replicas.differ(named):
                 continue
@@ -94,7 +96,7 @@ class TurnValues:
                 self._provide(named, _DEPTH)
 
     def need_on_arrival(self, region: Region, entry: Entry) -> None:
-        """The values with which a replica comes into a region."""
+        """Provide the values with which a replica comes into a region."""
         block = self.replicas.block(entry.block)
         for operand in block.phis if entry.is_restart else block.terminator.arguments:
             self.need(operand)
@@ -105,16 +107,16 @@ class TurnValues:
                         self.need(value)
 
     def need_at_join(self, region: Region) -> None:
-        """The values from before the region that phis of its join take when they are reached through it."""
+        """Provide the values from before the region that phis of its join take from inside of it."""
         for phi in self._phis_of(region.join):
             for value, source in phi.edges():
                 if source.name in region.blocks and _block_of(value) not in region.blocks:
                     self.need(value)
 
     def need_results(self, phis: Iterable[KernelInstruction]) -> None:
-        """The join's phis of which each replica has its own: kept in private arrays until the loop is over."""
+        """Keep the join's phis of which each replica has its own in private arrays, until the loop is over."""
         for phi in phis:
-            array = self._array(phi.name, phi.type)
+            array = self._array(phi, phi.type)
             if array is not None:
                 self._results[phi.name] = array
 
@@ -124,7 +126,7 @@ class TurnValues:
         """Keep what one of the join's phis is in a turn."""
         self._results[result].store(build, value, self.turn)
 
-    def take_result(self, build: Builder, result: str, k: int, name: str) -> Instruction:
+    def take_result(self, build: Builder, result: str, k: int, name: NewName) -> Instruction:
         """Take what one of the join's phis is for replica k, under a name, after the loop."""
         return self._results[result].load(build, number(NUMBER, k), name)
 
@@ -142,7 +144,7 @@ class TurnValues:
             self._keep(value)
 
     def _is_cheap(self, instruction: Instruction, depth: int) -> bool:
-        """Whether it is arithmetic on ids and on values that all replicas share."""
+        """Return True if it is arithmetic on ids and on values that all replicas share."""
         if instruction.opcode not in _ARITHMETIC or self.replicas.is_at_start(instruction):
             return False
         return all(
@@ -164,10 +166,12 @@ class TurnValues:
         if type_ != NUMBER:
             is_wider = isinstance(type_, IntegerType) and type_.width > NUMBER.width
             opcode = Opcode.ZEXT if is_wider else Opcode.TRUNC
-            turn = self._build.cast(opcode, turn, type_, self._named(value, "offset"))
+            turn = self._build.cast(opcode, turn, type_, self.supply.derived(value, Derivation.OFFSET))
         if spacing.distance != Constant(type_, "1"):
-            turn = self._build.binary(Opcode.MUL, turn, spacing.distance, self._named(value, "offset"))
-        name = self._named(value, "alone")
+            turn = self._build.binary(
+                Opcode.MUL, turn, spacing.distance, self.supply.derived(value, Derivation.OFFSET)
+            )
+        name = self.supply.derived(value, Derivation.ALONE)
         self.in_turn[value] = self._build.binary(Opcode.ADD, spacing.first, turn, name)
 
     def _compute_again(self, original: Instruction, depth: int) -> None:
@@ -177,41 +181,39 @@ class TurnValues:
                 self._provide(named, depth - 1)
             values[named] = self.in_turn.get(named, self.replicas.of(named)[0])
         copy = copy_instruction(original, values, lambda origin: origin.with_role(Role.REPLICA_LOOP))
-        copy.name = self._named(original, "alone")
+        name = self.supply.derived(original, Derivation.ALONE)
+        copy.name, copy.origin = name.spelling, copy.origin.called(name.display)
         self.in_turn[original] = self._build.insert(copy)
 
     def _choose(self, value: Named) -> None:
         """A turn's own local memory, out of that of all replicas."""
         chosen, *others = self.replicas.of(value)
         for k, replica in enumerate(others, start=1):
-            name = self._named(value, "alone")
+            name = self.supply.derived(value, Derivation.ALONE)
             chosen = self._build.select(self._is_turn(k), replica, chosen, name)
         self.in_turn[value] = chosen
 
     def _is_turn(self, k: int) -> Instruction:
         """Whether it is replica k's turn."""
         if k not in self._is_turn_of:
-            name = self.supply.fresh(f"{self.turn.name}.is.{k}")
+            name = self.supply.free(like(self.turn).derived(Derivation.IS, f".{k}"))
             self._is_turn_of[k] = self._build.compare("eq", self.turn, number(NUMBER, k), name)
         return self._is_turn_of[k]
 
     def _keep(self, value: Named) -> None:
-        array = self._array(value.name, value.type)
+        array = self._array(value, value.type)
         if array is None:
             return
         for k, replica in enumerate(self.replicas.of(value)):
             array.store(self._build_before, replica, number(NUMBER, k))
-        self.in_turn[value] = array.load(self._build, self.turn, self._named(value, "alone"))
+        self.in_turn[value] = array.load(self._build, self.turn, self.supply.derived(value, Derivation.ALONE))
 
-    def _array(self, name: str, type_: Type) -> ReplicaArray | None:
+    def _array(self, original: Original, type_: Type) -> ReplicaArray | None:
         if not can_be_kept(type_):
             self.can_be_said = False
             return None
-        build, name = Builder(self.variables, self.origin), self.supply.fresh(f"{name}.kept")
+        build, name = Builder(self.variables, self.origin), self.supply.derived(original, Derivation.KEPT)
         return ReplicaArray(build, name, type_, self.replicas.count, self.supply)
-
-    def _named(self, value: Named, what: str) -> str:
-        return self.supply.fresh(f"{value.name}.{what}")
 
     def _phis_of(self, *blocks: str) -> Iterator[Instruction]:
         for name in blocks:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.display_name import Derivation, DisplayName, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
@@ -19,6 +20,7 @@ from coarsen.ir.graph.rewriting import ValueMap, for_replica
 from coarsen.transform.alone import Alone, Entry
 from coarsen.transform.copies import new_block
 from coarsen.transform.meetings import Meet
+from coarsen.transform.names import own
 from coarsen.transform.surroundings import Surroundings
 from coarsen.transform.turn_values import NUMBER, TurnValues
 
@@ -61,7 +63,7 @@ class Turns:
         self._join = around.template.block[region.join]
         self._meet = meet
         self._start, self._end, self.last = (
-            new_block(around.supply.fresh(f"{region.head}.{what}"), turn_values.origin)
+            new_block(around.supply.spelling(f"{region.head}.{what}"), turn_values.origin)
             for what in ("turn", "turn.end", "turns.done")
         )
         for variable in turn_values.variables.take_from(0):
@@ -87,7 +89,7 @@ class Turns:
 
     def blocks(self) -> Iterator[Block]:
         """Write the loop, and the block after it."""
-        following = self._around.supply.fresh("replica.next")
+        following = self._around.supply.free(NewName("replica.next", DisplayName("replica")))
         yield self._begin_turn()
         yield from self._alone.blocks(self._around.copies)
         yield self._end_turn(following)
@@ -105,12 +107,12 @@ class Turns:
         self._alone.enter(build)
         return self._start
 
-    def _end_turn(self, following: str) -> Block:
+    def _end_turn(self, following: NewName) -> Block:
         """Write the block that keeps a turn's results; what replicas share is the same after any turn."""
-        build, fresh = Builder(self._end, self._turn_values.origin), self._around.supply.fresh
+        build, supply = Builder(self._end, self._turn_values.origin), self._around.supply
         of_turn: dict[Instruction, Instruction] = {}
         for phi in self._join.phis:
-            name = fresh(f"{phi.name}.{'alone' if self._is_divergent(phi) else 'out'}")
+            name = supply.derived(phi, Derivation.ALONE if self._is_divergent(phi) else Derivation.OUT)
             of_turn[phi] = build.phi(phi.type, list(self._alone.leaving(phi)), name)
         for phi, value in of_turn.items():
             if self._is_divergent(phi):
@@ -118,7 +120,7 @@ class Turns:
             else:
                 self._results[phi, 0] = value
         self._meet(build)
-        again, turn = fresh("replica.again"), self._turn_values.turn
+        again, turn = supply.free(own("replica").derived(Derivation.AGAIN)), self._turn_values.turn
         next_turn = build.binary(Opcode.ADD, turn, number(NUMBER, 1), following, ("nuw", "nsw"))
         is_left = build.compare("ult", next_turn, number(NUMBER, len(self._around.values)), again)
         build.branch_if(is_left, self._start, self.last)
@@ -130,7 +132,7 @@ class Turns:
         build = Builder(self.last, self._turn_values.origin)
         for phi in filter(self._is_divergent, self._join.phis):
             for k in range(len(self._around.values)):
-                name = self._around.supply.fresh(f"{phi.name}.out")
+                name = self._around.supply.derived(phi, Derivation.OUT)
                 self._results[phi, k] = self._turn_values.take_result(build, phi.name, k, name)
         build.branch(self._around.values[0].block(self._join))
         return self.last

@@ -79,7 +79,7 @@ class VectorBuiltins:
 
 
 def is_element(type_: Type) -> bool:
-    """Whether there are builtins for vectors of it on every device that has the type: not for half."""
+    """Return True if there are builtins for vectors of it on every device that has the type: not for half."""
     if isinstance(type_, FloatType):
         return type_.kind in _FLOAT_CODES
     return isinstance(type_, IntegerType) and type_.width in _SIGNED_CODES

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.ir.graph.builder import Builder, number, poison
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
+from coarsen.ir.graph.display_name import Derivation, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
@@ -40,7 +40,7 @@ from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes
 from coarsen.ir.types import IntegerType, VectorType, VoidType
 from coarsen.transform.adjacent_accesses import AdjacentAccesses, Member, Run
-from coarsen.transform.names import NameSupply
+from coarsen.transform.names import NameSupply, like, own
 from coarsen.transform.vector_builtins import LOADING, STORING, VectorBuiltins
 
 _INDEX = IntegerType(64)
@@ -61,13 +61,13 @@ class WideAccesses:
     objects_below: int | None = None
 
     def assumptions(self) -> Iterator[str]:
-        """What is taken for granted, in words."""
+        """Yield what is taken for granted, in words."""
         if self.objects_below is not None:
             most = f"{self.objects_below >> 30} GiB"
             yield f"every buffer must be smaller than {most}, or a 32-bit index of a merged access may wrap around"
 
     def with_run(self, run: Run) -> WideAccesses:
-        """These and the accesses of one more run."""
+        """Return these and the accesses of one more run."""
         sizes = [size for size in (self.objects_below, run.objects_below) if size is not None]
         merged = len(run.members)
         return replace(
@@ -106,7 +106,6 @@ def widen(kernel: Kernel) -> Widened:
             merger.merge(block, runs[block.name])
     merger.declare()
     make_names_unique(function, module.structures)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return Widened(module, merger.merged)
 
 
@@ -168,17 +167,17 @@ class _Merger:
         first = min(run.members, key=lambda member: member.position)
         pointer = loads[0].operands[-1]
         if isinstance(pointer, Instruction) and positions.get(pointer, -1) > first.position:
-            wanted = self._names.fresh(f"{first.instruction.name}.start")
+            wanted = self._names.derived(first.instruction, Derivation.START)
             pointer = _before(build, instructions[first.position].operands[-1], first, run, wanted)
         builtins = self._builtins(run)
         arguments = [number(builtins.size_type, 0), pointer]
-        name = self._names.fresh(f"{run.members[0].instruction.name}.wide")
+        name = self._names.derived(run.members[0].instruction, Derivation.WIDE)
         callee = self._callee(builtins.load_name, builtins.load_declaration)
         wide = build.call(callee, builtins.type, arguments, name, LOADING)
         taken: list[Operand] = []
         for member, load in zip(run.members, loads, strict=True):
-            value = _taken_out(build, wide, run, member)
-            value.name, value.has_unique_name = load.name, True
+            value = _taken_out(build, wide, run, member, like(load))
+            value.has_unique_name = True
             load.replace_all_uses(value)
             taken.append(value)
         if len(run.members) == run.count:
@@ -201,7 +200,7 @@ class _Merger:
                 return wide
         vector: Operand = poison(VectorType(len(parts), run.element))
         for index, part in enumerate(parts):
-            vector = build.insert_element(vector, part, number(_INDEX, index), self._names.fresh("wide"))
+            vector = build.insert_element(vector, part, number(_INDEX, index), self._names.free(own("wide")))
         return vector
 
     def _joined_vectors(self, build: Builder, parts: list[Operand], run: Run) -> Operand:
@@ -210,7 +209,7 @@ class _Merger:
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=True)
             count = 2 * count
-            parts = [build.shuffle(*pair, range(count), self._names.fresh("wide")) for pair in pairs]
+            parts = [build.shuffle(*pair, range(count), self._names.free(own("wide"))) for pair in pairs]
         return parts[0]
 
     def _callee(self, name: str, declaration: str) -> Callee:
@@ -222,26 +221,26 @@ class _Merger:
         return VectorBuiltins(type_, run.place.space, self._is_unsigned(run.place.root), self._module.size_type)
 
     def _is_unsigned(self, root: Value | None) -> bool:
-        """Whether the source declares an argument as a pointer to unsigned integers."""
+        """Return True if the source declares an argument as a pointer to unsigned integers."""
         if root is None or root.kind is not ValueKind.ARGUMENT:
             return False
         return any(a.name == root.text and a.base_type_name.startswith("u") for a in self._kernel.arguments)
 
 
-def _taken_out(build: Builder, wide: Instruction, run: Run, member: Member) -> Instruction:
-    """What a member loads, out of the whole."""
+def _taken_out(build: Builder, wide: Instruction, run: Run, member: Member, name: NewName) -> Instruction:
+    """Return what a member loads, out of the whole."""
     index = _distance(member, run)
     if run.parts == 1:
-        return build.extract_element(wide, number(_INDEX, index), "")
-    return build.shuffle(wide, poison(wide.type), range(index, index + run.parts), "")
+        return build.extract_element(wide, number(_INDEX, index), name)
+    return build.shuffle(wide, poison(wide.type), range(index, index + run.parts), name)
 
 
-def _before(build: Builder, pointer: Operand, member: Member, run: Run, name: str) -> Instruction:
+def _before(build: Builder, pointer: Operand, member: Member, run: Run, name: NewName) -> Instruction:
     """The start of a run, from the address of a member after it."""
     return build.element(run.element, pointer, [number(_INDEX, -_distance(member, run))], name)
 
 
 def _distance(member: Member, run: Run) -> int:
-    """How many elements after the start of its run a member is."""
+    """Return how many elements after the start of its run a member is."""
     distance = member.address.offset - run.members[0].address.offset
     return distance // content_bytes(run.element)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.dispatch.header import c_header
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError

@@ -23,7 +23,7 @@ from coarsen.errors import InternalError
 from coarsen.frontend.options import parse_options
 from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.origin import UNKNOWN
@@ -34,6 +34,7 @@ from coarsen.ir.types import AddressSpace, IntegerType, PointerType
 from coarsen.opencl_bench.measure.run import KernelArgument, LaunchableKernel, run_workload
 from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
 from coarsen.transform.added_arguments import add_arguments
+from coarsen.transform.names import derived, like
 
 _COUNT = IntegerType(32)
 _COUNTS = Argument(
@@ -62,10 +63,9 @@ def counting_kernel(kernel: Kernel) -> Kernel:
     for index, block in enumerate(function.blocks):
         first = next(i for i in block.instructions if i.opcode not in (Opcode.PHI, Opcode.ALLOCA))
         build = Builder(block, UNKNOWN).before(first)
-        place = build.element(_COUNT, counts, [number(IntegerType(64), index)], f"{_COUNTS.name}.{index}")
-        build.update_atomically("add", place, number(_COUNT, 1), f"{place.name}.before")
+        place = build.element(_COUNT, counts, [number(IntegerType(64), index)], like(counts).numbered(index))
+        build.update_atomically("add", place, number(_COUNT, 1), derived(place, Derivation.BEFORE))
     make_names_unique(function, counted.structures)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     with parsed(module_text(counted), written_by_us=True):
         return kernel_view(counted, kernel.name)
 

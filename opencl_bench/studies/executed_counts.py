@@ -24,7 +24,7 @@ from typing import cast
 
 import pyopencl as cl
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.errors import DeviceError, InternalError

@@ -11,7 +11,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.laid_out import arrangements_of
 from coarsen.opencl_bench.measure.speedup import median

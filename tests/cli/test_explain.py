@@ -167,3 +167,20 @@ def test_from_python_llvm_ir_has_its_own_lines_marked() -> None:
 def test_from_python_bad_input_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         explain(SUITE["mt"].kernel_file, **wrong)
+
+
+def test_with_a_factor_lines_are_marked_with_what_came_of_them(run: Run) -> None:
+    kernel = SUITE["spmv"].kernel_file
+    plain = run("apply", kernel, "--explain")
+    outcome = run("apply", kernel, "--explain", "--factor", 4, "--any-size")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert not any(mark in plain.out for mark in ("×", "coarsened, "))
+    marks = {
+        line.partition("|")[2].strip(): line.partition("|")[0].split()[1:] for line in outcome.out.splitlines()
+    }
+    assert marks["int row = get_global_id(0);"] == ["D", "i"]
+    assert marks["if (row < row_count) {"] == ["D", ">1", "×4", "vs"]
+    assert marks["float sum = 0.0f;"] == []
+    assert marks["result[row_permutation[row]] = sum;"] == ["D", "1", "×4", "s"]
+    assert "coarsened, of no line: what keeps work-items out that the original launch did not have" in outcome.out
+    assert "  v   coarsened, a vote whether all replicas go the same way" in outcome.out.splitlines()

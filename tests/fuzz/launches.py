@@ -68,7 +68,7 @@ def divides(launch: Launch, chosen: Configuration) -> bool:
 def sizes_of(
     launch: Launch, chosen: Configuration, any_size: bool, free_local_size: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Global and local size of the coarsened launch, as `coarsen.api.CoarsenedKernel` says."""
+    """Global and local size of the coarsened launch, as `coarsen.CoarsenedKernel` says."""
     along = [
         _sizes_along(launch, dimension, _axis(chosen, dimension), any_size, free_local_size)
         for dimension in range(len(launch.local_size))

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pyopencl.tools import VectorArg
 
 from coarsen import api
-from coarsen.api import CoarsenedKernel, coarsen
+from coarsen.api import coarsen
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError
 from coarsen.runtime.advice import Advice, AdviceRequest

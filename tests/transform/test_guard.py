@@ -12,7 +12,8 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.api import CoarsenedKernel, coarsen
+from coarsen.api import coarsen
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError

@@ -14,7 +14,7 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel

@@ -16,7 +16,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.comparison import compare

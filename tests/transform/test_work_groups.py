@@ -15,7 +15,7 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration

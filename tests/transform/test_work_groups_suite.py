@@ -15,7 +15,7 @@ from typing import Any, cast
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.comparison import compare

@@ -59,12 +59,12 @@ class Access:
         return self.element_bytes * self.width
 
     def stride_along(self, dimension: int) -> Stride:
-        """The bytes from one work-item's access to the next one's along a dimension, or SYMBOLIC or INDIRECT."""
+        """Return the bytes from a work-item's access to the next one's along a dimension, SYMBOLIC or INDIRECT."""
         return self.strides[dimension]
 
 
 def access_patterns(forms: IndexForms) -> tuple[Access, ...]:
-    """All accesses of a kernel to memory, in the order of its instructions; unreachable blocks are left out.
+    """Return all accesses of a kernel to memory in reachable blocks, in the order of its instructions.
 
     Args:
         forms: of the kernel in normal form.

@@ -23,17 +23,17 @@ class Polynomial:
 
     @staticmethod
     def constant(value: int) -> Polynomial:
-        """A number."""
+        """Return a number."""
         return Polynomial({_NO_SYMBOLS: value} if value else {})
 
     @staticmethod
     def symbol(name: str) -> Polynomial:
-        """A symbol on its own."""
+        """Return a symbol on its own."""
         return Polynomial({(name,): 1})
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a number."""
+        """Return True if it is a number."""
         return not self.terms or self.terms.keys() == {_NO_SYMBOLS}
 
     @property
@@ -71,11 +71,11 @@ class Polynomial:
         )
 
     def scaled(self, factor: int) -> Polynomial:
-        """The product with a number."""
+        """Return the product with a number."""
         return Polynomial({product: factor * c for product, c in self.terms.items()} if factor else {})
 
     def divided(self, divisor: Polynomial) -> Polynomial | None:
-        """The exact quotient by a divisor of one term, None where there is a remainder or the divisor has more."""
+        """Return the exact quotient by a divisor of one term; None with a remainder or a longer divisor."""
         if len(divisor.terms) != 1:
             return None
         [(product, coefficient)] = divisor.terms.items()
@@ -99,7 +99,7 @@ class Polynomial:
         return Polynomial(found)
 
     def replaced(self, value_of: Callable[[str], Polynomial]) -> Polynomial:
-        """The polynomial with each symbol replaced by a polynomial."""
+        """Return the polynomial with each symbol replaced by a polynomial."""
         return _collected(term for item in self.terms.items() for term in _expanded(*item, value_of))
 
     @property

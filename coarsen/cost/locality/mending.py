@@ -158,7 +158,7 @@ class Mending:
         return gain if is_row and self._has_unit_step(cost, size) else None
 
     def _has_unit_step(self, cost: AccessCost, size: int) -> bool:
-        """Whether a loop or another dimension moves an access along its row."""
+        """Return True if a loop or another dimension moves an access along its row."""
         footprint = next(each for each in self._costs.footprints if each.access is cost.access)
         steps = [getattr(each, "value", None) for each in footprint.iteration_strides.values()]
         return size in steps or size in cost.access.strides[1:]
@@ -247,7 +247,7 @@ class Mending:
         return found
 
     def _is_once_for_all(self, cost: AccessCost) -> bool:
-        """Whether each work-item makes an access just once, and where its form says also at edges."""
+        """Return True if each work-item makes an access just once, and where its form says also at edges."""
         flow, block = self._forms.control_flow, cost.access.block
         ends = [each.name for each in self._forms.kernel.blocks if not each.terminator.targets]
         is_always_met = all(flow.dominates(block, end) for end in ends)

@@ -46,7 +46,7 @@ class PadCost:
 
     @property
     def sentence(self) -> str:
-        """What was chosen, and what it does."""
+        """Return what was chosen, and what it does."""
         elements = "1 element more" if self.pad.elements == 1 else f"{self.pad.elements} elements more"
         done = "permuted rows" if self.pad.kind is PadKind.XOR else f"rows of {elements}"
         if self.pad == NO_PAD:

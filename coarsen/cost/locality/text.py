@@ -13,6 +13,7 @@ from coarsen.cost.locality.local_arrays import LocalArray
 from coarsen.cost.locality.mending import Offer
 from coarsen.cost.locality.report import MemoryReport
 from coarsen.cost.locality.reuse import LoopReuse
+from coarsen.ir.graph.variables import name_in_source
 from coarsen.printable import aligned
 
 _INDENT = "  "
@@ -130,7 +131,7 @@ def _offer(offer: Offer) -> str:
 
 def _array(array: LocalArray) -> str:
     padding, swizzle = array.padding, array.swizzle
-    name = array.name.partition(".")[2] or array.name
+    name = name_in_source(array.name)
     ways = []
     if padding.words:
         ways.append(

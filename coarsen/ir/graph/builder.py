@@ -16,6 +16,7 @@ from coarsen.ir.graph.details import (
     ElementAddress,
     Mask,
 )
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Callee, Constant, Operand
@@ -30,7 +31,8 @@ _PLAIN = Access()
 class Builder:
     """Makes instructions and puts them one after the other at a place.
 
-    Names that are given are wishes (`names.py`). Types of operands must fit; LLVM verifies it later.
+    Names that are given may be wishes (`names.py`); after a mere spelling, a reader calls what is made as `origin`
+    says. Types of operands must fit; LLVM verifies it later.
 
     Attributes:
         origin: of what is made.
@@ -95,39 +97,41 @@ class Builder:
     # Arithmetic.
 
     def binary(
-        self, opcode: Opcode, left: Operand, right: Operand, name: str, flags: tuple[str, ...] = ()
+        self, opcode: Opcode, left: Operand, right: Operand, name: str | NewName, flags: tuple[str, ...] = ()
     ) -> Instruction:
         """Make an operation on two values of one type."""
         return self._made(opcode, left.type, [left, right], name, flags=flags)
 
-    def compare(self, predicate: str, left: Operand, right: Operand, name: str) -> Instruction:
+    def compare(self, predicate: str, left: Operand, right: Operand, name: str | NewName) -> Instruction:
         """Make a comparison of two values of one type."""
         element = left.type.element if isinstance(left.type, VectorType) else left.type
         opcode = Opcode.FCMP if isinstance(element, FloatType) else Opcode.ICMP
         return self._made(opcode, compared(left.type), [left, right], name, detail=Comparison(predicate))
 
-    def cast(self, opcode: Opcode, value: Operand, type_: Type, name: str) -> Instruction:
+    def cast(self, opcode: Opcode, value: Operand, type_: Type, name: str | NewName) -> Instruction:
         """Make a conversion."""
         return self._made(opcode, type_, [value], name)
 
-    def select(self, condition: Operand, true: Operand, false: Operand, name: str) -> Instruction:
+    def select(self, condition: Operand, true: Operand, false: Operand, name: str | NewName) -> Instruction:
         """Make a choice between two values of one type."""
         return self._made(Opcode.SELECT, true.type, [condition, true, false], name)
 
     # Memory.
 
-    def allocate(self, type_: Type, name: str) -> Instruction:
+    def allocate(self, type_: Type, name: str | NewName) -> Instruction:
         """Reserve private memory."""
         return self._made(Opcode.ALLOCA, PointerType(0), [], name, detail=Allocation(type_))
 
-    def element(self, source_type: Type, pointer: Operand, indices: Sequence[Operand], name: str) -> Instruction:
+    def element(
+        self, source_type: Type, pointer: Operand, indices: Sequence[Operand], name: str | NewName
+    ) -> Instruction:
         """Compute the address of an element inside of a memory object."""
         type_ = pointer_like([pointer.type, *(index.type for index in indices)])
         detail = ElementAddress(source_type)
         operands = [pointer, *indices]
         return self._made(Opcode.GETELEMENTPTR, type_, operands, name, flags=("inbounds",), detail=detail)
 
-    def load(self, type_: Type, pointer: Operand, name: str, access: Access = _PLAIN) -> Instruction:
+    def load(self, type_: Type, pointer: Operand, name: str | NewName, access: Access = _PLAIN) -> Instruction:
         """Load a value."""
         return self._made(Opcode.LOAD, type_, [pointer], name, detail=access)
 
@@ -136,7 +140,7 @@ class Builder:
         return self._made(Opcode.STORE, _VOID, [value, pointer], "", detail=access)
 
     def update_atomically(
-        self, operation: str, pointer: Operand, value: Operand, name: str, ordering: str = "monotonic"
+        self, operation: str, pointer: Operand, value: Operand, name: str | NewName, ordering: str = "monotonic"
     ) -> Instruction:
         """Change a value in memory in one step, by add, xchg, umax, …, and give what it was before."""
         detail = AtomicUpdate(Access(ordering=ordering), operation)
@@ -144,15 +148,17 @@ class Builder:
 
     # Vectors.
 
-    def extract_element(self, vector: Operand, index: Operand, name: str) -> Instruction:
+    def extract_element(self, vector: Operand, index: Operand, name: str | NewName) -> Instruction:
         """Take an element out of a vector."""
         return self._made(Opcode.EXTRACTELEMENT, element_of(vector.type), [vector, index], name)
 
-    def insert_element(self, vector: Operand, value: Operand, index: Operand, name: str) -> Instruction:
+    def insert_element(self, vector: Operand, value: Operand, index: Operand, name: str | NewName) -> Instruction:
         """Put an element into a vector."""
         return self._made(Opcode.INSERTELEMENT, vector.type, [vector, value, index], name)
 
-    def shuffle(self, left: Operand, right: Operand, mask: Sequence[int | None], name: str) -> Instruction:
+    def shuffle(
+        self, left: Operand, right: Operand, mask: Sequence[int | None], name: str | NewName
+    ) -> Instruction:
         """Make a vector of elements of two."""
         type_ = VectorType(len(mask), element_of(left.type))
         return self._made(Opcode.SHUFFLEVECTOR, type_, [left, right], name, detail=Mask(tuple(mask)))
@@ -160,13 +166,18 @@ class Builder:
     # Calls and control.
 
     def call(
-        self, callee: Callee, type_: Type, arguments: Sequence[Operand], name: str = "", attributes: str = ""
+        self,
+        callee: Callee,
+        type_: Type,
+        arguments: Sequence[Operand],
+        name: str | NewName = "",
+        attributes: str = "",
     ) -> Instruction:
         """Call a function of OpenCL's convention; `attributes` are those of the call, as spelled."""
         site = CallSite(convention="spir_func", attributes=f" {attributes}" if attributes else "")
         return self._made(Opcode.CALL, type_, [*arguments, callee], name, detail=site)
 
-    def phi(self, type_: Type, incoming: Sequence[tuple[Operand, Block]], name: str) -> Instruction:
+    def phi(self, type_: Type, incoming: Sequence[tuple[Operand, Block]], name: str | NewName) -> Instruction:
         """Make a phi; it may get further sources later."""
         values, blocks = [value for value, _ in incoming], [block for _, block in incoming]
         return self._made(Opcode.PHI, type_, values, name, blocks=blocks)
@@ -188,15 +199,17 @@ class Builder:
         opcode: Opcode,
         type_: Type,
         operands: Sequence[Operand],
-        name: str,
+        name: str | NewName,
         *,
         blocks: Sequence[Block] = (),
         flags: tuple[str, ...] = (),
         detail: Detail = None,
     ) -> Instruction:
-        made = Instruction(
-            opcode, type_, operands, name, blocks=blocks, flags=flags, detail=detail, origin=self.origin
-        )
+        origin = self.origin
+        if isinstance(name, NewName):
+            origin = origin.called(name.display)
+            name = name.spelling
+        made = Instruction(opcode, type_, operands, name, blocks=blocks, flags=flags, detail=detail, origin=origin)
         return self.insert(made)
 
 

@@ -80,7 +80,7 @@ class Instruction(Named):
 
     @property
     def is_terminator(self) -> bool:
-        """Whether it leaves its block."""
+        """Return True if it leaves its block."""
         return self.opcode in TERMINATORS
 
     @property
@@ -100,14 +100,14 @@ class Instruction(Named):
 
     @property
     def is_volatile(self) -> bool:
-        """Whether it is a load, a store, an atomic or a copy of memory that is volatile."""
+        """Return True if it is a load, a store, an atomic or a copy of memory that is volatile."""
         if self.opcode is Opcode.CALL:
             return "llvm.mem" in self.callee and self.arguments[-1].text == "true"
         return is_volatile(self.detail)
 
     @property
     def is_atomic(self) -> bool:
-        """Whether it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
+        """Return True if it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
         return is_atomic(self.detail, self.opcode)
 
     @property
@@ -122,12 +122,12 @@ class Instruction(Named):
 
     @property
     def position(self) -> SourcePosition | None:
-        """Where it stands in the source."""
+        """Return where it stands in the source."""
         return self.origin.position
 
     @property
     def call_position(self) -> SourcePosition | None:
-        """Where `position` is in an inlined function, the kernel's call of it."""
+        """Return where `position` is in an inlined function, the kernel's call of it."""
         return self.origin.call_position
 
     def edges(self) -> Iterator[tuple[Operand, Block]]:

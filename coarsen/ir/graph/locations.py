@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
-from coarsen.ir.graph.derived_names import name_after, source_names
+from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.names import named_in
+from coarsen.ir.graph.names_from_llvm import display_names, name_after
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.origin import UNKNOWN, Origin
@@ -38,13 +39,13 @@ class Origins:
     Attributes:
         numbered: by the line that stands for each.
         named: by function and name.
-        names: the source's, of each function's values.
+        names: how each function's values are called for a reader.
         adds_version: whether the module had no version of debug information of its own.
     """
 
     numbered: Mapping[int, Origin]
     named: Mapping[tuple[str, str], Origin]
-    names: Mapping[str, Mapping[str, str]]
+    names: Mapping[str, Mapping[str, DisplayName]]
     adds_version: bool
 
     def parse(self, text: str) -> Module:
@@ -70,7 +71,7 @@ class Origins:
         if isinstance(named, Instruction) and named.opcode is Opcode.PHI:
             named.origin = self._common(function, named) or named.origin
         if isinstance(named, Instruction):
-            named.origin = replace(named.origin, name=name_after(named.name, self.names[function.name]))
+            named.origin = named.origin.called(name_after(named.name, self.names[function.name]))
 
     def _common(self, function: Function, phi: Instruction) -> Origin | None:
         """The origin that all values of a phi have, LLVM's own apart."""
@@ -129,7 +130,7 @@ class _Writer:
     def origins(self) -> Origins:
         """Return what each number and each name stands for."""
         numbered = {number: origin for origin, number in self._numbers.items()}
-        names = {name: source_names(function) for name, function in self.module.functions.items()}
+        names = {name: display_names(function) for name, function in self.module.functions.items()}
         return Origins(numbered, dict(self._named()), names, self._adds_version)
 
     def _named(self) -> Iterator[tuple[tuple[str, str], Origin]]:

@@ -272,7 +272,7 @@ def _argument(scanner: Scanner) -> Argument:
 
 
 def _before_type(definition: str) -> str:
-    """What stands before a variable's type: linkage and address space."""
+    """Return what stands before a variable's type: linkage and address space."""
     return re.split(r"\b(?:global|constant)\b", definition, maxsplit=1)[0]
 
 

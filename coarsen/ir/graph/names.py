@@ -23,12 +23,11 @@ def make_names_unique(function: Function, taken: Iterable[str] = ()) -> None:
         taken: further names that must not be used, those of structure types.
     """
     function.check_owned()
-    names = set(taken)
-    names.update(named.name for named in named_in(function) if named.has_unique_name)
-    following: dict[str, int] = {}
+    names = FreeNames(taken)
+    names.keep(named.name for named in named_in(function) if named.has_unique_name)
     for named in named_in(function):
         if not named.has_unique_name:
-            named.name = _free(named.name or _NAMELESS, names, following)
+            named.name = names.take(named.name or _NAMELESS)
             named.has_unique_name = True
 
 
@@ -40,15 +39,27 @@ def named_in(function: Function) -> Iterator[Named]:
         yield from (i for i in block.instructions if not isinstance(i.type, VoidType))
 
 
-def _free(wanted: str, taken: set[str], following: dict[str, int]) -> str:
-    """Return `wanted`, or `wanted` with the first number after it that makes it free, and take it.
+class FreeNames:
+    """Finds names that nothing has. Names are never given back: a search goes on after the last number found.
 
-    Names are never given back: a search goes on after the last number that was found.
+    Args:
+        taken: the names that something has.
     """
-    name, number = wanted, following.get(wanted, 1)
-    while name in taken:
-        name = f"{wanted}.{number}"
-        number += 1
-    taken.add(name)
-    following[wanted] = number
-    return name
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Let nothing else have some names."""
+        self._taken.update(names)
+
+    def take(self, wanted: str) -> str:
+        """Return `wanted`, or `wanted` with the first number after it that makes it free, and take it."""
+        name, number = wanted, self._next.get(wanted, 1)
+        while name in self._taken:
+            name = f"{wanted}.{number}"
+            number += 1
+        self._taken.add(name)
+        self._next[wanted] = number
+        return name

@@ -71,7 +71,7 @@ class Operand:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is computed or passed at run time (an instruction's result or an argument)."""
+        """Return True if it is computed or passed at run time (an instruction's result or an argument)."""
         return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
 
     def referenced(self) -> Iterator[Named]:
@@ -152,7 +152,7 @@ class Variable(Named):
 
     @property
     def is_alias(self) -> bool:
-        """Whether it is another name of a variable or function, which nothing in a kernel can use."""
+        """Return True if it is another name of a variable or function, which nothing in a kernel can use."""
         words = self.definition.split(" ", 8)
         return not {"global", "constant"} & set(words) and bool({"alias", "ifunc"} & set(words))
 

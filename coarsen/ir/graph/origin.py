@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, replace
 
 from coarsen.errors import SourcePosition
+from coarsen.ir.graph.display_name import NAMELESS, DisplayName
 
 
 class Role(enum.Enum):
@@ -29,15 +30,14 @@ class Origin:
     Attributes:
         position: of the source; None where it isn't known.
         call_position: where `position` is in an inlined function, the kernel's call of it.
-        name: how the value is called for a reader, by the source or a transform (`derived_names.py`); empty where
-            the compiler made it, or where a transform means it for one place.
+        name: how the value is called for a reader, by the source or a transform.
         role: what it is for.
         replica: whose it is; None where all replicas share it.
     """
 
     position: SourcePosition | None = None
     call_position: SourcePosition | None = None
-    name: str = ""
+    name: DisplayName = NAMELESS
     role: Role = Role.SOURCE
     replica: int | None = None
 
@@ -48,6 +48,10 @@ class Origin:
     def with_role(self, role: Role) -> Origin:
         """Return the same place and name in another role."""
         return replace(self, role=role)
+
+    def called(self, name: DisplayName) -> Origin:
+        """Return the same place and role of a value of another name."""
+        return replace(self, name=name)
 
     def merged(self, other: Origin) -> Origin:
         """Return the origin of a value that now stands for another one as well: this one's, for both replicas."""

@@ -42,7 +42,7 @@ class Scanner:
 
     @property
     def rest(self) -> str:
-        """What is not read yet."""
+        """Return what is not read yet."""
         return self.text[self.position :]
 
     def take(self, expected: str) -> bool:

@@ -25,6 +25,20 @@ class GlobalVariable:
     alignment: int
 
 
+def name_in_source(variable: str, function: str | None = None) -> str:
+    """Return a variable's name in the source: `tile` of `@kernel.tile`, as clang calls the kernel's local memory.
+
+    Args:
+        variable: its name in LLVM's text.
+        function: whose local variables lose its name; None: the function is the first of several words.
+    """
+    name = variable.removeprefix("__const.")
+    owner, dot, own = name.partition(".")
+    if dot and own and owner == (owner if function is None else function):
+        name = own
+    return ".".join(word for word in name.lstrip(".").split(".") if not word.isdecimal()) or name
+
+
 def global_variable(variable: Variable, structures: Mapping[str, StructType]) -> GlobalVariable:
     """Return what is known of a variable.
 

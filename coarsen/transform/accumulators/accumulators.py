@@ -30,7 +30,6 @@ from coarsen.analysis.control_flow import FlowGraph, Loop, flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.errors import SourcePosition
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -96,7 +95,6 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
         found += each
         if any(accumulator.left is None for accumulator in each):
             changed.append(loop)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return tuple(found)
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Access
+from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Constant, Operand
@@ -34,6 +35,7 @@ from coarsen.ir.types import IntegerType
 from coarsen.transform.accumulators.certainty import Test
 from coarsen.transform.accumulators.invariants import Invariants
 from coarsen.transform.accumulators.locations import Location
+from coarsen.transform.names import derived, like, own
 
 _TRUTH = IntegerType(1)
 _PLAIN = Access()
@@ -87,7 +89,7 @@ def keep_in_register(
     assert preheader is not None
     first = location.accesses[0].instruction
     entry = Builder(place.function.entry, first.origin).at_start(place.function.entry)
-    slot = entry.allocate(location.type, f"{location.root.name}.kept")
+    slot = entry.allocate(location.type, derived(location.root, Derivation.KEPT))
     build = Builder(preheader, first.origin).before(preheader.terminator)
     copies: dict[Operand, Operand] = {}
     address = invariants.copied(location.pointer, build, copies)
@@ -119,9 +121,9 @@ def _conjunction(
             else invariants.copied(test.condition, build, copies)
         )
         if not test.value:
-            held = build.select(held, number(_TRUTH, 0), number(_TRUTH, 1), "not.taken")
+            held = build.select(held, number(_TRUTH, 0), number(_TRUTH, 1), own("not.taken"))
         # By `select`: what a test that comes later is made of need not be defined where an earlier one fails.
-        whole = held if whole is None else build.select(whole, held, number(_TRUTH, 0), "accessed")
+        whole = held if whole is None else build.select(whole, held, number(_TRUTH, 0), own("accessed"))
     return whole
 
 
@@ -184,7 +186,9 @@ class _Kept:
         build.branch(enter)
 
     def _load(self, build: Builder) -> None:
-        value = build.load(self.location.type, self.address, f"{self.location.root.name}.before", self.access)
+        value = build.load(
+            self.location.type, self.address, derived(self.location.root, Derivation.BEFORE), self.access
+        )
         build.store(value, self.slot)
 
     def store_on_exit(self, target: Block, sources: Sequence[Block], origin: Origin) -> None:
@@ -212,7 +216,7 @@ class _Kept:
             phi.add_incoming(value, last)
 
     def _store(self, build: Builder) -> None:
-        value = build.load(self.location.type, self.slot, f"{self.location.root.name}.after")
+        value = build.load(self.location.type, self.slot, derived(self.location.root, Derivation.AFTER))
         build.store(value, self.address, self.access)
 
 
@@ -223,7 +227,7 @@ def _merge_phis(target: Block, sources: Sequence[Block], build: Builder) -> list
         taken = [(value, source) for value, source in phi.edges() if source in sources]
         kept = [(value, source) for value, source in phi.edges() if source not in sources]
         phi.set_operands([value for value, _ in kept], [source for _, source in kept])
-        merged.append((phi, build.phi(phi.type, taken, phi.name)))
+        merged.append((phi, build.phi(phi.type, taken, like(phi))))
     return merged
 
 

@@ -21,6 +21,7 @@ from coarsen.ir.layout import size_of
 from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.layouts.element_types import ElementType
 from coarsen.transform.layouts.elements import Place
+from coarsen.transform.names import own
 from coarsen.variant.data_layout import Arrangement, Kind
 from coarsen.variant.records import Field
 
@@ -98,7 +99,7 @@ class Addresses:
         return index
 
     def _position(self, target: Target, element: Operand) -> Operand:
-        """Where an element stands by the order."""
+        """Return where an element stands by the order."""
         order, extents = target.arrangement.order, target.extents
         if order is None or order.is_identity:
             return element
@@ -131,19 +132,19 @@ class Addresses:
 
     def _elements_on(self, pointer: Operand, type_: Type, index: Operand) -> Operand:
         assert size_of(type_) > 0
-        return pointer if _is_zero(index) else self._build.element(type_, pointer, [index], "laid")
+        return pointer if _is_zero(index) else self._build.element(type_, pointer, [index], own("laid"))
 
     def _bytes_on(self, pointer: Operand, distance: Operand) -> Operand:
-        return pointer if _is_zero(distance) else self._build.element(_BYTE, pointer, [distance], "laid")
+        return pointer if _is_zero(distance) else self._build.element(_BYTE, pointer, [distance], own("laid"))
 
     def _wide(self, value: Operand) -> Operand:
         """An index as a `getelementptr` takes it: of 64 bits, with its sign."""
-        return value if value.type == _INDEX else self._build.cast(Opcode.SEXT, value, _INDEX, "index")
+        return value if value.type == _INDEX else self._build.cast(Opcode.SEXT, value, _INDEX, own("index"))
 
     def _plus(self, left: Operand, right: Operand) -> Operand:
         if _is_zero(right):
             return left
-        return right if _is_zero(left) else self._build.binary(Opcode.ADD, left, right, "position")
+        return right if _is_zero(left) else self._build.binary(Opcode.ADD, left, right, own("position"))
 
     def _product(self, factors: Sequence[Operand]) -> Operand:
         product: Operand = number(_INDEX, 1)
@@ -161,7 +162,7 @@ class Addresses:
             return left
         if _is_one(left) and opcode is Opcode.MUL:
             return right
-        return self._build.binary(opcode, left, right, "position")
+        return self._build.binary(opcode, left, right, own("position"))
 
 
 _COMPUTED = {

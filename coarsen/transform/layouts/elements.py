@@ -19,6 +19,7 @@ from coarsen.ir.graph.details import ElementAddress
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Named, Operand, Variable
+from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import ValueKind
 from coarsen.ir.layout import field_offset, size_of
 from coarsen.ir.opencl.builtins import is_atomic_update
@@ -70,7 +71,7 @@ Places = dict[int, Place]
 
 def called(array: Named) -> str:
     """Return an array's name in the source: `tile` of the variable `kernel.tile`."""
-    return array.name.partition(".")[2] or array.name if isinstance(array, Variable) else array.name
+    return name_in_source(array.name) if isinstance(array, Variable) else array.name
 
 
 def resolved_uses(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.types import IntegerType
@@ -26,14 +27,14 @@ _COMPUTED = {
 
 
 class IndexArithmetic:
-    """Builds indices at one place of a function."""
+    """Builds indices at one place of a function, nameless for a reader: they stand inside of an access."""
 
     def __init__(self, build: Builder) -> None:
         self._build = build
 
     def wide(self, value: Operand) -> Operand:
         """Return an index as a `getelementptr` takes it: of 64 bits, with its sign."""
-        return value if value.type == _INDEX else self._build.cast(Opcode.SEXT, value, _INDEX, "index")
+        return value if value.type == _INDEX else self._build.cast(Opcode.SEXT, value, _INDEX, NewName("index"))
 
     def sum_of(self, steps: Iterable[tuple[Operand, int]], divisor: int, constant: int) -> Operand:
         """Return the sum of a number and of values, each times its scale over a divisor of that."""
@@ -74,7 +75,7 @@ class IndexArithmetic:
     def _by(self, opcode: Opcode, value: Operand, other: Operand) -> Operand:
         if not value.is_local and not other.is_local:
             return number(_INDEX, _COMPUTED[opcode](int(value.text), int(other.text)))
-        return self._build.binary(opcode, value, other, "position")
+        return self._build.binary(opcode, value, other, NewName("position"))
 
 
 def is_number(value: Operand, wanted: int) -> bool:

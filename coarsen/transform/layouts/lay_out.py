@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder
-from coarsen.ir.graph.derived_names import carry_names_on, source_names
 from coarsen.ir.graph.details import AtomicUpdate, access_of
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
@@ -69,7 +68,7 @@ class LaidArray:
 
     @property
     def sentence(self) -> str:
-        """What the host has to do."""
+        """Return what the host has to do."""
         arrangement = self.arrangement
         if arrangement.is_as_written:
             return f"the buffer for {self.argument} stays as it is: elements '{arrangement.record}'"
@@ -138,7 +137,6 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         if value is not None:
             split[instruction] = value
     make_names_unique(function, module.structures)
-    carry_names_on(function, source_names(kernel.graph.function(kernel.name)))
     return LaidOut(module, tuple(arrays), assumptions, extents.added)
 
 
@@ -176,7 +174,7 @@ def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
 
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:
-    """What is taken for granted, in words."""
+    """Yield what is taken for granted, in words."""
     for name in dict.fromkeys(place.name for _, place in spanned(accesses)):
         yield f"indices into arrays inside of the elements of {name} stay within these arrays"
 

@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import AtomicUpdate, CallSite, access_of
+from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
@@ -66,7 +67,7 @@ class PaddedArray:
 
     @property
     def sentence(self) -> str:
-        """What was done."""
+        """Return what was done."""
         if self.pad == PadKind.XOR:
             return f"the elements of each row of {self.name} are permuted: {self.bytes_after} bytes, as before"
         more = "1 element more" if self.pad == "1" else f"{self.pad} elements more"
@@ -241,12 +242,12 @@ class _Rewriting:
         if self._permutation is not None:
             column = self._permuted(row, column, self._permutation)
         indices = [number(_INDEX, 0), row, column]
-        address: Operand = self._build.element(rows.laid_type, rows.variable, indices, "laid")
+        address: Operand = self._build.element(rows.laid_type, rows.variable, indices, NewName("laid"))
         for value, scale in place.inner:
             distance = self._index.times(self._index.wide(value), scale)
-            address = self._build.element(_BYTE, address, [distance], "laid")
+            address = self._build.element(_BYTE, address, [distance], NewName("laid"))
         inner = place.constant % rows.element_bytes
-        return self._build.element(_BYTE, address, [number(_INDEX, inner)], "laid") if inner else address
+        return self._build.element(_BYTE, address, [number(_INDEX, inner)], NewName("laid")) if inner else address
 
     def _row_and_column(self) -> tuple[Operand, Operand]:
         rows, place, index = self._rows, self._use.place, self._index

@@ -24,6 +24,7 @@ from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
 from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of
 from coarsen.transform.layouts.elements import Place
+from coarsen.transform.names import own
 
 # As much as one number has, in bytes.
 _LONGEST_WORD = 8
@@ -47,7 +48,7 @@ class LaidSide:
         return self.place.constant % self.target.arrangement.record.size
 
     def spans(self) -> list[tuple[int, int]]:
-        """The bytes that are of fields, from the start of the copy: first, and first after."""
+        """Return the bytes that are of fields, from the start of the copy: first, and first after."""
         return [(piece.start - self.start, piece.start - self.start + piece.size) for piece in self.pieces]
 
     def piece(self, first: int, size: int) -> Piece:
@@ -61,7 +62,7 @@ class LaidSide:
         return self.target.alignment(self.place, self.piece(first, 1))
 
     def word_type(self, first: int, last: int) -> Type | None:
-        """The type of the field that some bytes are just the whole of, if it is a number or vector of them."""
+        """Return the type of the field that some bytes are the whole of, if it is a number or a vector."""
         piece = self.piece(first, last - first)
         type_ = self.target.element.parts[piece.field]
         is_whole = (piece.start, piece.size) == (piece.field.offset, piece.field.size)
@@ -82,7 +83,7 @@ class PlainSide:
     size: int
 
     def spans(self) -> list[tuple[int, int]]:
-        """All of the bytes."""
+        """Return all of the bytes."""
         return [(0, self.size)]
 
     def alignment(self, first: int) -> int:
@@ -98,7 +99,7 @@ class PlainSide:
         """Build the address of a byte."""
         if not first:
             return self.pointer
-        return build.element(IntegerType(_BITS), self.pointer, [number(_INDEX, first)], "laid")
+        return build.element(IntegerType(_BITS), self.pointer, [number(_INDEX, first)], own("laid"))
 
 
 Side = LaidSide | PlainSide
@@ -125,7 +126,10 @@ def split_copy(copy: Instruction, laid: dict[int, tuple[Target, Place]]) -> None
     build = Builder.replacing(copy)
     loaded = [
         build.load(
-            type_, source.address(build, first, content_bytes(type_)), "field", Access(source.alignment(first))
+            type_,
+            source.address(build, first, content_bytes(type_)),
+            own("field"),
+            Access(source.alignment(first)),
         )
         for first, type_ in words
     ]
@@ -159,12 +163,12 @@ def split_load(load: Instruction, target: Target, place: Place) -> Operand:
     for first, last in side.spans():
         part: Operand = _loaded_part(build, side, first, last)
         if part.type != whole:
-            part = build.cast(Opcode.ZEXT, part, whole, "part")
+            part = build.cast(Opcode.ZEXT, part, whole, own("part"))
         if first:
-            part = build.binary(Opcode.SHL, part, number(whole, _BITS * first), "part")
-        value = part if not value.is_local else build.binary(Opcode.OR, value, part, "part")
+            part = build.binary(Opcode.SHL, part, number(whole, _BITS * first), own("part"))
+        value = part if not value.is_local else build.binary(Opcode.OR, value, part, own("part"))
     if load.type != whole:
-        value = build.cast(Opcode.BITCAST, value, load.type, "part")
+        value = build.cast(Opcode.BITCAST, value, load.type, own("part"))
     load.replace_all_uses(value)
     load.erase()
     return value
@@ -176,18 +180,18 @@ def split_store(store: Instruction, target: Target, place: Place) -> None:
     build = Builder.replacing(store)
     value = store.operands[0]
     if value.type != whole:
-        value = build.cast(Opcode.BITCAST, value, whole, "part")
+        value = build.cast(Opcode.BITCAST, value, whole, own("part"))
     for first, last in side.spans():
-        part = build.binary(Opcode.LSHR, value, number(whole, _BITS * first), "part") if first else value
+        part = build.binary(Opcode.LSHR, value, number(whole, _BITS * first), own("part")) if first else value
         if last - first < content_bytes(whole):
-            part = build.cast(Opcode.TRUNC, part, IntegerType(_BITS * (last - first)), "part")
+            part = build.cast(Opcode.TRUNC, part, IntegerType(_BITS * (last - first)), own("part"))
         build.store(part, side.address(build, first, last - first), Access(side.alignment(first)))
     store.erase()
 
 
 def _loaded_part(build: Builder, side: LaidSide, first: int, last: int) -> Instruction:
     address = side.address(build, first, last - first)
-    return build.load(IntegerType(_BITS * (last - first)), address, "part", Access(side.alignment(first)))
+    return build.load(IntegerType(_BITS * (last - first)), address, own("part"), Access(side.alignment(first)))
 
 
 def _number_side(access: Instruction, type_: Type, target: Target, place: Place) -> tuple[LaidSide, IntegerType]:

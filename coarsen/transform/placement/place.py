@@ -65,7 +65,7 @@ class PlacedArray:
 
     @property
     def sentence(self) -> str:
-        """What the host has to do."""
+        """Return what the host has to do."""
         apart = f", not the memory of {' or '.join(self.apart_from)}" if self.apart_from else ""
         what = {
             Place.CONSTANT: "a buffer of at most CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE bytes, for constant memory",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import RefusalError
 from coarsen.explanation import MarkedLine, Marks, explain_kernel
 from coarsen.frontend.source_text import opencl_c_of

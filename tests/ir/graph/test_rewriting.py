@@ -11,6 +11,7 @@ from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.copying import copy_module
+from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction, users
 from coarsen.ir.graph.module import Module
@@ -183,7 +184,7 @@ def test_a_copied_module_shares_nothing_that_changes() -> None:
 
 def test_graphs_are_stored_not_pickled() -> None:
     module, function = parsed()
-    called(function, "start").origin = Origin(name="start", role=Role.GUARD, replica=3)
+    called(function, "start").origin = Origin(name=DisplayName("start"), role=Role.GUARD, replica=3)
     function.seal()
     with pytest.raises(TypeError, match="stored"):
         pickle.dumps(module)
@@ -191,7 +192,8 @@ def test_graphs_are_stored_not_pickled() -> None:
         copy.deepcopy(module)
     again = pickle.loads(pickle.dumps(stored(module))).module()
     assert module_text(again) == module_text(module)
-    assert called(again.function("k"), "start").origin == Origin(name="start", role=Role.GUARD, replica=3)
+    kept = Origin(name=DisplayName("start"), role=Role.GUARD, replica=3)
+    assert called(again.function("k"), "start").origin == kept
     assert again.function("k").is_sealed
 
 

@@ -14,6 +14,7 @@ from coarsen.frontend.normal_form import normal_form, normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.copying import copy_module
+from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.graph.stored import stored
@@ -105,7 +106,7 @@ def assert_origins_survive(kernel: Kernel) -> None:
     function = module.function(kernel.name)
     expected: dict[str, Origin] = {}
     for number, instruction in enumerate(function.instructions()):
-        instruction.origin = Origin(name=f"instruction {number}", role=Role.ID, replica=number)
+        instruction.origin = Origin(name=DisplayName(f"instruction {number}"), role=Role.ID, replica=number)
         expected[instruction.name] = instruction.origin
     result = normalised(module)
     with renormalised(module_text(kernel.graph)) as in_normal_form:

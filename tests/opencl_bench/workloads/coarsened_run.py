@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel

@@ -15,7 +15,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.codes import ACCUMULATOR_REASONS
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import carry_out

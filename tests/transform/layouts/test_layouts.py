@@ -16,7 +16,7 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower

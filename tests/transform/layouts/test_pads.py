@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import carry_out, laid_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level

@@ -8,6 +8,7 @@ from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.builder import number
 from coarsen.ir.graph.details import CallSite, Comparison, Detail
+from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Callee
@@ -32,12 +33,12 @@ def quotient(line: StraightLine, origin: Origin) -> Instruction:
 def test_a_merged_value_has_the_leader_s_origin_for_both_replicas(other: int | None, joined: int | None) -> None:
     line = StraightLine()
     first, second = SourcePosition(3, 1), SourcePosition(9, 1)
-    leader = quotient(line, Origin(first, name="x", role=Role.ID, replica=0))
-    later = quotient(line, Origin(second, name="y", replica=other))
+    leader = quotient(line, Origin(first, name=DisplayName("x"), role=Role.ID, replica=0))
+    later = quotient(line, Origin(second, name=DisplayName("y"), replica=other))
     line.build.store(later, line.argument("p"))
     line.number_values()
     assert later.block is None
-    assert leader.origin == Origin(first, name="x", role=Role.ID, replica=joined)
+    assert leader.origin == Origin(first, name=DisplayName("x"), role=Role.ID, replica=joined)
 
 
 def test_a_neighbour_that_two_replicas_load_belongs_to_both() -> None:
@@ -55,14 +56,14 @@ def test_a_sum_that_is_written_anew_keeps_its_origin() -> None:
     line = StraightLine()
     a, b, c = (line.argument(name) for name in "abc")
     line.build.binary(Opcode.ADD, line.build.binary(Opcode.MUL, a, b, "row"), c, "index")
-    line.build.origin = Origin(name="next", replica=1)
+    line.build.origin = Origin(name=DisplayName("next"), replica=1)
     further = line.build.binary(Opcode.ADD, a, number(NARROW, 1), "further")
     product = line.build.binary(Opcode.MUL, further, b, "row.1")
     index = line.build.binary(Opcode.ADD, product, c, "index.1")
     line.build.store(index, line.argument("p"))
     line.number_values()
     assert [operand.text for operand in index.operands] == ["index", "b"]
-    assert index.origin == Origin(name="next", replica=1)
+    assert index.origin == Origin(name=DisplayName("next"), replica=1)
 
 
 def compared(line: StraightLine, detail: Detail, flags: tuple[str, ...] = ()) -> Instruction:

@@ -84,7 +84,7 @@ def remainder(prediction: Prediction, instruction: Instruction) -> Polynomial:
 
 
 def bitwise_and(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
-    """`and` with 2^k - 1 is a remainder, with -2^k the rest."""
+    """Return the `and` of two values: with 2^k - 1 it is a remainder, with -2^k the rest."""
     first, mask = prediction.both(instruction)
     if first.is_constant:
         first, mask = mask, first

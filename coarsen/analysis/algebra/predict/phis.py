@@ -19,7 +19,7 @@ _NOTHING = frozenset({"undef", "poison"})
 
 
 def phi(prediction: Prediction, instruction: Instruction) -> Polynomial:
-    """A phi's polynomial."""
+    """Return a phi's polynomial."""
     block = prediction.block_of(instruction)
     loop = prediction.control_flow.loop_of[block]
     if loop is not None and loop.header == block:

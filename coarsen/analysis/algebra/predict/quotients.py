@@ -7,7 +7,7 @@ from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind, Symbols
 
 
 def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instruction: str) -> Polynomial:
-    """The whole quotient of two values, rounded either way, computed by an instruction of this name.
+    """Return the whole quotient of two values, rounded either way, computed by an instruction of this name.
 
     Equal quotients have the same symbol wherever they are computed.
     """
@@ -30,7 +30,7 @@ def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instru
 
 
 def _gain_of_quotient(gain: Polynomial, divisor: Polynomial) -> Polynomial | None:
-    """What the quotient gains where the dividend gains `gain`: an exact part of it, or usually nothing."""
+    """Return what the quotient gains where the dividend gains `gain`: an exact part of it, or usually nothing."""
     exact = gain.divided(divisor)
     if exact is not None:
         return exact

@@ -63,22 +63,22 @@ class Piece:
 
 
 def global_id(dimension: int) -> str:
-    """The symbol of an id over the whole NDRange."""
+    """Return the symbol of an id over the whole NDRange."""
     return f"global_id({dimension})"
 
 
 def local_id(dimension: int) -> str:
-    """The symbol of an id within the work-group."""
+    """Return the symbol of an id within the work-group."""
     return f"local_id({dimension})"
 
 
 def iteration(header: str) -> str:
-    """The symbol of a loop's iteration, counted from 0."""
+    """Return the symbol of a loop's iteration, counted from 0."""
     return f"iteration({header})"
 
 
 def trips(header: str) -> str:
-    """The symbol of a loop's last iteration, for what stands behind the loop."""
+    """Return the symbol of a loop's last iteration, for what stands after the loop."""
     return f"trips({header})"
 
 
@@ -116,13 +116,13 @@ class Symbols:
         return self._pieces.get(symbol)
 
     def shortened(self, symbol: str) -> str:
-        """A symbol, or where it is long a short one that always stands for it."""
+        """Return a symbol, or where it is long a short one that always stands for it."""
         if len(symbol) <= _MAXIMUM_LENGTH:
             return symbol
         return self._short.setdefault(symbol, f"value {len(self._short) + 1}")
 
     def after(self, symbol: str, loops: Iterable[Loop]) -> Polynomial:
-        """What a symbol is behind loops: an iteration becomes the last one, all others stay what they are."""
+        """Return what a symbol is after loops: an iteration becomes the last one, all others stay the same."""
         for loop in loops:
             if symbol == iteration(loop.header):
                 return self._trips(loop)
@@ -136,17 +136,17 @@ class Symbols:
         return self.add(trips(loop.header), Piece(PieceKind.TRIPS, (), counter.name, difference))
 
     def divergence(self, dimension: int) -> Divergence:
-        """The divergence along a dimension."""
+        """Return the divergence along a dimension."""
         if dimension not in self._divergence:
             self._divergence[dimension] = Divergence(self.kernel, dimension, self.control_flow)
         return self._divergence[dimension]
 
     def is_divergent(self, name: str, dimension: int) -> bool:
-        """Whether an instruction's value may differ between work-items along a dimension."""
+        """Return True if an instruction's value may differ between work-items along a dimension."""
         return name in self.divergence(dimension).values
 
     def difference(self, polynomial: Polynomial, dimension: int) -> Difference:
-        """What a value gains from one work-item to the next along a dimension."""
+        """Return what a value gains from one work-item to the next along a dimension."""
         gains: dict[str, Polynomial] = {}
         for symbol in polynomial.symbols:
             gain = self._gain(symbol, dimension)
@@ -182,7 +182,7 @@ class Symbols:
         return None if self.is_divergent(name, dimension) else ZERO
 
     def origins(self, polynomial: Polynomial) -> frozenset[str]:
-        """The symbols that a value is computed from, those inside of pieces too, and the pieces themselves."""
+        """Return the symbols that a value is computed from, those inside of pieces and the pieces, too."""
         found: set[str] = set()
         pending = [polynomial]
         while pending:
@@ -193,7 +193,7 @@ class Symbols:
         return frozenset(found)
 
     def block_of(self, symbol: str) -> str | None:
-        """The block in which a symbol gets its value: a loop's header, an instruction's block; None for others."""
+        """Return the block in which a symbol gets its value, of a loop's header or an instruction; or None."""
         if symbol in self._headers:
             return self._headers[symbol]
         if symbol in self._pieces:
@@ -202,6 +202,6 @@ class Symbols:
 
 
 def _expansion(polynomial: Polynomial, gains: Mapping[str, Polynomial]) -> int:
-    """How many terms there are at first where symbols are replaced by themselves and their gains."""
+    """Return how many terms there are at first where symbols are replaced by themselves and their gains."""
     sizes = {symbol: 1 + len(gain.terms) for symbol, gain in gains.items()}
     return sum(math.prod(sizes.get(symbol, 1) for symbol in product) for product in polynomial.terms)

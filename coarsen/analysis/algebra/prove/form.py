@@ -32,11 +32,11 @@ class ModularForm:
         return ModularForm(self.polynomial * other.polynomial, finer(self.grain, other.grain))
 
     def scaled(self, factor: int) -> ModularForm:
-        """The product with a number."""
+        """Return the product with a number."""
         return ModularForm(self.polynomial.scaled(factor), self.grain * (factor & -factor))
 
     def modulo(self, width: int) -> ModularForm:
-        """The coefficients modulo 2^width, as the smallest numbers of either sign."""
+        """Return the coefficients modulo 2^width, as the smallest numbers of either sign."""
         return ModularForm(self.polynomial.modulo(width), self.grain if width > SPLIT_WIDTH else 0)
 
     @property
@@ -46,7 +46,7 @@ class ModularForm:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is worth keeping."""
+        """Return True if it is worth keeping."""
         return len(self.polynomial.terms) <= _MAXIMUM_TERMS and self.polynomial.degree <= _MAXIMUM_DEGREE
 
 

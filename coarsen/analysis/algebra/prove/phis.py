@@ -17,7 +17,7 @@ from coarsen.ir.kernel import Instruction
 
 
 def phi(proof: Proof, instruction: Instruction) -> ModularForm | None:
-    """A phi as another of its block and a constant, None where there is no such other."""
+    """Return a phi as another of its block and a constant, None where there is no such other."""
     if not proof.may_try:
         return None
     block = proof.block_of(instruction)

@@ -130,7 +130,7 @@ class Proof(Walk[ModularForm]):
 
     @property
     def may_try(self) -> bool:
-        """Whether further assumptions may be tried on top of those that are made."""
+        """Return True if further assumptions may be tried on top of those that are made."""
         return self._trials < _MAXIMUM_TRIALS
 
     def trial(self, assumed: Mapping[str, ModularForm]) -> Proof:

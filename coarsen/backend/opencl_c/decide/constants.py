@@ -198,7 +198,7 @@ class _ConstantParser:
 
 
 def _end_of_type(text: str, start: int) -> int:
-    """Where a type that starts at `start` ends."""
+    """Return where a type that starts at `start` ends."""
     match = re.compile(r"\s*(?:ptr(?: addrspace\(\d+\))?|[a-z]\w*|%\"[^\"]*\"|%[-a-zA-Z$._0-9]+)").match(
         text, start
     )

@@ -167,7 +167,7 @@ class Dataflow:
         return instruction.opcode == "select" and constant_mask(instruction.operands[0]) is not None
 
     def operands(self, instruction: Instruction) -> tuple[Value, ...]:
-        """What an instruction's text names, as often as it does."""
+        """Return what an instruction's text names, as often as it does."""
         known = self._operands.get(id(instruction))
         if known is None:
             known = self._operands[id(instruction)] = tuple(self._find_operands(instruction))
@@ -246,7 +246,7 @@ def constant_mask(value: Value) -> tuple[bool, ...] | None:
 
 
 def _repetitions(instruction: Instruction) -> int:
-    """How often the text of an intrinsic names its operands."""
+    """Return how often the text of an intrinsic names its operands."""
     return 2 if instruction.callee.startswith(_NAMED_TWICE) else 1
 
 

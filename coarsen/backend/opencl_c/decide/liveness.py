@@ -59,7 +59,7 @@ class Liveness:
 
     @cached_property
     def place(self) -> Mapping[str, tuple[str, int]]:
-        """Where each candidate is defined: block, and place in it (-1 for a phi)."""
+        """Return where each candidate is defined: block, and place in it (-1 for a phi)."""
         places: dict[str, tuple[str, int]] = {}
         for block in self.kernel.blocks:
             for index, instruction in enumerate(block.instructions):

@@ -68,7 +68,7 @@ class Pointees:
         return found
 
     def __call__(self, pointer: Value) -> CType | None:
-        """What a pointer points to, or None where nothing tells."""
+        """Return what a pointer points to, or None where nothing tells."""
         origin = self.dataflow.origin(pointer)
         if origin.kind is ValueKind.ARGUMENT:
             type_ = self.arguments[origin.text]

@@ -1,8 +1,8 @@
-"""The source's names of a kernel's values, as their origins have them, and those of tables and labels."""
+"""The source's names of a kernel's values, as their origins have them, and those of labels."""
 
 from __future__ import annotations
 
-from coarsen.ir.kernel import GlobalVariable, Instruction
+from coarsen.ir.kernel import Instruction
 
 _DIGITS = "0123456789"
 # What LLVM's passes add to the name of a block that they make of another one.
@@ -11,19 +11,12 @@ _OF_PASSES = frozenset({"i", "us", "ph", "in", "be", "sink", "loopexit", "prol",
 
 def source_name(instruction: Instruction) -> str | None:
     """Return the name that the source, or a transform, gives to a result; None where the compiler made it."""
-    return instruction.origin.name or None
+    return instruction.origin.name.text or None
 
 
 def field_name(address: Instruction) -> str | None:
     """Return the name of the field whose address is computed, or None: the address is called by it."""
-    # No name of the source has a dot: what comes after one was added by a transform.
-    return address.origin.name.partition(".")[0] or None
-
-
-def table_name(variable: GlobalVariable, kernel: str) -> str:
-    """Return a program-scope variable's name: clang puts the kernel's before that of a local one."""
-    name = variable.name.removeprefix("__const.").removeprefix(f"{kernel}.").lstrip(".")
-    return ".".join(word for word in name.split(".") if not word.isdecimal())
+    return address.origin.name.base or None
 
 
 def label_name(block: str) -> str:

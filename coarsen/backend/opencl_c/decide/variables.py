@@ -24,8 +24,9 @@ from coarsen.backend.opencl_c.decide.folding import Folding
 from coarsen.backend.opencl_c.decide.initial_values import InitialValue, initial_values
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
-from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name, table_name
+from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name
 from coarsen.ir.details import alignment, source_element_type
+from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
@@ -85,7 +86,7 @@ class Variables:
 
     def _global(self, variable: GlobalVariable) -> Expression:
         type_ = from_llvm(variable.value_type)
-        place = Name(self.names.new(table_name(variable, self.kernel.name)), type_)
+        place = Name(self.names.new(name_in_source(variable.name, self.kernel.name)), type_)
         return address_of(place, Pointer(type_, variable.address_space))
 
     def _argument(self, argument: str) -> Expression:
@@ -153,7 +154,7 @@ class Variables:
 
     def _array(self, instruction: Instruction) -> Expression:
         type_ = from_llvm(source_element_type(instruction), signed=True)
-        variable = self.names.new(instruction.origin.name)
+        variable = self.names.new(instruction.origin.name.text)
         space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
         initial = self.initial_values.get(instruction.name)
         self.arrays.append(PrivateArray(variable, type_, alignment(instruction), initial))

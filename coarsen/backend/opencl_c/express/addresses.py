@@ -192,7 +192,7 @@ def _field_at(
 
 
 def access(translator: Translator, pointer: Expression, type_: CType, *, is_aliasing: bool) -> Expression:
-    """What a pointer points to, as an lvalue of a type (an integer's sign apart).
+    """Return what a pointer points to, as an lvalue of a type (an integer's sign apart).
 
     `is_aliasing` says that the source did not access it as this type, so that the compiler must be told.
     """

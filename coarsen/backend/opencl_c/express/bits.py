@@ -109,7 +109,7 @@ def _choice(first: Expression, second: Expression, mask: Expression, *, is_mask:
 
 
 def _inverted(translator: Translator, instruction: Instruction | None) -> Value | None:
-    """What an instruction inverts all bits of."""
+    """Return what an instruction inverts all bits of."""
     if instruction is None or instruction.opcode != "xor":
         return None
     return (

@@ -40,7 +40,7 @@ def _compare(left: Expression, operator: str, right: Expression, *, exact: bool 
 
 
 def comparison_type(type_: CType) -> CType:
-    """What OpenCL C gives for a comparison of this type."""
+    """Return what OpenCL C gives for a comparison of this type."""
     if isinstance(type_, Vector):
         return Vector(integer(type_.element.size * 8, signed=True), type_.count, is_mask=True)
     return BOOL

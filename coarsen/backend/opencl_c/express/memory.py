@@ -100,7 +100,7 @@ def _element_pointer(pointer: Expression, element: Scalar, *, is_const: bool) ->
 
 
 def _packed_shape(type_: CType, have: int) -> tuple[Scalar, int, str | None]:
-    """How to move a value in pieces: the piece, how many, and the function that joins them if any."""
+    """Return how to move a value in pieces: the piece, how many, and the function that joins them if any."""
     if isinstance(type_, Vector) and have >= type_.element.size:
         return type_.element, type_.count, None
     if isinstance(type_, (Scalar, Vector)) and not isinstance(type_, Record) and size_of(type_) in _LOADABLE:

@@ -71,7 +71,7 @@ class _Structurer:
 
     @cached_property
     def incoming(self) -> Mapping[str, int]:
-        """How many forward edges lead to each node."""
+        """Return how many forward edges lead to each node."""
         counts = dict.fromkeys(self.order, 0)
         for name in self.order:
             for arm in self.nodes[name].arms:
@@ -207,7 +207,7 @@ class _Structurer:
         return self._jump(arm.target, follow, context)
 
     def _jump(self, target: str, follow: str, context: _Context) -> list[Statement]:
-        """How to get to a node that stands elsewhere; nothing where it comes next."""
+        """Return how to get to a node that stands elsewhere; nothing where it comes next."""
         if target == follow:
             return []
         if target == context.behind:

@@ -57,7 +57,7 @@ def shaped(body: list[Statement]) -> list[Statement]:
 
 
 def _own(loop: Loop, kind: type[Statement]) -> int:
-    """How many statements of a kind belong to a loop itself, not to one inside of it."""
+    """Return how many statements of a kind belong to a loop itself, not to one inside of it."""
     count, pending = 0, [loop.body]
     while pending:
         for statement in pending.pop():
@@ -92,7 +92,7 @@ def _shape(loop: Loop) -> list[Statement]:
 
 
 def _leaves(statement: Statement | None, breaks: int) -> list[Statement] | None:
-    """What an `if (…) { …; break; }` does before its `break`; None for anything else.
+    """Return what an `if (…) { …; break; }` does before its `break`; None for anything else.
 
     Assignments may only be moved behind the loop where no other `break` leads there.
     """

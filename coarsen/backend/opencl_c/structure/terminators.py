@@ -52,7 +52,7 @@ class SkippedFlow(ControlFlow):
         self.graph = Graph((entry,), edges)
 
     def successors(self, block: str) -> list[str]:
-        """Where a node may go."""
+        """Return where a node may go."""
         return list(dict.fromkeys(arm.target for arm in self.nodes[block].arms))
 
 
@@ -92,7 +92,7 @@ class _Builder:
             arm = Arm(onward.target, (*arm.copies, *onward.copies))
 
     def entrances(self) -> dict[str, int]:
-        """How many edges lead to each node that the entry leads to."""
+        """Return how many edges lead to each node that the entry leads to."""
         counts: dict[str, int] = {}
         reached, pending = {self.flow.entry}, [self.flow.entry]
         while pending:

@@ -17,7 +17,7 @@ from typing import cast
 
 import pyopencl as cl
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import find_device

@@ -6,7 +6,7 @@ import functools
 
 import pyopencl as cl
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.run import (
