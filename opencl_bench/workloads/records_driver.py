@@ -65,7 +65,7 @@ class RecordsKernel:
         records: the NumPy type of each parameter that points to structures.
         contents: makes the buffers, which depend on the sizes alone.
         launches: makes the launches.
-        presets: `test`, `cpu` and `gpu`.
+        presets: `test`, `small` (for spaces that are measured as a whole), `cpu` and `gpu`.
         local_sizes: the work-groups worth trying.
         tunables: as a `Benchmark` has them; no result depends on them.
         other_kernels: those of the same file that launches name besides.

@@ -46,6 +46,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"records": 301}, (32,)),
+        "small": Preset({"records": 4_001}, (128,)),
         "cpu": Preset({"records": 20_011}, (128,)),
         "gpu": Preset({"records": 2_000_003}, (256,)),
     },

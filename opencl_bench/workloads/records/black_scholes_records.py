@@ -78,6 +78,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"options": 1013}, (64,)),
+        "small": Preset({"options": 60_013}, (128,)),
         "cpu": Preset({"options": 100_003}, (128,)),
         "gpu": Preset({"options": 5_000_011}, (256,)),
     },

@@ -52,6 +52,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"primitives": 1013}, (64,)),
+        "small": Preset({"primitives": 60_013}, (128,)),
         "cpu": Preset({"primitives": 500_009}, (128,)),
         "gpu": Preset({"primitives": 5_000_011}, (256,)),
     },

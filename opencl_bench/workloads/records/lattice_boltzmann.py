@@ -91,6 +91,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"width": 13, "height": 7, "depth": 5}, (4, 4, 4)),
+        "small": Preset({"width": 53, "height": 31, "depth": 19}, (32, 2, 1)),
         "cpu": Preset({"width": 101, "height": 51, "depth": 37}, (32, 2, 1)),
         "gpu": Preset({"width": 255, "height": 191, "depth": 129}, (64, 4, 1), feasible=False),
     },

@@ -24,6 +24,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"height": 45, "width": 141}, (32,)),
+        "small": Preset({"height": 509, "width": 1021}, (64,)),
         "cpu": Preset({"height": 1021, "width": 4001}, (64,)),
         "gpu": Preset({"height": 1021, "width": 65_003}, (256,)),
     },

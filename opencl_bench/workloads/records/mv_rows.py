@@ -24,6 +24,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"height": 141, "width": 45}, (32,)),
+        "small": Preset({"height": 1021, "width": 509}, (64,)),
         "cpu": Preset({"height": 4001, "width": 1021}, (64,)),
         "gpu": Preset({"height": 65_003, "width": 1021}, (256,)),
     },

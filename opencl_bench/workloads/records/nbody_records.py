@@ -75,6 +75,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"bodies": 203}, (32,)),
+        "small": Preset({"bodies": 1_001}, (64,)),
         "cpu": Preset({"bodies": 4001}, (64,)),
         "gpu": Preset({"bodies": 65_003}, (256,), feasible=False),
     },

@@ -89,6 +89,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"patches": 4, "columns": 13, "rows": 7}, (4, 4, 4)),
+        "small": Preset({"patches": 8, "columns": 67, "rows": 43}, (16, 4, 1)),
         "cpu": Preset({"patches": 32, "columns": 147, "rows": 83}, (16, 4, 1)),
         "gpu": Preset({"patches": 256, "columns": 243, "rows": 131}, (64, 4, 1)),
     },

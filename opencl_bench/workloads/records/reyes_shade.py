@@ -83,6 +83,7 @@ KERNEL = RecordsKernel(
     launches=make_launches,
     presets={
         "test": Preset({"width": 45, "height": 19}, (16, 4)),
+        "small": Preset({"width": 253, "height": 131}, (32, 4)),
         "cpu": Preset({"width": 1021, "height": 509}, (32, 4)),
         "gpu": Preset({"width": 3839, "height": 2161}, (64, 4)),
     },

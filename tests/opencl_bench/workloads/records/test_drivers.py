@@ -34,7 +34,7 @@ def test_there_are_eleven_and_every_file_has_a_driver() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_presets_source_and_local_sizes(name: str) -> None:
     chosen = find_benchmark(name)
-    assert list(chosen.presets) == ["test", "cpu", "gpu"]
+    assert list(chosen.presets) == ["test", "small", "cpu", "gpu"]
     assert "Kind:" in chosen.source and "Threads:" in chosen.source
     assert f"kernel void {chosen.kernel}(" in chosen.source
     for preset in chosen.presets:
