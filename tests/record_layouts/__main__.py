@@ -40,7 +40,9 @@ def line(name: str, found: Counter[str]) -> str:
     """Write a row of the table."""
     total = sum(found[ending] for ending in Ending)
     codes = ", ".join(
-        f"{count} {key.removeprefix('refused ')}" for key, count in sorted(found.items()) if " " in key
+        f"{count} {key.removeprefix('refused ')}"
+        for key, count in sorted(found.items())
+        if key.startswith("refused ")
     )
     refused = f"{found[Ending.REFUSED]}" + (f" ({codes})" if found[Ending.REFUSED] else "")
     counts = f"{total:5} {found[Ending.SAME_BITS]:10} {found[Ending.TOLERANCE]:17} {found[Ending.WRONG]:6}"

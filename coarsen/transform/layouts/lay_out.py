@@ -12,6 +12,7 @@ Why it is legal:
 - **each byte of a field has one place** (`Arrangement`): accesses that were to the same bytes of an element still
   are, and those to others are not, whatever the index was computed from: two accesses meet just where they met;
 - **no access reaches over fields**, but those that are split (`whole_records.py`), which no atomic access is;
+- **padding has no place**: what only copies it is left out (`copied_padding.py`), other accesses to it refused;
 - **alignment**: a field's places are multiples of what its size, its offset and the record's size have in common,
   and an access that needs more is refused.
 
@@ -26,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import AtomicUpdate, access_of
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
@@ -40,6 +41,7 @@ from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type
 from coarsen.near_names import did_you_mean
 from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of, whole_piece
+from coarsen.transform.layouts.copied_padding import copied_padding
 from coarsen.transform.layouts.element_types import ElementType, element_type
 from coarsen.transform.layouts.elements import (
     Place,
@@ -129,9 +131,13 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         targets[graph] = replace(target, extents=extents.of(argument, target.arrangement))
         by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
     assumptions = tuple(_assumptions(accesses))
+    padding = copied_padding(accesses, targets)
     # A load that is split may be the index of an access that is still to be rewritten.
     split: dict[Operand, Operand] = {}
     for instruction, places in accesses.items():
+        if instruction in padding:
+            _leave_out(instruction)
+            continue
         laid = {slot: (targets[place.array], place.with_values(split)) for slot, place in places.items()}
         value = _rewrite(instruction, laid)
         if value is not None:
@@ -200,6 +206,14 @@ def _rewrite(instruction: Instruction, laid: dict[int, tuple[Target, Place]]) ->
     else:
         split_store(instruction, target, place)
     return None
+
+
+def _leave_out(instruction: Instruction) -> None:
+    """Remove an access that only copies padding; what copies of it that stay have is zero."""
+    if instruction.opcode is Opcode.LOAD:
+        assert isinstance(instruction.type, IntegerType)
+        instruction.replace_all_uses(number(instruction.type, 0))
+    instruction.erase()
 
 
 def _accessed_type(instruction: Instruction) -> Type:

@@ -115,6 +115,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--kernels", nargs="*", default=[], metavar="NAME", help="without records-; else all")
     asked = parser.parse_args(words)
     found = read_conversions(asked.output)
+    # Also where no layout is the best anywhere, there is a file that says so.
+    write_conversions(found, asked.output)
     for space, preset, variant in wanted(asked.rows, asked.kernels):
         key = key_of(space, preset, variant)
         if key not in found:

@@ -96,6 +96,25 @@ kernel void k(global Full *all, int n)
         {"all": FULL},
     ),
     RecordKernel(
+        "swapped",
+        f"""typedef struct {{ double mass; int count; short kind; uchar tag; }} Full;
+kernel void k(global Full *all, global Full *kept, int n)
+{{
+    {ID}
+    int low = i & ~1, high = low + 1;
+    if (i == low && high < n) {{
+        Full first = all[low], second = all[high];
+        if (first.count != second.count ? first.count > second.count : first.kind > second.kind) {{
+            all[low] = second;
+            all[high] = first;
+        }}
+        kept[i] = first.tag & 1 ? first : second;
+    }}
+}}
+""",
+        {"all": FULL, "kept": FULL},
+    ),
+    RecordKernel(
         "pairs",
         f"""typedef struct {{ float x, y; }} Pair;
 kernel void k(global Pair *to, global const Pair *from, int n)
