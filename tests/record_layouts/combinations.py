@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, BufferArgument, Workload
 from coarsen.opencl_bench.workloads.lookup import records
 from coarsen.variant.coarsening import Coarsening
@@ -47,22 +49,30 @@ class KernelArrays:
     Attributes:
         shapes: by argument, the arguments in their order.
         sizes: bytes of an element, by argument.
+        in_global: the arguments in global memory, which may be placed elsewhere.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
     sizes: Mapping[str, int]
+    in_global: frozenset[str]
 
     @classmethod
-    def of(cls, benchmark: Benchmark, workload: Workload, names: tuple[str, ...]) -> KernelArrays:
-        """Return the arrays of a kernel whose arguments have these names."""
+    def of(cls, benchmark: Benchmark, workload: Workload, kernel: Kernel) -> KernelArrays:
+        """Return the arrays of a benchmark's kernel."""
+        types = {argument.name: argument.type for argument in kernel.arguments}
         own = next(launch for launch in workload.launches if launch.kernel == benchmark.kernel)
         buffers = {
             name: workload.buffers[argument.name]
-            for name, argument in zip(names, own.arguments, strict=True)
+            for name, argument in zip(types, own.arguments, strict=True)
             if isinstance(argument, BufferArgument)
         }
         shapes = {name: array.shape for name, array in buffers.items()}
-        return cls(shapes, {name: array.itemsize for name, array in buffers.items()})
+        in_global = {
+            name
+            for name, type_ in types.items()
+            if isinstance(type_, PointerType) and type_.address_space == AddressSpace.GLOBAL
+        }
+        return cls(shapes, {name: array.itemsize for name, array in buffers.items()}, frozenset(in_global))
 
 
 def combinations(name: str, arrays: KernelArrays) -> Iterator[Combination]:
@@ -96,7 +106,8 @@ def _plans(arrays: KernelArrays) -> Iterator[tuple[ArrayPlan, ...]]:
         yield tuple(ArrayPlan(name, layout) for name, layout in laid if layout != AOS)
     for name, shape in arrays.shapes.items():
         yield from ((plan,) for plan in _orders(name, len(shape)))
-        yield from ((plan,) for plan in _places(name, arrays))
+        if name in arrays.in_global:
+            yield from ((plan,) for plan in _places(name, arrays))
 
 
 def _orders(name: str, dimensions: int) -> Iterator[ArrayPlan]:

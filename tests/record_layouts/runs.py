@@ -122,8 +122,7 @@ def expected(name: str) -> Mapping[str, Array]:
 
 def arrays_of(name: str) -> KernelArrays:
     """The arrays of a benchmark's kernel."""
-    names = tuple(argument.name for argument in lowered(name).arguments)
-    return KernelArrays.of(find_benchmark(name), workload_of(name), names)
+    return KernelArrays.of(find_benchmark(name), workload_of(name), lowered(name))
 
 
 def run(bench: Bench, combination: Combination, as_written: Mapping[str, Array]) -> Result:
