@@ -39,7 +39,7 @@ def packed_by_formula(host: NDArray[Any], plan: ArrayPlan) -> NDArray[np.uint8]:
     total = {"aos": count * size, "soa": count * content, "aosoa": -(-count // width) * tile}[kind]
     made = np.zeros(total, np.uint8)
     before = 0
-    for offset, length in sorted(fields, key=lambda field: (-_alignment(*field, size), field[0])):
+    for offset, length in sorted(fields, key=lambda field: (-_alignment(field[0], field[1], size), field[0])):
         starts = {
             "aos": position * size + offset,
             "soa": count * before + position * length,

@@ -14,6 +14,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.workloads.lookup import records
 from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.data_layout import ArrayLayout, Order
+from tests.conftest import devices_that_work
 from tests.record_layouts.combinations import combinations
 from tests.record_layouts.independent_packing import packed_by_formula
 from tests.record_layouts.runs import Ending, arrays_of, bench_on, run, run_as_written
@@ -51,8 +52,6 @@ def test_refusals_have_codes() -> None:
 
 
 def _devices() -> tuple[DeviceDescription, ...]:
-    from tests.conftest import devices_that_work
-
     return tuple(device for device in devices_that_work() if not device.is_called("oclgrind"))
 
 

@@ -50,9 +50,10 @@ class SpaceTimes:
 
     @cached_property
     def compared(self) -> Mapping[Variant, Measurement]:
-        """The newest comparison of each variant that was measured."""
+        """The newest comparison of each variant of the space that was measured, in the order of the space."""
         ordered = sorted(self._of(Role.COMPARISON), key=lambda row: row.started_at)
-        return {row.candidate: row for row in ordered}
+        newest = {row.candidate: row for row in ordered}
+        return {variant: newest[variant] for variant in self.variants if variant in newest}
 
     @cached_property
     def first(self) -> Mapping[Variant, float]:

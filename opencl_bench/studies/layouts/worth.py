@@ -160,7 +160,7 @@ def _shares(sources: Sequence[SpaceTimes], targets: Mapping[str, SpaceTimes]) ->
         chosen = source.best(source.first)
         target = targets.get(source.space.name)
         best = target.best(target.first) if target is not None else None
-        if target is not None and best is not None and chosen in target.first:
+        if target is not None and best is not None and chosen is not None and chosen in target.first:
             shares.append(min(1.0, target.time(best) / target.time(chosen)))
     return shares
 

@@ -25,9 +25,9 @@ from coarsen.opencl_bench.studies.layouts.conversions import (
 from coarsen.opencl_bench.studies.layouts.entrants import Entrant, best_of_each, finalists, to_time_again
 from coarsen.opencl_bench.studies.layouts.law import law_over
 from coarsen.opencl_bench.studies.layouts.searches import REPLAYED, layout_lines, results_of, search_lines
-from coarsen.opencl_bench.studies.layouts.spaces import SPACES, chosen_spaces
+from coarsen.opencl_bench.studies.layouts.spaces import SPACES, RecordSpace, chosen_spaces
 from coarsen.opencl_bench.studies.layouts.tables import slices, table_of_times
-from coarsen.opencl_bench.studies.layouts.times import times_by_device
+from coarsen.opencl_bench.studies.layouts.times import all_times, times_by_device
 from coarsen.opencl_bench.studies.layouts.worth import transfer_lines, worth_lines, worth_of
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.transforms import DeviceKind
@@ -38,7 +38,7 @@ SHADE, SORT, ROWS = SPACES["reyes_shade"], SPACES["bitonic_global"], SPACES["mv_
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=lambda space: space.name)
-def test_the_spaces_have_as_many_variants_as_the_method_says(space: searches.RecordSpace) -> None:
+def test_the_spaces_have_as_many_variants_as_the_method_says(space: RecordSpace) -> None:
     variants = space.variants(DeviceKind.CPU)
     assert len(set(variants)) == len(variants)
     assert (400 <= len(variants) <= 1500) == space.is_searched
@@ -179,5 +179,5 @@ def test_a_space_with_missing_rows_is_not_timed_again(tmp_path: Path) -> None:
     (times,) = times_by_device(ROWS, some)
     assert len(times.missing) == 1
     with pytest.raises(InvalidInputError, match="no rows of these kernels"):
-        searches.all_times([SHADE], some)
+        all_times([SHADE], some)
     assert measurements.Stage("again") in measurements.STAGES
