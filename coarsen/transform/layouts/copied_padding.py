@@ -4,13 +4,14 @@
     store i8 %p, %records[high] + 15      →   nothing
 
 LLVM makes these of `records[high] = records[low]`. What padding holds is no value on which a program could rely,
-and it has no place in another layout. An access that does more than copy stays, and is refused: what is loaded may
-go to stores alone, what is stored may come from loads alone, through `phi`, `select` and `freeze`.
+and it has no place in another layout. An access that does more than copy from padding to padding of such arrays
+stays, and is refused, since bytes that other memory gives or gets may be somebody's data: what is loaded may go to
+left-out stores alone, what is stored may come from left-out loads alone, through `phi`, `select` and `freeze`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
@@ -33,16 +34,18 @@ def copied_padding(
         accesses: to arrays that lie otherwise, with their places.
         targets: how these arrays lie.
     """
-    return frozenset(_copies(accesses, targets))
+    found = frozenset(access for access, places in accesses.items() if _is_of_padding(access, places, targets))
+    while True:
+        kept = frozenset(access for access in found if _copies_within(access, found))
+        if kept == found:
+            return found
+        found = kept
 
 
-def _copies(accesses: Mapping[Instruction, Places], targets: Mapping[Named, Target]) -> Iterator[Instruction]:
-    for instruction, places in accesses.items():
-        if not _is_of_padding(instruction, places, targets):
-            continue
-        is_load = instruction.opcode is Opcode.LOAD
-        if _goes_to_stores(instruction) if is_load else _comes_from_loads(instruction.operands[0]):
-            yield instruction
+def _copies_within(access: Instruction, accesses: frozenset[Instruction]) -> bool:
+    if access.opcode is Opcode.LOAD:
+        return _goes_to_stores(access, accesses)
+    return _comes_from_loads(access.operands[0], accesses)
 
 
 def _is_of_padding(instruction: Instruction, places: Places, targets: Mapping[Named, Target]) -> bool:
@@ -55,13 +58,13 @@ def _is_of_padding(instruction: Instruction, places: Places, targets: Mapping[Na
     return pieces_of(targets[place.array], place, content_bytes(type_)) == []
 
 
-def _goes_to_stores(value: Instruction) -> bool:
+def _goes_to_stores(value: Instruction, stores: frozenset[Instruction]) -> bool:
     waiting, seen = [value], {value}
     while waiting:
         for use in waiting.pop().uses:
             user = use.user
             assert isinstance(user, Instruction)
-            if user.opcode is Opcode.STORE and use.slot == 0 and not user.is_volatile:
+            if user in stores and use.slot == 0:
                 continue
             if user.opcode not in _PASSED_ON or (user.opcode is Opcode.SELECT and use.slot == 0):
                 return False
@@ -71,7 +74,7 @@ def _goes_to_stores(value: Instruction) -> bool:
     return True
 
 
-def _comes_from_loads(value: Operand) -> bool:
+def _comes_from_loads(value: Operand, loads: frozenset[Instruction]) -> bool:
     waiting: list[Operand] = [value]
     seen: set[Operand] = set()
     while waiting:
@@ -83,6 +86,6 @@ def _comes_from_loads(value: Operand) -> bool:
             return False
         if source.opcode in _PASSED_ON:
             waiting += source.operands[1:] if source.opcode is Opcode.SELECT else source.operands
-        elif source.opcode is not Opcode.LOAD:
+        elif source not in loads:
             return False
     return True

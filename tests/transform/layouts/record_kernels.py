@@ -98,7 +98,7 @@ kernel void k(global Full *all, int n)
     RecordKernel(
         "swapped",
         f"""typedef struct {{ double mass; int count; short kind; uchar tag; }} Full;
-kernel void k(global Full *all, global Full *kept, int n)
+kernel void k(global Full *all, int n)
 {{
     {ID}
     int low = i & ~1, high = low + 1;
@@ -106,13 +106,12 @@ kernel void k(global Full *all, global Full *kept, int n)
         Full first = all[low], second = all[high];
         if (first.count != second.count ? first.count > second.count : first.kind > second.kind) {{
             all[low] = second;
-            all[high] = first;
+            all[high] = second.tag & 1 ? first : second;
         }}
-        kept[i] = first.tag & 1 ? first : second;
     }}
 }}
 """,
-        {"all": FULL, "kept": FULL},
+        {"all": FULL},
     ),
     RecordKernel(
         "pairs",
