@@ -164,8 +164,8 @@ def measured_reads(probed: ProbedDevice, machine: MemoryDevice, strides: Sequenc
 def _measured(case: ReadCase, reads: LocalReads, reference: LocalReads, machine: MemoryDevice) -> MeasuredRead:
     probed = reads.probed
     run, reference_run = partial(reads.seconds, case), partial(reference.seconds, REFERENCE)
-    rounds, _ = probed.grown(run, 16)
-    reference_rounds, _ = probed.grown(reference_run, 16)
+    rounds, _ = probed.grown(run, 1)
+    reference_rounds, _ = probed.grown(reference_run, 1)
     pairs = [
         (run(rounds) / rounds, reference_run(reference_rounds) / reference_rounds) for _ in probed_runs(probed)
     ]

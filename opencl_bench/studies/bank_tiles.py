@@ -8,7 +8,7 @@ xor              --pad tile=xor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from coarsen.opencl_bench.studies.bank_reads import PADDED, PLAIN, XOR, probed_r
 from coarsen.variant.data_plan import array_plan
 
 _FLOAT_BYTES = 4
-_PADS = {PADDED: 1, XOR: "xor"}
+_PADS: Mapping[str, int | str] = {PADDED: 1, XOR: "xor"}
 # Of sums of some thousands of floats, one after the other.
 _TOLERANCE = 1e-3
 
