@@ -86,6 +86,7 @@ class Coarsened:
         arrays: which arguments' arrays were to lie otherwise than in the source.
         placed: which of them are read from another memory.
         distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
+        kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
     """
 
     kernel: Kernel
@@ -98,6 +99,7 @@ class Coarsened:
     arrays: tuple[LaidArray, ...] = ()
     placed: tuple[PlacedArray, ...] = ()
     distinct: DistinctMemory | None = None
+    kept: Kernel | None = None
 
     @property
     def is_distinct(self) -> bool:
@@ -317,7 +319,7 @@ def carry_out(
     if variant.is_coarsened and variant.transforms.distinct:
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
-        coarsened = replace(coarsened, kernel=kernel, distinct=found, assumptions=assumptions)
+        coarsened = replace(coarsened, kernel=kernel, distinct=found, kept=kernel, assumptions=assumptions)
     with observer.stage("guard"):
         if variant.any_size:
             coarsened = replace(coarsened, kernel=_guarded(coarsened.kernel, variant.coarsenings))

@@ -171,7 +171,7 @@ def report_of(
         coarsened.assumptions,
         coarsened.cleaned,
         coarsened.wide_accesses,
-        memory_report(lowered, variant.coarsenings, device, local_size or required),
+        memory_report(coarsened.kept or lowered, variant.coarsenings, device, local_size or required),
         coarsened.arrays,
         tuple(_roles(coarsened.kernel)),
         coarsened.distinct,

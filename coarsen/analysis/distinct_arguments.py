@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coarsen.analysis.control_flow import flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots, Roots
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Argument
+from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.opencl.builtins import Reach, Role
 from coarsen.ir.types import AddressSpace, PointerType
 
@@ -65,6 +66,39 @@ def distinct_arguments(
         written |= {place[root] for root in changed if isinstance(root, Argument) and root in place}
     pointers = tuple(index for index, argument in enumerate(function.arguments) if _leads_to_objects(argument))
     return DistinctArguments(pointers, frozenset(written & set(pointers)))
+
+
+def loads_past_stores(function: Function, effects: EffectsOfKernel, roots: PointerRoots) -> bool:
+    """Return True if a load through one argument may come after a store through another one.
+
+    Such a load need not be repeated, nor wait for the store, where the arguments lie apart.
+
+    Args:
+        function: the kernel.
+        effects: the judge of its instructions.
+        roots: of its pointers.
+    """
+    flow = flow_graph(function)
+    stored: dict[str, frozenset[Named]] = {block.name: frozenset() for block in function.blocks}
+    pending = [block for block in function.blocks if block.name in flow.place]
+    by_name = {block.name: block for block in pending}
+    while pending:
+        block = pending.pop()
+        before: frozenset[Named] = frozenset().union(*(stored[name] for name in flow.predecessors(block.name)))
+        for instruction in block.instructions:
+            touched = effects.of(instruction)
+            read = _arguments(roots.of_all(touched.reads))
+            if any(before - {argument} for argument in read):
+                return True
+            before |= _arguments(roots.of_all(touched.writes))
+        if before != stored[block.name]:
+            stored[block.name] = before
+            pending += [by_name[name] for name in flow.successors(block.name)]
+    return False
+
+
+def _arguments(found: Roots | None) -> frozenset[Named]:
+    return frozenset(root for root in found or () if isinstance(root, Argument))
 
 
 def only_synchronises(instruction: Instruction, effects: EffectsOfKernel) -> bool:

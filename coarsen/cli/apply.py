@@ -178,6 +178,8 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     costs = (each.sentence for each in request.pads(lowered.lowered))
     for sentence in (*lowered.sentences, *costs):
         note(sentence)
+    if coarsened.distinct is not None and coarsened.distinct.note:
+        note(coarsened.distinct.note)
     for assumption in coarsened.assumptions:
         note(with_file(assumption, request.file))
     for added in described_arguments(coarsened.kernel):

@@ -33,6 +33,7 @@ The rest is there unless the kernel is refused:
     wide_accesses       null where they are not asked for, or how many `loads` became how many `wide_loads`, and
                         how many `stores` how many `wide_stores`
     distinct            null where distinct arguments are not asked for, else
+        note                why nothing is gained by them, or null
         apart               pairs of names of arguments that must not lead to the same memory
         accumulators        locations that loops write at addresses that do not change, a list of
             name                of the argument or variable in which it lies
@@ -175,6 +176,7 @@ def _array(array: LaidArray) -> dict[str, Any]:
 
 def _distinct(distinct: DistinctMemory, file: Path) -> dict[str, Any]:
     return {
+        "note": distinct.note or None,
         "apart": [[distinct.names[index] for index in pair] for pair in distinct.apart],
         "accumulators": [
             {

@@ -83,6 +83,9 @@ def _wide(wide: WideAccesses) -> str:
 
 def distinct_lines(distinct: DistinctMemory) -> Iterator[str]:
     """Yield what was gained by arguments that point to distinct memory."""
+    if distinct.note:
+        yield distinct.note[0].upper() + distinct.note[1:]
+        return
     kept = [each for each in distinct.accumulators if each.left is None]
     yield f"Distinct arguments: {counted(len(kept), 'accumulator')} of a loop kept in a register"
     for each in distinct.accumulators:

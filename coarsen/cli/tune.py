@@ -63,8 +63,9 @@ TuneLevels = Annotated[
 NoWideAccesses = Annotated[
     bool, typer.Option("--no-wide-accesses", help="Merge no accesses to consecutive addresses.")
 ]
-
-
+NoDistinct = Annotated[
+    bool, typer.Option("--no-distinct", help="Never take it that arguments lead to distinct memory.")
+]
 Inputs = Annotated[
     int | None,
     typer.Option(
@@ -143,6 +144,7 @@ def tune(
     seed: TuneSeed = 0,
     levels: TuneLevels = DEFAULT_LEVELS,
     no_wide_accesses: NoWideAccesses = False,
+    no_distinct: NoDistinct = False,
     inputs: Inputs = None,
     inputs_from: InputsFrom = None,
     most: MostVersions = None,
@@ -175,7 +177,7 @@ def tune(
     if len(kernels) > 1:
         raise InvalidInputError(f"one kernel is tuned at a time, not {len(kernels)}")
     (kernel,) = kernels
-    request = InputsRequest(inputs, most, output, seed, store, inputs_from)
+    request = InputsRequest(inputs, most, output, seed, store, inputs_from, distinct=not no_distinct)
     over_inputs = description_over_inputs(kernel, request)
     if over_inputs is not None:
         given = preset, seconds, trials, levels, no_wide_accesses
@@ -192,6 +194,7 @@ def tune(
         seed=seed,
         levels=tuple(word.strip() for word in levels.split(",")),
         wide_accesses=not no_wide_accesses,
+        distinct=not no_distinct,
         store=store,
     )
     ((benchmark, name),) = benchmarks_of([kernel])

@@ -33,6 +33,7 @@ class InputsRequest:
         seed: of the searches.
         store: where rows go.
         recording: the folder of recorded launches that are the inputs.
+        distinct: whether versions may take it that arguments lead to distinct memory.
     """
 
     inputs: int | None
@@ -41,6 +42,7 @@ class InputsRequest:
     seed: int
     store: str | None
     recording: Path | None = None
+    distinct: bool = True
 
     @property
     def is_asked_for(self) -> bool:
@@ -104,7 +106,10 @@ def tune_inputs(
     if output_format is Format.TABLE:
         listed.show()
     settings = OverInputs(
-        listed.count, request.most or MOST_VERSIONS, stage_one=StageOneSettings(seed=request.seed)
+        listed.count,
+        request.most or MOST_VERSIONS,
+        stage_one=StageOneSettings(seed=request.seed),
+        distinct=request.distinct,
     )
     progress = InputsProgress()
     with _opened(request.store) as store:

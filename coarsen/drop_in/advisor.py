@@ -240,6 +240,7 @@ def is_allowed(variant: Variant, settings: Tune) -> bool:
     return (
         all(coarsening.level in settings.levels for coarsening in variant.coarsenings)
         and (settings.wide_accesses or not variant.transforms.wide_accesses)
+        and (settings.distinct or not variant.transforms.distinct)
         and (settings.local_sizes or not variant.local_size)
     )
 

@@ -15,7 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coarsen.analysis.distinct_arguments import ArgumentPairs, DistinctArguments, distinct_arguments
+from coarsen.analysis.distinct_arguments import (
+    ArgumentPairs,
+    DistinctArguments,
+    distinct_arguments,
+    loads_past_stores,
+)
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.ir.graph.function import Function
@@ -39,17 +44,28 @@ class DistinctMemory:
         accumulators: the locations that loops write at addresses that do not change.
         names: of the kernel's arguments.
         is_known: whether every access is known to go through the arguments; if not, nothing is taken for granted.
+        shares_loads: whether a load through one argument may come after a store through another one.
     """
 
     apart: ArgumentPairs = ()
     accumulators: tuple[Accumulator, ...] = ()
     names: tuple[str, ...] = ()
     is_known: bool = True
+    shares_loads: bool = False
+
+    @property
+    def gains(self) -> bool:
+        """Return True if other code can come of it than a compiler makes of the kernel as it is."""
+        return bool(self.apart) and (self.shares_loads or any(each.left is None for each in self.accumulators))
+
+    @property
+    def note(self) -> str:
+        """Return in words why nothing is gained; empty where every access is known."""
+        reason = "not every access is known to go through an argument"
+        return "" if self.is_known else f"nothing is gained by distinct arguments: {reason}"
 
     def assumptions(self) -> Iterator[str]:
         """Say in words what is taken for granted."""
-        if not self.is_known:
-            yield "nothing is gained by distinct arguments: not every access is known to go through an argument"
         others: dict[int, list[str]] = {}
         for first, second in self.apart:
             others.setdefault(first, []).append(self.names[second])
@@ -71,15 +87,17 @@ def mark_distinct(module: Module, kernel: Kernel) -> DistinctMemory:
     """
     function, roots = module.function(kernel.name), PointerRoots()
     names = tuple(argument.name for argument in kernel.arguments)
-    found = distinct_arguments(function, EffectsOfKernel.of_module(module), roots)
+    effects = EffectsOfKernel.of_module(module)
+    found = distinct_arguments(function, effects, roots)
     if found is None:
         return DistinctMemory(names=names, is_known=False)
+    shares_loads = loads_past_stores(function, effects, roots)
     words = [list(argument.qualifiers) for argument in kernel.arguments]
     for index in found.pointers:
         if "volatile" not in words[index]:
             _mark(function, index, found, words[index])
     _record(module, function, words)
-    return DistinctMemory(found.apart, names=names)
+    return DistinctMemory(found.apart, names=names, shares_loads=shares_loads)
 
 
 def _mark(function: Function, index: int, found: DistinctArguments, words: list[str]) -> None:

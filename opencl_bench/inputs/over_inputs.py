@@ -34,6 +34,7 @@ from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.tuning.distinct_choice import with_distinct
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
@@ -58,6 +59,8 @@ class OverInputs:
         stage_one: how versions are searched.
         method: how they are measured.
         seed: of the inputs' contents.
+        distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
+            code.
     """
 
     inputs: int | None = None
@@ -66,6 +69,7 @@ class OverInputs:
     stage_one: StageOneSettings = field(default_factory=StageOneSettings)
     method: Method = field(default_factory=Method)
     seed: int = 0
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +118,12 @@ def tune_over_inputs(
     first = benchmark.preset(presets[0])
     default = Variant(first.local_size, definitions=benchmark.own_definitions)
     plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
+    space = settings.space
+    if settings.distinct:
+        space = with_distinct(space, benchmark, presets[0], device.macros)
     collector = CollectingObserver(observer or SweepObserver())
     with CompilePool() as pool:
-        found = search_versions(plan, points, settings.space, store, settings.stage_one, collector, pool)
+        found = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
         versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
         plan = replace(plan, versions=versions)
         measured = measure_versions(plan, store, collector, pool=pool)

@@ -66,5 +66,7 @@ def tune_inputs(
             path = Path(kernel).resolve()
             list_inputs(path)
             usual = OverInputs()
-            settings = OverInputs(inputs, space=space or usual.space, method=method or usual.method)
+            settings = OverInputs(
+                inputs, space=space or usual.space, method=method or usual.method, distinct=space is None
+            )
             return tune_over_inputs(path, place, opened, settings).file

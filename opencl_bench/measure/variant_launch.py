@@ -80,14 +80,14 @@ def variant_launch(
     Raises:
         UndividedError: the sizes do not divide, or a buffer is passed twice where arguments must be distinct.
     """
-    if variant.transforms.distinct and (shared := _passed_twice(launch)):
+    if variant.transforms.distinct and (shared := buffer_passed_twice(launch)):
         raise UndividedError(f"the buffer {shared} is passed for two arguments, which are taken as distinct")
     sized = _guarded(launch, variant) if variant.any_size else _divided(launch, variant.coarsenings)
     values = tuple(_added_value(entry, launch, added, shapes) for entry in added)
     return replace(sized, arguments=(*launch.arguments, *values))
 
 
-def _passed_twice(launch: Launch) -> str | None:
+def buffer_passed_twice(launch: Launch) -> str | None:
     """Return the name of a buffer that a launch passes for two arguments; None if there is none."""
     names = [argument.name for argument in launch.arguments if isinstance(argument, BufferArgument)]
     return next((name for name in names if names.count(name) > 1), None)

@@ -30,7 +30,8 @@ _LONG_DOUBLINGS = 2.0
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """Logarithms to base 2, for each dimension: factors of work-items and of work-groups, the local size over the
-    launch's own, and the local size itself; then whether strides and wide accesses are used."""
+    launch's own, and the local size itself; then whether strides and wide accesses are used, and arguments taken as
+    distinct."""
 
     items: tuple[float, ...]
     groups: tuple[float, ...]
@@ -38,6 +39,7 @@ class _Facts:
     extents: tuple[float, ...]
     strided: float
     wide: float
+    distinct: float
 
     @property
     def merged(self) -> float:
@@ -109,6 +111,7 @@ class LaunchModel:
             extents,
             float(any(coarsening.stride > 1 for coarsening in variant.coarsenings)),
             float(variant.is_coarsened and variant.transforms.wide_accesses),
+            float(variant.is_coarsened and variant.transforms.distinct),
         )
 
 
@@ -124,6 +127,8 @@ def _effects(facts: _Facts) -> Iterator[float]:
     yield 0.1 * merged**2
     yield 0.3 * facts.wide
     yield 0.1 * facts.wide * merged
+    yield 0.5 * facts.distinct
+    yield 0.1 * facts.distinct * merged
     yield 0.3 * facts.strided
     yield 0.3 * whole
     yield 0.1 * whole**2
@@ -146,6 +151,7 @@ def _place(facts: _Facts) -> list[float]:
         *(extent / _LONG_DOUBLINGS for extent in left),
         facts.strided,
         facts.wide / _DOUBLINGS,
+        facts.distinct / _DOUBLINGS,
     ]
 
 

@@ -22,6 +22,8 @@ class Tune:
         seed: what the search draws from; the same seed asks for the same variants where the times are alike.
         levels: what may be merged: "item" for work-items, "group" for work-groups.
         wide_accesses: whether accesses to consecutive addresses may become one of a vector.
+        distinct: whether variants may take it that arguments lead to distinct memory, where that changes the code;
+            each launch is checked for it.
         local_sizes: whether other local sizes than the program's own may be taken where the kernel does not care.
         most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
             device once more. None for a part of the memory and of the disk (`captured_limit.py`).
@@ -36,6 +38,7 @@ class Tune:
     seed: int = 0
     levels: tuple[str, ...] = _LEVELS
     wide_accesses: bool = True
+    distinct: bool = True
     local_sizes: bool = True
     most_bytes: int | None = None
     store: str | None = None

@@ -25,6 +25,7 @@ from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.opencl_bench.tuning.distinct_choice import with_distinct
 from coarsen.opencl_bench.tuning.finalists import Decision, confirm, decide, finalists
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
@@ -62,7 +63,7 @@ def tune_launch(
     Args:
         launch: what is launched, and where.
         space: what to choose from; its first local size is the launch's own, and macros have their first values.
-        settings: the seed, and how many trials at most.
+        settings: the seed, how many trials at most, and whether arguments may be taken as distinct.
         deadline: when it has to be over.
         first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
@@ -76,6 +77,8 @@ def tune_launch(
     benchmark = find_benchmark(launch.description)
     rows = MemoryRows()
     with tuning_processes(launch, deadline) as processes:
+        if settings.distinct:
+            space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
         context = processes.context(rows, benchmark)
         searched = _search(processes, benchmark, space, context, settings, deadline, first)
         decision = _decided(processes, context, searched, deadline)
@@ -142,7 +145,12 @@ def _search(
     confirming = confirming_seconds(deadline.seconds, opening_seconds, own_row.measure_seconds)
     ending_time = deadline.earlier(confirming)
     measurer = RowMeasurer(replace(context, method=method))
-    transforms = replace(launch.transforms, wide_accesses=settings.wide_accesses, device_kind=kind)
+    transforms = replace(
+        launch.transforms,
+        wide_accesses=settings.wide_accesses,
+        distinct=True in space.transforms.distinct,
+        device_kind=kind,
+    )
     starts = [
         replace(start, definitions=macros)
         for start in starting_points(

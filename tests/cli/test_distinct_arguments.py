@@ -52,6 +52,34 @@ def test_the_report_has_it_as_json(file: Path, run: Run) -> None:
     assert {each["line"] for each in found["accumulators"]} == {6, 9}
 
 
+def test_the_report_tells_what_accesses_cost_once_sums_are_kept(file: Path, run: Run) -> None:
+    def of_c(*options: str) -> list[str]:
+        told = run("apply", file, "--factor", 2, "--report", *options).out.split("sub-group")[-1]
+        return [line for line in told.splitlines() if " c, 4 bytes" in line]
+
+    assert any("by loop" in line for line in of_c())
+    assert of_c("--distinct") and not any("by loop" in line for line in of_c("--distinct"))
+
+
+def test_a_pointer_that_may_lead_anywhere_is_a_note_and_no_assumption(run: Run, tmp_path: Path) -> None:
+    source = """kernel void add(global ulong *a, global int *c)
+    {
+        c[get_global_id(0)] += *(global int *)a[get_global_id(0)];
+    }"""
+    path = tmp_path / "add.cl"
+    path.write_text(source)
+    made = coarsen.coarsen(source, factor=2, distinct=True)
+    assert made.assumptions == ()
+    assert made.distinct is not None and "not every access is known" in made.distinct.note
+    assert (
+        "Nothing is gained by distinct arguments"
+        in run("apply", path, "--factor", 2, "--distinct", "--report").out
+    )
+    found = json.loads(run("apply", path, "--factor", 2, "--distinct", "--report", "--format", "json").out)
+    assert found["assumptions"] == []
+    assert found["distinct"]["note"] == made.distinct.note
+
+
 def test_the_explanation_says_it_too(file: Path, run: Run) -> None:
     plain = run("apply", file, "--explain").out
     told = run("apply", file, "--explain", "--distinct").out

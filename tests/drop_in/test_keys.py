@@ -42,8 +42,9 @@ def test_what_changes_the_code_in_the_end_is() -> None:
     assert len(keys) == 9
 
 
-def test_wide_accesses_are_for_tuning_to_decide() -> None:
+def test_wide_accesses_and_distinct_arguments_are_for_tuning_to_decide() -> None:
     assert key(transforms=replace(DEFAULT, wide_accesses=not DEFAULT.wide_accesses)) == key()
+    assert key(transforms=replace(DEFAULT, distinct=not DEFAULT.distinct)) == key()
 
 
 def test_comments_change_nothing_and_values_do() -> None:

@@ -21,6 +21,7 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import (
     COUNT,
@@ -45,6 +46,30 @@ def test_what_was_found_is_used_without_measuring(
         assert [divided.coarsenings for divided in recorder.seen] == 2 * [(Coarsening(4),)], number
     assert len(searched) == 1
     assert Path(store).exists()
+
+
+def test_a_variant_for_distinct_arguments_runs_where_they_are(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def for_distinct(request: AdviceRequest, *_rest: object) -> Tuned:
+        tuned = found(request)
+        choice = replace(tuned.choice, transforms=Transforms(distinct=True))
+        return replace(tuned, decision=replace(tuned.decision, choice=choice))
+
+    monkeypatch.setattr(measured_launch, "tune_request", for_distinct)
+    buffers.launch(queue, program_of(context, Tune(store=store))[0])
+    # Whatever the program itself allows where nothing is remembered.
+    program, recorder = program_of(context, "remembered")
+    buffers.launch(queue, program)
+    # One buffer for two arguments: the general variant, whose result is the original's.
+    both = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=np.ones(COUNT, np.float32))
+    program.add(queue, (COUNT,), (64,), buffers.sum_, both, np.float32(0), both)
+    forbidding, later = program_of(context, Tune(store=store, distinct=False))
+    monkeypatch.setattr(measured_launch, "tune_request", lambda request, *_rest: found(request))
+    buffers.launch(queue, forbidding)
+    seen = [divided.transforms for divided in (*recorder.seen, *later.seen)]
+    assert [each is not None and each.distinct for each in seen] == [True, False, False]
+    buffers.check(queue)
 
 
 def test_remembered_alone_never_measures(

@@ -73,12 +73,18 @@ class Rows:
         Raises:
             InvalidInputError: rows are no power of two of units.
         """
+        if self.element_bytes & (self.element_bytes - 1):
+            raise InvalidInputError(
+                f"the elements of {self.name} have {self.element_bytes} bytes, no power of two, so that xor would"
+                " part them: give a number of elements"
+            )
         longest = max(BANK_BYTES, self.element_bytes, access_bytes)
-        found = row_permutation(self.row_bytes, 1 << (longest - 1).bit_length())
+        unit = 1 << (longest - 1).bit_length()
+        found = row_permutation(self.row_bytes, unit)
         if found is None:
             raise InvalidInputError(
                 f"the rows of {self.name}, of {self.length} elements of {self.element_bytes} bytes, are no power"
-                f" of two of units of {longest} bytes, as xor needs: give a number of elements"
+                f" of two of units of {unit} bytes, as xor needs: give a number of elements"
             )
         return found
 

@@ -85,6 +85,24 @@ def test_pads_that_do_not_fit(pads: tuple[str, ...], shapes: tuple[str, ...], me
         padded(body, *pads, shapes=shapes)
 
 
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (
+            "struct { int a, b, c; } tile[8][16];",
+            "the elements of tile have 12 bytes, no power of two, so that xor",
+        ),
+        ("short tile[8][9];", "9 elements of 2 bytes, are no power of two of units of 4 bytes, as xor needs"),
+    ],
+)
+def test_what_can_not_be_permuted(declared: str, message: str) -> None:
+    value, place = ("tile[1][n].a", "tile[x][1].a") if "struct" in declared else ("tile[1][n]", "tile[x][1]")
+    body = f"{{ local {declared} int x = get_local_id(0); {place} = n; out[x] = {value}; }}"
+    kernel = lower(f"kernel void k(global float *out, int n) {body}", "k")
+    with pytest.raises(InvalidInputError, match=message):
+        laid_out(kernel, array_plans((), (), (), pads=("tile=xor",)))
+
+
 def test_an_array_is_padded_once() -> None:
     kernel = lower(
         "kernel void k(global float *out) { local int tile[4][4]; tile[1][1] = 2; out[0] = tile[1][1]; }", "k"
