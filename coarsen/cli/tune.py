@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +13,10 @@ import typer
 from coarsen.cli.bench_options import PresetName
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
-from coarsen.cli.output import Format
+from coarsen.cli.output import Format, print_line
+from coarsen.cli.space_options import ArrayLayouts, ArrayOrders
 from coarsen.cli.stores import check_packages
+from coarsen.cli.tune_layouts import AllLayouts, LayoutRequest, Runs, laid_out_as_data, laid_out_fields
 from coarsen.errors import InvalidInputError, VerificationError
 
 if TYPE_CHECKING:
@@ -148,6 +150,10 @@ def tune(
     inputs: Inputs = None,
     inputs_from: InputsFrom = None,
     most: MostVersions = None,
+    layouts: AllLayouts = False,
+    layout: ArrayLayouts = None,
+    order: ArrayOrders = None,
+    runs: Runs = None,
     output: TunedOutput = None,
     store: StoreUrl = None,
     output_format: OutputFormat = Format.TABLE,
@@ -162,13 +168,17 @@ def tune(
     `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
     --inputs-from takes the launches of a recorded program for its inputs.
 
+    With --layouts, --layout or --order, arrays may lie otherwise, too: the best of that is told beside the best
+    without, with what converting the arrays took the host and after how many runs it pays. Both go into a tuned
+    file: coarsen.LaidOutProgram(..., tuned=FILE) takes the one, every other program the other.
+
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.
     from coarsen.cli.bench_inputs import benchmarks_of, refuse_misspelt_subcommand
     from coarsen.cli.main import SUBCOMMANDS
-    from coarsen.cli.tune_inputs import InputsRequest, description_over_inputs, tune_inputs
+    from coarsen.cli.tune_inputs import InputsRequest, check_output, description_over_inputs, tune_inputs
     from coarsen.cli.tune_report import print_tuned, tuned_as_data
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
     from coarsen.opencl_bench.tuning.settings import Tune
@@ -177,8 +187,17 @@ def tune(
     if len(kernels) > 1:
         raise InvalidInputError(f"one kernel is tuned at a time, not {len(kernels)}")
     (kernel,) = kernels
+    wanted = LayoutRequest(layouts, tuple(layout or ()), tuple(order or ()), runs)
+    if runs is not None and not wanted.is_asked_for:
+        raise InvalidInputError("--runs goes with --layouts, --layout and --order")
     request = InputsRequest(inputs, most, output, seed, store, inputs_from, distinct=not no_distinct)
-    over_inputs = description_over_inputs(kernel, request)
+    over_inputs = None
+    if not wanted.is_asked_for:
+        over_inputs = description_over_inputs(kernel, request)
+    else:
+        check_output(output)
+    if wanted.is_asked_for and replace(request, output=None).is_asked_for:
+        raise InvalidInputError("layouts are tuned at one size: leave out --inputs, --inputs-from and --most")
     if over_inputs is not None:
         given = preset, seconds, trials, levels, no_wide_accesses
         if given != (DEFAULT_PRESET, DEFAULT_SECONDS, None, DEFAULT_LEVELS, False):
@@ -200,17 +219,22 @@ def tune(
     ((benchmark, name),) = benchmarks_of([kernel])
     benchmark.preset(preset)
     subject = Subject(benchmark, name, preset, _device(device))
-    facts = subject.facts
+    facts, arrays = subject.facts, wanted.choices(benchmark, subject.device)
     tuned = tune_described(
-        name, benchmark, preset, subject.device, subject.transforms, facts.groups_matter, settings
+        name, benchmark, preset, subject.device, subject.transforms, facts.groups_matter, settings, arrays
     )
     kept = _remember(tuned, subject, facts, settings)
+    file = _tuned_file(tuned, subject, output) if arrays else None
     if output_format is Format.JSON:
         from coarsen.cli.output import print_json
 
-        print_json(tuned_as_data(tuned, kept.location, kept.reason))
+        laid_out = laid_out_as_data(tuned, runs, file) if arrays else {}
+        print_json({**tuned_as_data(tuned, kept.location, kept.reason), **laid_out})
     else:
-        print_tuned(tuned, str(_file(benchmark)), kept.location, kept.reason)
+        fields = laid_out_fields(tuned, runs) if arrays else ()
+        print_tuned(tuned, str(_file(benchmark)), kept.location, kept.reason, fields)
+        if file is not None:
+            print_line(f"tuned file: {file}")
     sys.stdout.flush()
     if tuned.wrong:
         raise VerificationError(f"wrong results of {tuned.kernel}: {'; '.join(tuned.wrong)}")
@@ -229,6 +253,23 @@ def _device(word: str | None) -> DeviceDescription:
 
 def _file(benchmark: Benchmark) -> Path:
     return benchmark.code if isinstance(benchmark.code, Path) else Path("FILE.cl")
+
+
+def _tuned_file(tuned: Tuned, subject: Subject, output: Path | None) -> Path | None:
+    """Write the tuned file, beside the description if no place is given; None where it has none, or can't be."""
+    from coarsen.cli.tune_inputs import beside
+    from coarsen.opencl_bench.tuning.described_tuning import launches_alike
+    from coarsen.opencl_bench.tuning.layouts_file import layouts_file
+
+    name = subject.name
+    path = output or (beside(name) if isinstance(name, Path) else None)
+    if path is None:
+        return None
+    if not launches_alike(subject.benchmark, subject.preset):
+        note("no tuned file is written: the launches differ in their kernels or sizes")
+        return None
+    layouts_file(tuned, subject.benchmark, subject.options, subject.device).write(path)
+    return path
 
 
 def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune) -> Kept:

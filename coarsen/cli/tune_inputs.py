@@ -86,9 +86,8 @@ def tune_inputs(
         InvalidInputError: the file declares no inputs, a mistake in it, or a package is missing.
         DeviceError: the device can't be opened (any more).
     """
-    output = request.output or path.with_name(f"{path.stem}{TUNED_SUFFIX}")
-    if not output.name.endswith(".json"):
-        raise InvalidInputError(f"{output}: the tuned file's name must end with .json, {TUNED_SUFFIX} for one")
+    output = request.output or beside(path)
+    check_output(output)
     check_packages((*STORE_PACKAGES, "scipy", "sklearn"))
     # Imported late: they load the store's packages, SciPy and scikit-learn.
     from coarsen.cli.coverage_text import listed_inputs
@@ -129,6 +128,17 @@ def tune_inputs(
         print_json({**made, **rows, "coverage": listed.as_data()})
     else:
         print_summary(tuned.file, len(tuned.times.inputs), str(output))
+
+
+def beside(description: Path) -> Path:
+    """Return where the tuned file of a description goes if nobody says where."""
+    return description.with_name(f"{description.stem}{TUNED_SUFFIX}")
+
+
+def check_output(output: Path | None) -> None:
+    """Raise InvalidInputError for the name of a tuned file that doesn't end with .json."""
+    if output is not None and not output.name.endswith(".json"):
+        raise InvalidInputError(f"{output}: the tuned file's name must end with .json, {TUNED_SUFFIX} for one")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +16,9 @@ from coarsen.variant.variant_json import variant_to_json
 _AS_IT_IS = "as it is: nothing is faster"
 
 
-def print_tuned(tuned: Tuned, file: str, location: str, reason: str) -> None:
+def print_tuned(
+    tuned: Tuned, file: str, location: str, reason: str, laid_out: Iterable[tuple[str, str]] = ()
+) -> None:
     """Print a result for people, a field a line, and how to use it in a program.
 
     Args:
@@ -24,8 +26,10 @@ def print_tuned(tuned: Tuned, file: str, location: str, reason: str) -> None:
         file: the kernel's source.
         location: where it is remembered; empty where it is not.
         reason: why it is not.
+        laid_out: further fields: what was found with arrays that lie otherwise.
     """
-    print_table(["field", "value"], ([name, value] for name, value in _fields(tuned) if value))
+    fields = (*_fields(tuned), *laid_out)
+    print_table(["field", "value"], ([name, value] for name, value in fields if value))
     print_line()
     for line in paste_of_variant(tuned.choice, tuned.kernel, file).lines:
         print_line(line)

@@ -21,6 +21,12 @@ from coarsen.codec import decoded, encoded
 from coarsen.dispatch.default_version import DefaultVersion
 from coarsen.dispatch.features import Feature, KernelArgument, check_name
 from coarsen.dispatch.file_checks import check_arguments, check_evidence, check_features, check_versions
+from coarsen.dispatch.laid_out_version import (
+    LaidOutVersion,
+    check_laid_out,
+    laid_out_from_json,
+    laid_out_to_json,
+)
 from coarsen.dispatch.tree import Tree, check_tree, features_of, tree_from_json, tree_to_json
 from coarsen.dispatch.tuned_version import TunedVersion, version_from_json, version_to_json
 from coarsen.errors import InvalidInputError
@@ -30,6 +36,8 @@ JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | 
 
 FORMAT = "coarsen tuned file 1"
 LARGEST_FILE = 4 * MEBIBYTE
+# Only there where there are any.
+_LAYOUTS = "layouts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,7 @@ class TunedFile:
         tree: chooses by all features.
         tree_without_supplied: chooses where the caller supplies none; None takes the default version there.
         evidence: what was measured, for people; nothing is chosen by it.
+        layouts: versions whose arrays lie otherwise, for programs that convert them; no tree chooses them.
 
     Raises:
         InvalidInputError: something of it makes no sense.
@@ -68,6 +77,7 @@ class TunedFile:
     tree: Tree
     tree_without_supplied: Tree | None = None
     evidence: Mapping[str, JSON] = field(default_factory=dict)
+    layouts: tuple[LaidOutVersion, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("a kernel", self.kernel)
@@ -80,6 +90,7 @@ class TunedFile:
             computed = frozenset(feature.name for feature in self.features if not feature.is_supplied)
             check_tree(self.tree_without_supplied, computed, len(self.versions))
         check_evidence(self.evidence)
+        check_laid_out(self.layouts, self.arguments)
 
     @property
     def default_version(self) -> DefaultVersion:
@@ -100,6 +111,7 @@ class TunedFile:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
         without = self.tree_without_supplied
+        layouts = {_LAYOUTS: [laid_out_to_json(version) for version in self.layouts]} if self.layouts else {}
         return {
             "format": FORMAT,
             "kernel": self.kernel,
@@ -115,6 +127,7 @@ class TunedFile:
             "tree": tree_to_json(self.tree),
             "tree_without_supplied": None if without is None else tree_to_json(without),
             "evidence": json.loads(json.dumps(dict(self.evidence), sort_keys=True)),
+            **layouts,
         }
 
     @classmethod
@@ -122,7 +135,7 @@ class TunedFile:
         """Return the file that `to_json` gave; raises InvalidInputError for anything else."""
         if not isinstance(value, Mapping) or value.get("format") != FORMAT:
             raise InvalidInputError(f"it is no tuned file of the format '{FORMAT}'")
-        rest = {name: entry for name, entry in value.items() if name != "format"}
+        rest = {name: entry for name, entry in value.items() if name not in ("format", _LAYOUTS)}
         found = decoded(_Written, rest, "the tuned file", {Any: lambda entry: entry})
         without = found.tree_without_supplied
         return cls(
@@ -139,6 +152,7 @@ class TunedFile:
             tree_from_json(found.tree),
             None if without is None else tree_from_json(without),
             _evidence(found.evidence),
+            tuple(laid_out_from_json(version) for version in _list(value.get(_LAYOUTS, []), _LAYOUTS)),
         )
 
     def to_bytes(self) -> bytes:

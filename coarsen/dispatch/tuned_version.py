@@ -109,7 +109,9 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
     if version.is_sequence and version.variant.is_coarsened:
         raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
     if version.variant.arrays:
-        raise InvalidInputError("a version's arrays lie otherwise than in its source: nobody would pack them")
+        raise InvalidInputError(
+            "a version's arrays lie otherwise than in its source, which nobody would pack: such are layouts"
+        )
     names = {argument.name for argument in arguments}
     for name, _ in (*version.scratch, *version.variant.definitions):
         check_name("a macro or a scratch buffer", name)

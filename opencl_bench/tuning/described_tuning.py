@@ -14,6 +14,7 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import real_launches, tune_launch
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
+from coarsen.variant.space import ArrayChoices
 from coarsen.variant.transforms import Transforms
 
 
@@ -25,6 +26,7 @@ def tune_described(
     transforms: Transforms,
     groups_matter: bool,
     settings: Tune,
+    arrays: tuple[ArrayChoices, ...] = (),
 ) -> Tuned:
     """Find the fastest variant of a benchmark; its macros have their first values.
 
@@ -36,6 +38,7 @@ def tune_described(
         transforms: those that may be used, wide accesses apart.
         groups_matter: whether it matters to the kernel how its work-items are grouped.
         settings: how to tune.
+        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
 
     Raises:
         InvalidInputError: no such preset; the local size is left open, and there is none to coarsen at.
@@ -47,6 +50,7 @@ def tune_described(
     space = replace(
         launch_space(own, others, transforms, settings),
         definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
+        arrays=arrays,
     )
     launch = LaunchToTune(str(name), preset, device, transforms)
     with alone_on(device, settings.seconds):

@@ -56,9 +56,17 @@ class Decision:
 def finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:
     """Return the variants that are timed again, the fastest first; none where nothing looks faster.
 
+    Those whose arrays lie otherwise come last, as many of them: a program that converts nothing can't have them.
+
     Args:
         gains: how many times as fast as the launch as it is each variant was that ran correctly.
     """
+    plain = {each: gain for each, gain in gains.items() if not each.arrays}
+    laid_out = {each: gain for each, gain in gains.items() if each.arrays}
+    return (*_finalists(plain), *_finalists(laid_out))
+
+
+def _finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:
     faster = sorted((each for each in gains if gains[each] > _LEAST_GAIN), key=lambda each: -gains[each])
     launches = [each for each in faster if not each.coarsenings and gains[each] > _LEAST_GAIN_OF_LAUNCH]
     return tuple(dict.fromkeys((*faster[:FINALISTS], *launches[:1])))

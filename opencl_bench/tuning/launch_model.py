@@ -30,8 +30,8 @@ _LONG_DOUBLINGS = 2.0
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """Logarithms to base 2, for each dimension: factors of work-items and of work-groups, the local size over the
-    launch's own, and the local size itself; then whether strides and wide accesses are used, and arguments taken as
-    distinct."""
+    launch's own, and the local size itself; then whether strides and wide accesses are used, arguments are
+    taken as distinct, and how many arrays lie otherwise."""
 
     items: tuple[float, ...]
     groups: tuple[float, ...]
@@ -40,6 +40,7 @@ class _Facts:
     strided: float
     wide: float
     distinct: float
+    arrays: float
 
     @property
     def merged(self) -> float:
@@ -112,6 +113,7 @@ class LaunchModel:
             float(any(coarsening.stride > 1 for coarsening in variant.coarsenings)),
             float(variant.is_coarsened and variant.transforms.wide_accesses),
             float(variant.is_coarsened and variant.transforms.distinct),
+            float(len(variant.arrays)),
         )
 
 
@@ -129,6 +131,8 @@ def _effects(facts: _Facts) -> Iterator[float]:
     yield 0.1 * facts.wide * merged
     yield 0.5 * facts.distinct
     yield 0.1 * facts.distinct * merged
+    yield 0.5 * facts.arrays
+    yield 0.1 * facts.arrays * merged
     yield 0.3 * facts.strided
     yield 0.3 * whole
     yield 0.1 * whole**2
@@ -152,6 +156,7 @@ def _place(facts: _Facts) -> list[float]:
         facts.strided,
         facts.wide / _DOUBLINGS,
         facts.distinct / _DOUBLINGS,
+        facts.arrays / _DOUBLINGS,
     ]
 
 

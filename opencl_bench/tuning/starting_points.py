@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.space import ArrayChoices
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
@@ -54,6 +56,32 @@ def starting_points(
     yield from filter(is_valid, itertools.starmap(coarsened, itertools.combinations(near, 2)))
     others = filter(is_valid, (Variant(local_size) for local_size in local_sizes[1:]))
     yield from itertools.islice(others, MOST_LOCAL_SIZES)
+
+
+def laid_out_starts(starts: Sequence[Variant], arrays: Sequence[ArrayChoices]) -> Iterator[Variant]:
+    """Enumerate variants to begin with whose arrays lie otherwise: all at their first choice, then one each.
+
+    Args:
+        starts: with arrays as written, the launch as it is first; the first that merges anything is laid out, too.
+        arrays: how each array may lie.
+    """
+    plans = [list(_plans(choices)) for choices in arrays]
+    together = tuple(each[0] for each in plans if each)
+    if not together:
+        return
+    own, merged = starts[0], next((start for start in starts if start.is_coarsened), None)
+    yield replace(own, arrays=together)
+    if merged is not None:
+        yield replace(merged, arrays=together)
+    for plan in itertools.chain.from_iterable(plans):
+        if (plan,) != together:
+            yield replace(own, arrays=(plan,))
+
+
+def _plans(choices: ArrayChoices) -> Iterator[ArrayPlan]:
+    """Enumerate the plans that change one thing of an array."""
+    yield from (ArrayPlan(choices.argument, layout) for layout in choices.layouts)
+    yield from (ArrayPlan(choices.argument, order=order) for order in choices.orders if order is not None)
 
 
 def _kinds(dimensions: Iterable[int], levels: Sequence[Level], strides: Sequence[int]) -> Iterator[Coarsening]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.tuning.finalists import Decision
+from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.variant.variant import Variant, shape
 
@@ -26,6 +27,7 @@ class Tuned:
         seconds: how long it all took.
         ending: why the search ended, in a few words.
         wrong: the variants whose results were wrong, each with what is wrong.
+        laid_out: the best of the variants whose arrays lie otherwise; None where none was tried or is faster.
     """
 
     kernel: str
@@ -39,6 +41,7 @@ class Tuned:
     seconds: float
     ending: str
     wrong: tuple[str, ...] = ()
+    laid_out: LaidOutChoice | None = None
 
     @property
     def choice(self) -> Variant:

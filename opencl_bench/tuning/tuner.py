@@ -10,7 +10,7 @@ should not does so in a process of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,8 @@ from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.distinct_choice import with_distinct
-from coarsen.opencl_bench.tuning.finalists import Decision, confirm, decide, finalists
+from coarsen.opencl_bench.tuning.finalists import confirm, finalists
+from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
@@ -39,7 +40,7 @@ from coarsen.opencl_bench.tuning.methods import (
 )
 from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.starting_points import starting_points
+from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
@@ -81,7 +82,8 @@ def tune_launch(
             space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
         context = processes.context(rows, benchmark)
         searched = _search(processes, benchmark, space, context, settings, deadline, first)
-        decision = _decided(processes, context, searched, deadline)
+        confirmed = _confirmed(processes, context, searched, deadline)
+    decision = decision_without(confirmed, searched.own)
     own = searched.own.local_size
     return Tuned(
         kernel=benchmark.kernel,
@@ -99,6 +101,7 @@ def tune_launch(
             for row in rows.rows
             if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
         ),
+        laid_out=laid_out_choice(confirmed, searched.own, decision, benchmark),
     )
 
 
@@ -164,6 +167,7 @@ def _search(
     ]
     # What is uncoarsened is tried first: a gain has to be one over the best of it.
     starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
+    starts += [each for each in laid_out_starts(starts, space.arrays or ()) if _is_in(searchable, each)]
     if first is not None:
         first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
         starts[1:1] = [first] if _is_in(searchable, first) else []
@@ -223,16 +227,17 @@ def _measured_own(processes: TuningProcesses, context: SweepContext, own: Varian
     return row, opening_seconds
 
 
-def _decided(
+def _confirmed(
     processes: TuningProcesses,
     context: SweepContext,
     searched: _Searched,
     deadline: Deadline,
-) -> Decision:
+) -> Mapping[Variant, Sequence[Measurement]]:
+    """The rows of the best variants in new processes; none where nothing looks faster."""
     own = searched.own
     variants = finalists(searched.gains)
     if not variants:
-        return decide({}, own)
+        return {}
     processes.stop_compiling()
     context.process.close()
     method = confirming_method(searched.own_seconds, len(variants), deadline)
@@ -247,7 +252,7 @@ def _decided(
     confirmed = confirm(variants, own, measurers, deadline)
     if confirmed is None:
         raise DeviceError(_too_short(deadline, "before the best variants were timed again"))
-    return decide(confirmed, own)
+    return confirmed
 
 
 def _too_short(deadline: Deadline, when: str) -> str:

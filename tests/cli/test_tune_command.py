@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
+import coarsen
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.store.database import open_existing_store
+from coarsen.opencl_bench.sweep.conversion import Conversion
 from coarsen.opencl_bench.tuning import described_tuning
 from coarsen.opencl_bench.tuning.finalists import Decision
+from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_layout import SOA
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
 
@@ -170,3 +177,129 @@ def test_bad_input_is_one_line(words: tuple[str, ...], message: str, power: Path
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
     assert len(outcome.err.splitlines()) == 1
+
+
+RECORDS = """\
+typedef struct { float x; uchar tag; double mass; short kind; } Body;
+
+kernel void grow(global Body *bodies, global const float *by)
+{
+    int i = get_global_id(0);
+    bodies[i].mass = bodies[i].mass * 2 + by[i];
+}
+"""
+OF_RECORDS = """\
+file = "grow.cl"
+kernel = "grow"
+outputs = ["bodies"]
+[structures.Body]
+x = "float"
+tag = "uchar"
+mass = "double"
+kind = "short"
+[ndrange]
+global_size = ["n"]
+local_size = [16]
+[sizes.test]
+n = 64
+[[arguments]]
+name = "bodies"
+buffer = "Body"
+elements = "n"
+[arguments.values]
+x = "uniform(0, 1)"
+tag = "uniform(0, 100)"
+mass = "uniform(0, 1)"
+kind = "uniform(0, 100)"
+[[arguments]]
+name = "by"
+buffer = "float"
+elements = "n"
+values = "uniform(0, 1)"
+"""
+PLAN = ArrayPlan("bodies", SOA)
+# 1 ms a run as it is, half of that without a layout, a quarter with one, and 10 ms to convert.
+LAID_OUT = LaidOutChoice(
+    Variant((16,), (Coarsening(4),), arrays=(PLAN,)), Speedup(4.0, 3.9, 4.1), 1e-3, 2.0, Conversion(0.01, 40)
+)
+
+
+@pytest.fixture
+def grow(tmp_path: Path) -> Path:
+    """A kernel on records with its description beside it."""
+    (tmp_path / "grow.cl").write_text(RECORDS)
+    path = tmp_path / "grow.toml"
+    path.write_text(OF_RECORDS)
+    return path
+
+
+def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
+    device: DeviceDescription, context: cl.Context, grow: Path, tmp_path: Path, run: Run, finding: list[Tuned]
+) -> None:
+    best = replace(found(device, Variant((16,), (Coarsening(2),)), kernel="grow"), local_size=(16,))
+    finding.append(replace(best, laid_out=LAID_OUT))
+    store = ("--store", str(tmp_path / "s.sqlite"))
+    outcome = run(
+        "tune", grow, "-d", str(device).split()[0], "--preset", "test", "--layouts", "--runs", 100, *store
+    )
+    assert outcome.code == 0, outcome.err
+    for text in ("bodies=soa", "4.00 (3.90 to 4.10)", "took the host 10 ms: that pays after 40 runs"):
+        assert text in outcome.out
+    # 50 ms without it; 25 ms and 10 ms with it.
+    assert "over 100 runs, conversion included" in outcome.out and "1.43 times as fast" in outcome.out
+    path = grow.with_name("grow.tuned.json")
+    assert f"tuned file: {path}" in outcome.out
+    file = TunedFile.read(path)
+    assert [version.variant for version in file.versions] == [Variant(), Variant((), (Coarsening(2),))]
+    (laid_out,) = file.layouts
+    assert laid_out.variant == Variant((), (Coarsening(4),), arrays=(PLAN,))
+    assert (laid_out.runs_until_it_pays, laid_out.conversion_seconds) == (40, 0.01)
+    # What is found so is used so: by a program that converts, of the same text.
+    body = np.dtype([("x", "f4"), ("tag", "u1"), ("mass", "f8"), ("kind", "i2")], align=True)
+    layout, queue = coarsen.Layout.soa(body), cl.CommandQueue(context)
+    host = np.zeros(64, body)
+    host["mass"] = np.arange(64)
+    program = coarsen.LaidOutProgram(context, RECORDS, {"bodies": layout}, tuned=path).build()
+    array = coarsen.LaidOutArray(queue, layout, host)
+    flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+    by = cl.Buffer(context, flags, hostbuf=np.ones(64, np.float32))
+    program.grow(queue, (64,), (16,), array, by)
+    np.testing.assert_array_equal(array.get(queue)["mass"], 2.0 * np.arange(64) + 1)
+
+
+def test_json_has_the_layout(
+    device: DeviceDescription, grow: Path, tmp_path: Path, run: Run, finding: list[Tuned]
+) -> None:
+    words = ("-d", str(device).split()[0], "--preset", "test", "--store", str(tmp_path / "s.sqlite"), "-f", "json")
+    finding.append(replace(found(device, kernel="grow"), laid_out=LAID_OUT))
+    output = tmp_path / "other.json"
+    data = json.loads(run("tune", grow, "--layout", "bodies=soa", "-o", output, *words).out)
+    assert data["tuned_file"] == str(output)
+    assert data["laid_out"]["choice"]["arrays"] == {"bodies": {"layout": "soa"}}
+    assert (data["laid_out"]["runs_until_it_pays"], data["laid_out"]["gain_over_runs"]) == (40, None)
+    finding.append(found(device, kernel="grow"))
+    data = json.loads(run("tune", grow, "--layout", "bodies=soa", "-o", output, *words).out)
+    assert data["laid_out"] is None
+    assert TunedFile.read(output).layouts == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--layout", "bodys=soa"), "the kernel grow has no argument bodys (did you mean bodies?)"),
+        (("--layout", "bodies=sao"), "sao"),
+        (("--runs", "3"), "--runs goes with --layouts, --layout and --order"),
+        (("--layouts", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs, --inputs-from"),
+        (("--layouts", "-o", "grow.txt"), "the tuned file's name must end with .json"),
+    ],
+)
+def test_layouts_that_can_not_be_tried(words: tuple[str, ...], message: str, grow: Path, run: Run) -> None:
+    outcome = run("tune", grow, "--preset", "test", *words)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_a_kernel_without_records_has_no_layouts(power: Path, run: Run) -> None:
+    outcome = run("tune", power, "--preset", "test", "--layouts")
+    assert outcome.code == 2
+    assert "power has no array of records that could lie otherwise" in outcome.err
