@@ -32,7 +32,8 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(file)
-    worth = worth_of_versions(tuned)
+    # What was tuned at one size keeps no times of inputs.
+    worth = () if tuned.layouts else worth_of_versions(tuned)
     if output_format is Format.JSON:
         content = {name: value for name, value in tuned.to_json().items() if name != "evidence"}
         content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth]

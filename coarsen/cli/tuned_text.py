@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coarsen.cli.output import counted, print_line, print_table
+from coarsen.dispatch.laid_out_version import LaidOutVersion
 from coarsen.dispatch.rules import rules
 from coarsen.dispatch.tree import Leaf, versions_of
 from coarsen.dispatch.tuned_file import TunedFile
@@ -29,12 +30,34 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
         for line in rules(file.tree_without_supplied):
             print_line(line)
     print_line()
+    if file.layouts:
+        _print_layouts(file)
+        return
     headings = ["version", "what", "chosen at", "fastest at", "over the default", "without it"]
     print_table(headings, (_cells(file, each) for each in worth), numbers=headings[2:])
     print_line()
     print_line("what a version may be chosen by, of a launch:")
     for feature in file.features:
         print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
+
+
+def _print_layouts(file: TunedFile) -> None:
+    """Print the versions of a file that was tuned at one size, and those for arrays that lie otherwise."""
+    print_table(["version", "what"], ([str(n), str(each.variant)] for n, each in enumerate(file.versions)))
+    print_line()
+    print_line("for a coarsen.LaidOutProgram whose arrays lie so:")
+    headings = ["what", "over the default", "conversion", "pays after"]
+    print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
+
+
+def _layout_cells(version: LaidOutVersion) -> list[str]:
+    runs = version.runs_until_it_pays
+    return [
+        str(version.variant),
+        f"{version.speedup:.2f} times as fast",
+        f"{version.conversion_seconds * 1e3:.3g} ms",
+        "never" if runs is None else counted(runs, "run"),
+    ]
 
 
 def print_summary(file: TunedFile, inputs: int, output: str) -> None:

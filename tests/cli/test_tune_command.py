@@ -208,9 +208,9 @@ buffer = "Body"
 elements = "n"
 [arguments.values]
 x = "uniform(0, 1)"
-tag = "uniform(0, 100)"
+tag = "integers(0, 100)"
 mass = "uniform(0, 1)"
-kind = "uniform(0, 100)"
+kind = "integers(0, 100)"
 [[arguments]]
 name = "by"
 buffer = "float"
@@ -243,7 +243,7 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
         "tune", grow, "-d", str(device).split()[0], "--preset", "test", "--layouts", "--runs", 100, *store
     )
     assert outcome.code == 0, outcome.err
-    for text in ("bodies=soa", "4.00 (3.90 to 4.10)", "took the host 10 ms: that pays after 40 runs"):
+    for text in ("bodies as soa", "4.00 (3.90 to 4.10)", "took the host 10 ms: that pays after 40 runs"):
         assert text in outcome.out
     # 50 ms without it; 25 ms and 10 ms with it.
     assert "over 100 runs, conversion included" in outcome.out and "1.43 times as fast" in outcome.out
@@ -254,6 +254,10 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
     (laid_out,) = file.layouts
     assert laid_out.variant == Variant((), (Coarsening(4),), arrays=(PLAN,))
     assert (laid_out.runs_until_it_pays, laid_out.conversion_seconds) == (40, 0.01)
+    shown = run("tune", "show", path).out
+    assert "one version suffices, version 1" in shown
+    for text in ("bodies as soa", "4.00 times as fast", "10 ms", "40 runs"):
+        assert text in shown
     # What is found so is used so: by a program that converts, of the same text.
     body = np.dtype([("x", "f4"), ("tag", "u1"), ("mass", "f8"), ("kind", "i2")], align=True)
     layout, queue = coarsen.Layout.soa(body), cl.CommandQueue(context)
