@@ -118,7 +118,7 @@ Layouts = Annotated[
     typer.Option(
         "--layout",
         metavar="ARG=LAYOUT",
-        help="Let an argument's array lie as aos, soa or aosoa:WIDTH. Repeat for more.",
+        help="Let an argument's array lie as aos, soa, aosoa:WIDTH, deep-soa, deep-aosoa:WIDTH. Repeat for more.",
     ),
 ]
 Orders = Annotated[

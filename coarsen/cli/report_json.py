@@ -48,7 +48,7 @@ The rest is there unless the kernel is refused:
         like                for "local-memory": the name of the argument whose size it has; for "extent": that of
                             the array; else null
     arrays              arguments' arrays that are to lie otherwise, a list of
-        argument, layout    its name; "aos", "soa" or "aosoa:32"
+        argument, layout    its name; "aos", "soa", "aosoa:32", "deep-soa" or the like
         order               of its dimensions in memory, a list of numbers, or null
         shape               for which the kernel is compiled, a list of extents, or null
         record              of its elements, as text: size, then each field as size@offset

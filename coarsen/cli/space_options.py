@@ -103,7 +103,7 @@ ArrayLayouts = Annotated[
     typer.Option(
         "--layout",
         metavar="ARG=LAYOUT,...",
-        help="Layouts to try of an argument's array, beside as written: soa, aosoa:WIDTH. May be repeated.",
+        help="Layouts to try of an argument's array, beside as written: soa, aosoa:W, deep-soa. May be repeated.",
     ),
 ]
 ArrayOrders = Annotated[

@@ -6,6 +6,10 @@ For element e of N, field f of b bytes at offset o of a record of s bytes, and t
     soa        N·p + e·b
     aosoa:W    ⌊e/W⌋·T + W·p + (e mod W)·b,   T = W·(bytes of all fields), rounded up to the largest alignment
 
+A field is a member of the record; in a deep layout (`deep-soa`, `deep-aosoa:W`) each element of a member that is
+an array of numbers is one. These have one size and one alignment and stand side by side: element j of such an
+array lies N·j·b, or W·j·b, after its first.
+
 An order permutes the dimensions of an array before that: `1,0` of H rows of W elements puts element e at
 (e mod W)·H + ⌊e/W⌋, which takes 0 … W·H-1 to itself however e was computed.
 """
@@ -24,6 +28,7 @@ from coarsen.variant.records import Field, RecordType
 _WIDEST_TILE = 2**16
 # More than any memory holds: sums of products of such numbers stay below 2^63.
 _LARGEST_ARRAY = 2**48
+_DEEP = "deep-"
 # Longer numbers are larger than that, and Python reads none of more than some thousand digits.
 _MOST_DIGITS = 16
 
@@ -40,34 +45,42 @@ class Kind(enum.StrEnum):
 class ArrayLayout:
     """A layout; `width` is the number of elements in a tile of `aosoa`, else 1.
 
+    `is_deep`: whether the elements of arrays inside of records are fields of their own.
+
     Raises:
-        InvalidInputError: a width that can't be.
+        InvalidInputError: a width that can't be; an array of structures that is deep.
     """
 
     kind: Kind
     width: int = 1
+    is_deep: bool = False
 
     def __post_init__(self) -> None:
         most = _WIDEST_TILE if self.kind is Kind.AOSOA else 1
         if not 1 <= self.width <= most:
             raise InvalidInputError(f"the width of a tile must be from 1 to {most}, not {self.width}")
+        if self.is_deep and self.kind is Kind.AOS:
+            raise InvalidInputError("an array of structures leaves arrays inside of these whole: it is never deep")
 
     @classmethod
     def parse(cls, text: str) -> ArrayLayout:
-        """Return the layout that a text names: `aos`, `soa` or `aosoa:32`. Raises InvalidInputError."""
-        kind, colon, width = text.partition(":")
+        """Return the layout that a text names: `aos`, `soa`, `aosoa:32`, `deep-soa`. Raises InvalidInputError."""
+        is_deep = text.startswith(_DEEP)
+        kind, colon, width = text.removeprefix(_DEEP).partition(":")
         if kind == Kind.AOSOA and width.isdecimal():
-            return cls(Kind.AOSOA, _whole_number(width, "the width of a tile"))
-        if kind in (Kind.AOS, Kind.SOA) and not colon:
-            return cls(Kind(kind))
-        raise InvalidInputError(f"a layout is aos, soa or aosoa:WIDTH, not '{text}'")
+            return cls(Kind.AOSOA, _whole_number(width, "the width of a tile"), is_deep)
+        if (kind == Kind.SOA or (kind == Kind.AOS and not is_deep)) and not colon:
+            return cls(Kind(kind), is_deep=is_deep)
+        raise InvalidInputError(f"a layout is aos, soa, aosoa:WIDTH, deep-soa or deep-aosoa:WIDTH, not '{text}'")
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.width}" if self.kind is Kind.AOSOA else str(self.kind)
+        deep = _DEEP if self.is_deep else ""
+        return f"{deep}{self.kind}:{self.width}" if self.kind is Kind.AOSOA else f"{deep}{self.kind}"
 
 
 AOS = ArrayLayout(Kind.AOS)
 SOA = ArrayLayout(Kind.SOA)
+DEEP_SOA = ArrayLayout(Kind.SOA, is_deep=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,8 @@ def array_plan(
 
     Args:
         name: of the argument, or of the local array.
-        layout: of an argument's fields: "aos", "soa" or "aosoa:WIDTH".
+        layout: of an argument's fields: "aos", "soa" or "aosoa:WIDTH"; "deep-soa" or "deep-aosoa:WIDTH" takes
+            arrays inside of records apart, too.
         order: of an argument's dimensions, such as "1,0"; None leaves them.
         shape: elements along each dimension, the slowest first; None where that isn't known, or is declared.
         place: where an argument's array is read: "global", "constant", "noncoherent" or "local".

@@ -3,7 +3,9 @@
     struct { float x; uchar tag; double mass; short kind; }   →   24: 4@0 1@4 8@8 2@16
 
 A field is a member of the outermost structure, with all that is inside of it; a plain element is a record of one
-field.
+field. For a deep layout the elements of a member that is an array of numbers or of vectors are fields:
+
+    struct { float place[3]; int n; }   →   16: 4@0 4@4 4@8 4@12
 Host and device describe a record alike, by sizes and offsets alone, so that their texts can be compared.
 """
 
@@ -35,6 +37,10 @@ class Field:
         """The first byte after the field, from the record's start."""
         return self.offset + self.size
 
+    def parts(self, size: int) -> list[Field]:
+        """Return the fields of so many bytes each, a divisor of the field's, that the field is made of."""
+        return [Field(offset, size, self.name) for offset in range(self.offset, self.end, size)]
+
     def __str__(self) -> str:
         return f"{self.size}@{self.offset}"
 
@@ -64,17 +70,18 @@ class RecordType:
         return cls(size, (Field(0, size),))
 
     @classmethod
-    def with_tail(cls, size: int, fields: Iterable[Field]) -> RecordType:
+    def with_tail(cls, size: int, fields: Iterable[Field], *, is_deep: bool = False) -> RecordType:
         """Return a record as clang lays it out: a long gap at its end is a field of bytes.
 
         Args:
             size: in bytes, with padding.
             fields: as they were declared, in any order.
+            is_deep: whether each of these bytes is a field.
         """
         ordered = sorted(fields, key=lambda each: each.offset)
         end = ordered[-1].end if ordered else 0
         if -(-end // _INTEGER_ALIGNMENT) * _INTEGER_ALIGNMENT < size:
-            ordered.append(Field(end, size - end))
+            ordered += Field(end, size - end).parts(1) if is_deep else [Field(end, size - end)]
         return cls(size, tuple(ordered))
 
     @classmethod

@@ -16,7 +16,7 @@ from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import laid_out
-from coarsen.variant.data_layout import SOA, ArrayLayout, Kind
+from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Kind
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.space import ArrayChoices
 
@@ -38,7 +38,7 @@ def layout_choices(benchmark: Benchmark, macros: DeviceMacros) -> tuple[ArrayCho
     named = {choices.argument for choices in benchmark.arrays}
     options = build_options(benchmark, benchmark.own_definitions)
     kernel = lower(benchmark.code, benchmark.kernel, options, macros)
-    found = tuple(ArrayChoices(name, LAYOUTS) for name in _records(kernel) if name not in named)
+    found = tuple(choices for choices in _records(kernel) if choices.argument not in named)
     return (*benchmark.arrays, *found)
 
 
@@ -54,12 +54,20 @@ def check_names(benchmark: Benchmark, named: Sequence[ArrayChoices]) -> None:
             raise InvalidInputError(f"the kernel {kernel.name} has no argument {choices.argument}{hint}")
 
 
-def _records(kernel: Kernel) -> Iterator[str]:
-    """Yield the arguments with arrays of records of several fields, which can be rewritten."""
+def _records(kernel: Kernel) -> Iterator[ArrayChoices]:
+    """Yield how arrays of records of several fields may lie, those that can be rewritten."""
     for argument in kernel.arguments:
-        try:
-            made = laid_out(kernel, [ArrayPlan(argument.name, SOA)])
-        except CoarsenError:
-            continue
-        if any(len(each.arrangement.record.fields) > 1 for each in made.arrays):
-            yield argument.name
+        layouts = LAYOUTS if _fields(kernel, argument.name, SOA) > 1 else ()
+        if _fields(kernel, argument.name, DEEP_SOA) > max(1, _fields(kernel, argument.name, SOA)):
+            layouts = (*layouts, DEEP_SOA)
+        if layouts:
+            yield ArrayChoices(argument.name, layouts)
+
+
+def _fields(kernel: Kernel, argument: str, layout: ArrayLayout) -> int:
+    """The number of fields that lie apart in a layout; 0 where the array can't have it."""
+    try:
+        made = laid_out(kernel, [ArrayPlan(argument, layout)])
+    except CoarsenError:
+        return 0
+    return max((len(each.arrangement.record.fields) for each in made.arrays), default=0)

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.layouts.packing import Bytes, packed, unpacked
 from coarsen.runtime.layouts.record_types import record_of
-from coarsen.variant.data_layout import AOS, SOA, Arrangement, ArrayLayout, Kind, Order
+from coarsen.variant.data_layout import AOS, Arrangement, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.records import RecordType
 
@@ -42,19 +42,35 @@ class Layout:
         return cls(np.dtype(dtype), AOS, _order(order))
 
     @classmethod
-    def soa(cls, dtype: DTypeLike, order: Sequence[int] | None = None) -> Layout:
-        """Return the layout in which each field is an array of its own."""
-        return cls(np.dtype(dtype), SOA, _order(order))
+    def soa(cls, dtype: DTypeLike, order: Sequence[int] | None = None, *, deep: bool = False) -> Layout:
+        """Return the layout in which each field is an array of its own.
+
+        Args:
+            dtype: of the host's elements.
+            order: of the dimensions in memory; None leaves them.
+            deep: whether each element of an array inside of a record is a field. A vector is one field then
+                only in a type of `pyopencl.cltypes`.
+        """
+        return cls(np.dtype(dtype), ArrayLayout(Kind.SOA, is_deep=deep), _order(order))
 
     @classmethod
-    def aosoa(cls, dtype: DTypeLike, width: int, order: Sequence[int] | None = None) -> Layout:
-        """Return the layout of tiles of `width` elements, in which each field is an array of its own."""
-        return cls(np.dtype(dtype), ArrayLayout(Kind.AOSOA, width), _order(order))
+    def aosoa(
+        cls, dtype: DTypeLike, width: int, order: Sequence[int] | None = None, *, deep: bool = False
+    ) -> Layout:
+        """Return the layout of tiles of `width` elements, in which each field is an array of its own.
+
+        Args:
+            dtype: of the host's elements.
+            width: of a tile, in elements.
+            order: as for `soa`.
+            deep: as for `soa`.
+        """
+        return cls(np.dtype(dtype), ArrayLayout(Kind.AOSOA, width, deep), _order(order))
 
     @property
     def record(self) -> RecordType:
         """The fields of an element. Raises InvalidInputError if a device can't read them."""
-        return record_of(self.dtype)
+        return record_of(self.dtype, is_deep=self.layout.is_deep)
 
     def arrangement(self, shape: Sequence[int]) -> Arrangement:
         """Return where each byte of an array lies. Raises InvalidInputError if the shape does not fit."""

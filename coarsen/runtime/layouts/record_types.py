@@ -10,8 +10,12 @@ from coarsen.errors import InvalidInputError
 from coarsen.variant.records import Field, RecordType
 
 
-def record_of(dtype: np.dtype[Any]) -> RecordType:
+def record_of(dtype: np.dtype[Any], *, is_deep: bool = False) -> RecordType:
     """Return the record that elements of a type are; a vector type of `pyopencl.cltypes` is one field.
+
+    Args:
+        dtype: of the host's elements.
+        is_deep: whether the elements of a member that is an array of numbers or of such vectors are fields.
 
     Raises:
         InvalidInputError: the type holds Python objects, or fields that overlap.
@@ -23,7 +27,16 @@ def record_of(dtype: np.dtype[Any]) -> RecordType:
     assert dtype.fields is not None
     members = [(name, dtype.fields[name]) for name in dtype.names]
     fields = [Field(member[1], member[0].itemsize, name) for name, member in members]
-    return RecordType.with_tail(dtype.itemsize, fields)
+    if is_deep:
+        sizes = [_part_size(member[0]) for _, member in members]
+        fields = [part for each, size in zip(fields, sizes, strict=True) for part in each.parts(size)]
+    return RecordType.with_tail(dtype.itemsize, fields, is_deep=is_deep)
+
+
+def _part_size(member: np.dtype[Any]) -> int:
+    """The bytes of an element of an array of numbers or vectors; of all where it is something else."""
+    base = member.base
+    return base.itemsize if base.names is None or _is_vector(base) else member.itemsize
 
 
 def _is_vector(dtype: np.dtype[Any]) -> bool:

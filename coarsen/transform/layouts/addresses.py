@@ -2,6 +2,7 @@
 
     soa, N = 1000    getelementptr double, (getelementptr i8, %bodies, N·p), position
     aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
+    deep-soa         an index k into an array inside of the record: the address of its first element + k·N·b
     order 1,0        position = (element mod W)·H + element / W
 
 Extents are numbers, or arguments of the kernel. All arithmetic has 64 bits and is exact: elements, and the
@@ -31,11 +32,15 @@ _BYTE = IntegerType(8)
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes of one field of an element: from `start` on, counted from the record's start, `size` of them."""
+    """Bytes of one field of an element: from `start` on, counted from the record's start, `size` of them.
+
+    `is_one_of`: inner indices choose among this field and those after it, which are alike and stand side by side.
+    """
 
     field: Field
     start: int
     size: int
+    is_one_of: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,23 @@ def pieces_of(target: Target, place: Place, size: int) -> list[Piece] | None:
     end = start + place.reach + size
     if end > record.size:
         return None
+    chosen = _chosen_of(target, place, start, size)
+    if chosen is not None:
+        return [chosen]
     overlaps = ((each, max(each.offset, start), min(each.end, end)) for each in record.fields)
     return [Piece(each, first, last - first) for each, first, last in overlaps if first < last]
+
+
+def _chosen_of(target: Target, place: Place, start: int, size: int) -> Piece | None:
+    """Return the piece of an access whose indices choose among fields that are an array; None if they don't."""
+    whole = target.element.split_at(start) if place.inner else None
+    if whole is None or start + place.reach + size > whole.end:
+        return None
+    record = target.arrangement.record
+    first = next(each for each in record.fields if each.offset <= start < each.end)
+    if start + size > first.end or any(scale % first.size for _, scale in place.inner):
+        return None
+    return Piece(first, start, size, is_one_of=True)
 
 
 class Addresses:
@@ -88,7 +108,10 @@ class Addresses:
         position = self._position(target, self._element(place, target.arrangement.record.size))
         pointer = self._field(target, place, piece.field, position)
         for value, scale in place.inner:
-            pointer = self._bytes_on(pointer, self._times(self._wide(value), scale))
+            distance = self._times(self._wide(value), scale)
+            if piece.is_one_of:
+                distance = self._computed(Opcode.MUL, distance, self._lanes(target))
+            pointer = self._bytes_on(pointer, distance)
         return self._bytes_on(pointer, number(_INDEX, piece.start - piece.field.offset))
 
     def _element(self, place: Place, record_size: int) -> Operand:
@@ -126,9 +149,16 @@ class Addresses:
             start = self._bytes_on(start, tile)
             position = self._computed(Opcode.UREM, position, width)
         if arrangement.record.packed_offset[each]:
-            lanes = width if arrangement.layout.kind is Kind.AOSOA else self._product(target.extents)
+            lanes = self._lanes(target)
             start = self._bytes_on(start, self._times(lanes, arrangement.record.packed_offset[each]))
         return self._elements_on(start, target.element.parts[each], position)
+
+    def _lanes(self, target: Target) -> Operand:
+        """How many elements' values of one field stand side by side."""
+        layout = target.arrangement.layout
+        if layout.kind is Kind.AOSOA:
+            return number(_INDEX, layout.width)
+        return self._product(target.extents)
 
     def _elements_on(self, pointer: Operand, type_: Type, index: Operand) -> Operand:
         assert size_of(type_) > 0
@@ -182,6 +212,6 @@ def _is_zero(value: Operand) -> bool:
 
 def whole_piece(pieces: Sequence[Piece], place: Place, size: int) -> Piece | None:
     """Return the one piece that holds all of an access; None if it reaches over several, or over padding."""
-    if len(pieces) != 1 or pieces[0].size != place.reach + size:
+    if len(pieces) != 1 or pieces[0].size != size + (0 if pieces[0].is_one_of else place.reach):
         return None
     return pieces[0]

@@ -28,29 +28,40 @@ _SCALARS: Mapping[str, Type] = {
     **dict.fromkeys(("long", "ulong", "unsigned long"), IntegerType(64)),
     **{name: FloatType(name) for name in ("half", "float", "double")},
 }
+# Copies of records with more are refused anyway; what packs them would be slow.
+_MOST_FIELDS = 1024
 _VECTOR = re.compile(r"(?P<element>[a-z]+)(?P<count>2|3|4|8|16)\Z")
 _LONG_VECTOR = re.compile(r"(?P<element>[a-z ]+) __attribute__\(\(ext_vector_type\((?P<count>\d+)\)\)\)\Z")
 
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element: LLVM's type, the record that it is, and LLVM's type of each field."""
+    """An element: LLVM's type, the record that it is, LLVM's type of each field, and arrays that were split."""
 
     type: Type
     record: RecordType
     parts: Mapping[Field, Type]
+    split: tuple[Field, ...] = ()
+
+    def split_at(self, byte: int) -> Field | None:
+        """Return the array whose elements are fields, with a byte of the record in it; None if there is none."""
+        return next((each for each in self.split if each.offset <= byte < each.end), None)
 
 
-def element_type(argument: Argument, graph: GraphArgument, structures: Mapping[str, StructType]) -> ElementType:
+def element_type(
+    argument: Argument, graph: GraphArgument, structures: Mapping[str, StructType], *, is_deep: bool = False
+) -> ElementType:
     """Return what an argument points to an array of.
 
     Args:
         argument: as the source declares it.
         graph: the same argument, with its uses.
         structures: the module's named ones.
+        is_deep: whether the elements of members that are arrays of numbers or vectors are fields.
 
     Raises:
-        RefusalError: `layout-mixed-types`, it can't be said, or is of no known size, or holds a union.
+        RefusalError: `layout-mixed-types`, it can't be said, or is of no known size, or holds a union, or has too
+            many fields.
     """
     is_declared = bool(argument.base_type_name or argument.type_name)
     found = _declared(argument, structures) if is_declared else _used(graph)
@@ -60,8 +71,27 @@ def element_type(argument: Argument, graph: GraphArgument, structures: Mapping[s
         raise RefusalError("layout-mixed-types", f"the elements of {argument.name} hold a union")
     if any(isinstance(part, PointerType) for part in _within(found)):
         raise RefusalError("layout-mixed-types", f"the elements of {argument.name} hold pointers")
-    parts = dict(_fields(found))
-    return ElementType(found, RecordType(size_of(found), tuple(parts)), parts)
+    members = dict(_fields(found))
+    if not is_deep:
+        return ElementType(found, RecordType(size_of(found), tuple(members)), members)
+    parts = {part: type_ for each, member in members.items() for part, type_ in _parts(each, member)}
+    if len(parts) > _MOST_FIELDS:
+        reason = f"the elements of {argument.name} have {len(parts)} fields, and {_MOST_FIELDS} are the most"
+        raise RefusalError("layout-mixed-types", reason)
+    split = tuple(each for each in members if each not in parts)
+    return ElementType(found, RecordType(size_of(found), tuple(parts)), parts, split)
+
+
+def _parts(each: Field, member: Type) -> Iterator[tuple[Field, Type]]:
+    """Yield the elements of an array of numbers or vectors as fields; any other member as it is."""
+    innermost = member
+    while isinstance(innermost, ArrayType):
+        innermost = innermost.element
+    if innermost is member or not isinstance(innermost, IntegerType | FloatType | VectorType):
+        yield each, member
+        return
+    for part in each.parts(size_of(innermost)):
+        yield part, innermost
 
 
 def _fields(type_: Type) -> Iterator[tuple[Field, Type]]:

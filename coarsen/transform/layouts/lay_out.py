@@ -159,7 +159,7 @@ def _argument(kernel: Kernel, name: str) -> Argument:
 
 def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: Module) -> Target:
     try:
-        element = element_type(argument, graph, module.structures)
+        element = element_type(argument, graph, module.structures, is_deep=plan.layout.is_deep)
     except RefusalError:
         if graph.uses:
             raise
@@ -224,7 +224,8 @@ def _accessed_type(instruction: Instruction) -> Type:
 
 
 def _check_atomic(instruction: Instruction, target: Target, place: Place, piece: Piece | None) -> None:
-    if piece is None or target.alignment(place, piece) < piece.size - place.reach:
+    width = 0 if piece is None else piece.size - (0 if piece.is_one_of else place.reach)
+    if piece is None or target.alignment(place, piece) < width:
         reason = f"an atomic access to {place.name} is not to one field of its width"
         raise RefusalError("layout-atomic-width", reason, instruction.position)
 

@@ -226,7 +226,9 @@ def _side(copy: Instruction, slot: int, laid: dict[int, tuple[Target, Place]], s
 
 def _laid_side(instruction: Instruction, target: Target, place: Place, size: int) -> LaidSide:
     pieces = pieces_of(target, place, size)
-    if pieces is None or place.inner:
+    if place.inner:
+        raise _mixed(instruction, "accesses several fields, or parts of them, that an index chooses")
+    if pieces is None:
         raise _mixed(instruction, "reaches over the end of an element")
     return LaidSide(target, place, pieces)
 

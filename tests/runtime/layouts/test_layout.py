@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyopencl import cltypes
 
 import coarsen
-from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
+from coarsen.variant.data_layout import AOS, DEEP_SOA, SOA, ArrayLayout, Order
 
 BODY = np.dtype([("x", "f4"), ("tag", "u1"), ("mass", "f8"), ("kind", "i2")], align=True)
 WORDS: tuple[Any, ...] = ("u1", "i2", "f4", "f8", ("f4", (3,)), ("u2", (4,)))
@@ -30,7 +30,8 @@ def layouts(draw: st.DrawFn) -> tuple[coarsen.Layout, tuple[int, ...]]:
         dtype = np.dtype("f4")
     shape = tuple(draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
     order = draw(st.none() | st.permutations(range(len(shape))).map(lambda chosen: Order(tuple(chosen))))
-    layout = draw(st.sampled_from([AOS, SOA, *(ArrayLayout.parse(f"aosoa:{width}") for width in (1, 3, 4, 32))]))
+    tiles = [f"{deep}aosoa:{width}" for width in (1, 3, 4, 32) for deep in ("", "deep-")]
+    layout = draw(st.sampled_from([AOS, SOA, DEEP_SOA, *map(ArrayLayout.parse, tiles)]))
     return coarsen.Layout(dtype, layout, order), shape
 
 
@@ -72,6 +73,23 @@ def test_each_byte_is_where_the_formula_says(drawn: tuple[coarsen.Layout, tuple[
         assert not expected[start : start + each.size].any()
         expected[start : start + each.size] = raw[element, each.offset : each.end]
     np.testing.assert_array_equal(layout.pack(host), expected)
+
+
+def test_the_fields_of_a_deep_layout() -> None:
+    placed = np.dtype(
+        [("place", "f4", (3,)), ("n", "i4"), ("tag", "u1", (2, 2)), ("body", BODY, (2,))], align=True
+    )
+    deep, shallow = coarsen.Layout.soa(placed, deep=True), coarsen.Layout.soa(placed)
+    assert str(deep.record) == "72: 4@0 4@4 4@8 4@12 1@16 1@17 1@18 1@19 48@24"
+    assert str(shallow.record) == "72: 12@0 4@12 4@16 48@24"
+    vectors = np.dtype([("turn", cltypes.float4, (2,)), ("n", "i4", (8,))])
+    assert str(coarsen.Layout.aosoa(vectors, 4, deep=True).record).startswith("64: 16@0 16@16 4@32")
+    assert coarsen.Layout.aosoa(vectors, 4, deep=True).layout == ArrayLayout.parse("deep-aosoa:4")
+    host = np.zeros(3, placed)
+    host["place"] = np.arange(9).reshape(3, 3)
+    packed = deep.pack(host)
+    # The largest alignment comes first: of the two bodies, whole; then the numbers, each component by itself.
+    np.testing.assert_array_equal(packed[144:180].view("f4"), [0, 3, 6, 1, 4, 7, 2, 5, 8])
 
 
 def test_the_fields_of_a_type() -> None:

@@ -10,7 +10,7 @@ from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument
 from coarsen.pipeline import LaidOutKernel, laid_out
-from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.records import RecordType
 
@@ -162,3 +162,39 @@ def test_no_plan_leaves_the_kernel() -> None:
 def test_one_field_lies_alike_in_all_layouts() -> None:
     found = laid("other[i] = all[i].tag;", ArrayPlan("other", SOA))
     assert found.arrays[0].sentence == "the buffer for other stays as it is: elements '4: 4@0'"
+
+
+DEEP_REFUSED = {
+    "two elements at once": "all[i].x = *(global float *)&all[i].ids[1]; *(global ulong *)&all[i].ids[i & 1] = 3;",
+    "from the midst of one": "*(global ushort *)((global uchar *)&all[i].ids[i & 1] + 3) = 1;",
+    "a vector": "vstore2((int2)(1, 2), 0, all[i].ids);",
+}
+
+
+@pytest.mark.parametrize("body", DEEP_REFUSED.values(), ids=DEEP_REFUSED.keys())
+def test_accesses_that_reach_over_elements_of_an_array(body: str) -> None:
+    source = f"{ARRAY}kernel void k(global Body *all, global int *other)\n{{ {ID}\n{body} }}"
+    with pytest.raises(RefusalError) as caught:
+        laid_out(lower(source, "k"), [ArrayPlan("all", DEEP_SOA)])
+    assert caught.value.code == "layout-mixed-types"
+    assert caught.value.position is not None and caught.value.position.line == 4
+
+
+def test_a_deep_layout_has_an_end() -> None:
+    source = """typedef struct { float all[2000]; } Body;
+    kernel void k(global Body *all) { all[1].all[get_global_id(0)] = 1; }"""
+    with pytest.raises(RefusalError, match="have 2000 fields, and 1024 are the most"):
+        laid_out(lower(source, "k"), [ArrayPlan("all", DEEP_SOA)])
+
+
+@pytest.mark.parametrize("text", ["deep-aos", "deep", "deep-aosoa", "deep-soa:4", "deep-deep-soa"])
+def test_deep_layouts_that_are_none(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="a layout is aos, soa, aosoa:WIDTH, deep-soa or deep-aosoa:WIDTH"):
+        ArrayLayout.parse(text)
+
+
+def test_an_index_into_an_array_steps_over_all_elements() -> None:
+    source = f"{ARRAY}kernel void k(global Body *all) {{ {ID} all[i].ids[i % 3] = 1; }}"
+    made = laid_out(lower(source, "k"), [ArrayPlan("all", DEEP_SOA, shape=(100,))])
+    assert str(made.arrays[0].arrangement.record) == "16: 4@0 4@4 4@8 4@12"
+    assert made.assumptions == ("indices into arrays inside of the elements of all stay within these arrays",)

@@ -28,13 +28,19 @@ from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out, workaround
-from tests.transform.layouts.record_kernels import KERNELS, MATRIX, RecordKernel
+from tests.transform.layouts.record_kernels import DEEP_KERNELS, KERNELS, MATRIX, RecordKernel
 
 LOCAL_SIZE = 32
 COUNTS = (1, 31, 33, 1000)
 FACTORS = (1, 4)
 # The layout of a kernel's first array, and of its second.
 PAIRS = (("soa", "aos"), ("aosoa:4", "soa"), ("aosoa:32", "aosoa:5"))
+DEEP_PAIRS = (
+    ("deep-soa", "aos"),
+    ("deep-aosoa:4", "deep-soa"),
+    ("deep-aosoa:32", "deep-aosoa:5"),
+    ("soa", "deep-soa"),
+)
 SHAPES = {1: (1, 1), 31: (1, 31), 33: (3, 11), 1000: (25, 40)}
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -46,6 +52,8 @@ def contents(kernel: RecordKernel, shape: tuple[int, ...]) -> dict[str, NDArray[
 
 
 def filled(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], base: int = 0) -> NDArray[Any]:
+    if dtype.base.names is not None and dtype.shape:
+        return filled(rng, dtype.base, (*shape, *dtype.shape), base)
     if dtype.names is None:
         low = (base * 23) % 200
         return rng.integers(low, low + 40, (*shape, *dtype.shape)).astype(dtype.base)
@@ -144,6 +152,23 @@ def test_layouts(
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text))
         for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=False)
+    }
+    for turn, factor in enumerate(FACTORS):
+        if not is_left_out(device, number + turn):
+            shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
+            is_open = bool((number // 2 + turn) % 2)
+            check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn), is_open=is_open)
+
+
+@pytest.mark.parametrize("kernel", DEEP_KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("pair", DEEP_PAIRS, ids="-".join)
+def test_arrays_inside_of_records_as_fields(
+    queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
+) -> None:
+    number = 2 * (DEEP_KERNELS.index(kernel) + DEEP_PAIRS.index(pair))
+    layouts = {
+        name: Layout(dtype, ArrayLayout.parse(text))
+        for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=True)
     }
     for turn, factor in enumerate(FACTORS):
         if not is_left_out(device, number + turn):
