@@ -32,9 +32,9 @@ from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.tuning.distinct_choice import with_distinct
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments

@@ -1,4 +1,4 @@
-"""Which layouts of a kernel's arrays tuning tries where nobody names any.
+"""Find the layouts of a kernel's arrays that tuning tries where nobody names any.
 
 arguments ─▶ arrays of records that can be rewritten ─▶ structure of arrays, tiles
           ─▶ the rest stays as it is written

@@ -20,12 +20,12 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Ro
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES
+from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.distinct_choice import with_distinct
 from coarsen.opencl_bench.tuning.finalists import confirm, finalists
 from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel

@@ -12,11 +12,11 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.opencl_bench.sweep.distinct_choice import gains_by_distinct, with_distinct
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.tuning import tuner
 from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.distinct_choice import gains_by_distinct, with_distinct
 from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark

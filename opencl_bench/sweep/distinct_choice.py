@@ -1,4 +1,4 @@
-"""Whether it is worth trying variants of a launch that take its arguments as distinct.
+"""Find the launches for which variants that take arguments as distinct are worth trying.
 
     the launch passes no buffer twice ─▶ other code can come of it ─▶ tried with it and without
 
