@@ -16,7 +16,7 @@ from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, print_line
 from coarsen.cli.space_options import ArrayLayouts, ArrayOrders
 from coarsen.cli.stores import check_packages
-from coarsen.cli.tune_layouts import AllLayouts, LayoutRequest, Runs, laid_out_as_data, laid_out_fields
+from coarsen.cli.tune_layouts import AllLayouts, LayoutRequest, Runs, laid_out_as_data, laid_out_fields, tuned_path
 from coarsen.errors import InvalidInputError, VerificationError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ TunedOutput = Annotated[
         "-o",
         "--output",
         metavar="FILE.tuned.json",
-        help="Where what is found over inputs goes.  [default: beside the description]",
+        help="Where the tuned file of inputs or layouts goes.  [default: beside the description]",
     ),
 ]
 
@@ -191,13 +191,13 @@ def tune(
     if runs is not None and not wanted.is_asked_for:
         raise InvalidInputError("--runs goes with --layouts, --layout and --order")
     request = InputsRequest(inputs, most, output, seed, store, inputs_from, distinct=not no_distinct)
-    over_inputs = None
     if not wanted.is_asked_for:
         over_inputs = description_over_inputs(kernel, request)
+    elif replace(request, output=None).is_asked_for:
+        raise InvalidInputError("layouts are tuned at one size: leave out --inputs, --inputs-from and --most")
     else:
         check_output(output)
-    if wanted.is_asked_for and replace(request, output=None).is_asked_for:
-        raise InvalidInputError("layouts are tuned at one size: leave out --inputs, --inputs-from and --most")
+        over_inputs = None
     if over_inputs is not None:
         given = preset, seconds, trials, levels, no_wide_accesses
         if given != (DEFAULT_PRESET, DEFAULT_SECONDS, None, DEFAULT_LEVELS, False):
@@ -218,13 +218,14 @@ def tune(
     )
     ((benchmark, name),) = benchmarks_of([kernel])
     benchmark.preset(preset)
+    path = tuned_path(name, output) if wanted.is_asked_for else None
     subject = Subject(benchmark, name, preset, _device(device))
     facts, arrays = subject.facts, wanted.choices(benchmark, subject.device)
     tuned = tune_described(
         name, benchmark, preset, subject.device, subject.transforms, facts.groups_matter, settings, arrays
     )
     kept = _remember(tuned, subject, facts, settings)
-    file = _tuned_file(tuned, subject, output) if arrays else None
+    file = _tuned_file(tuned, subject, path) if arrays else None
     if output_format is Format.JSON:
         from coarsen.cli.output import print_json
 
@@ -255,15 +256,13 @@ def _file(benchmark: Benchmark) -> Path:
     return benchmark.code if isinstance(benchmark.code, Path) else Path("FILE.cl")
 
 
-def _tuned_file(tuned: Tuned, subject: Subject, output: Path | None) -> Path | None:
-    """Write the tuned file, beside the description if no place is given; None where it has none, or can't be."""
-    from coarsen.cli.tune_inputs import beside
+def _tuned_file(tuned: Tuned, subject: Subject, path: Path | None) -> Path | None:
+    """Write the tuned file of layouts, and return where; None where its launches differ, which is said."""
     from coarsen.opencl_bench.tuning.described_tuning import launches_alike
     from coarsen.opencl_bench.tuning.layouts_file import layouts_file
 
-    name = subject.name
-    path = output or (beside(name) if isinstance(name, Path) else None)
     if path is None:
+        note(f"no tuned file is written: {subject.name} is described by no file, so say where by -o")
         return None
     if not launches_alike(subject.benchmark, subject.preset):
         note("no tuned file is written: the launches differ in their kernels or sizes")

@@ -23,8 +23,8 @@ AllLayouts = Annotated[
     bool,
     typer.Option(
         "--layouts",
-        help="Try other layouts, too: those that the description names, and structures of arrays and tiles of 16 "
-        "of all other arrays of records.",
+        help="Try other layouts, too: those that the description names, and for all other arrays of records soa, "
+        "aosoa:16 and, where these hold arrays, deep-soa.",
     ),
 ]
 Runs = Annotated[
@@ -80,6 +80,29 @@ class LayoutRequest:
         if not found:
             raise InvalidInputError(f"{benchmark.kernel} has no array of records that could lie otherwise")
         return found
+
+
+def tuned_path(name: str | Path, output: Path | None) -> Path | None:
+    """Return where the tuned file goes: beside the description if no place is given; None where there is none.
+
+    Args:
+        name: of the suite, or the path of a description.
+        output: as it was given.
+
+    Raises:
+        InvalidInputError: no place is given, and one that was tuned over inputs is there, or something else.
+    """
+    if output is not None or not isinstance(name, Path):
+        return output
+    # Imported late: they load NumPy.
+    from coarsen.cli.tune_inputs import beside
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+
+    path = beside(name)
+    if path.exists() and not is_of_one_size(TunedFile.read(path)):
+        raise InvalidInputError(f"{path} was tuned over inputs: say by -o where a file with layouts is to go")
+    return path
 
 
 def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]:

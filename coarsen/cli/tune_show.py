@@ -13,7 +13,11 @@ from coarsen.cli.output import Format, print_json
 
 TunedPath = Annotated[
     Path,
-    typer.Argument(metavar="FILE.tuned.json", help="What `coarsen tune` wrote over inputs.", show_default=False),
+    typer.Argument(
+        metavar="FILE.tuned.json",
+        help="What `coarsen tune` wrote over inputs, or with layouts.",
+        show_default=False,
+    ),
 ]
 
 
@@ -22,6 +26,7 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
 
     Worth is told by the times that the tuning has kept: at how many inputs a version is chosen and is the fastest,
     how many times as fast as the default it is where it is chosen, and how much longer all inputs take without it.
+    Of what was tuned at one size the layouts are shown, and after how many runs their conversion pays.
 
     Example: coarsen tune show mv.tuned.json
     """
@@ -29,14 +34,14 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
     from coarsen.cli.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.worth import worth_of_versions
+    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(file)
-    # What was tuned at one size keeps no times of inputs.
-    worth = () if tuned.layouts else worth_of_versions(tuned)
+    worth = None if is_of_one_size(tuned) else worth_of_versions(tuned)
     if output_format is Format.JSON:
         content = {name: value for name, value in tuned.to_json().items() if name != "evidence"}
-        content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth]
+        content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth or ()]
         print_json(content)
     else:
         print_tuned_file(tuned, worth)

@@ -15,10 +15,35 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.inputs.worth import VersionWorth
 
 
-def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
-    """Print a tuned file for people."""
+def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...] | None) -> None:
+    """Print a tuned file for people.
+
+    Args:
+        file: over inputs, or of one size.
+        worth: what each version is worth at the inputs; None where it was tuned at one size.
+    """
     print_line(f"{file.kernel} on {file.device}, driver {file.driver}, tuned by coarsen {file.coarsen_version}")
     print_line()
+    if worth is None:
+        chosen = ", ".join(f"version {number}" for number in sorted(versions_of(file.tree)))
+        print_line(f"tuned at one size: {chosen} as arrays are written")
+        print_line()
+        print_table(["version", "what"], ([str(n), str(each.variant)] for n, each in enumerate(file.versions)))
+    else:
+        _print_rules(file)
+        print_line()
+        _print_worth(file, worth)
+    if file.layouts:
+        print_line()
+        print_line("for a coarsen.LaidOutProgram whose arrays lie so:")
+        headings = ["what", "over the default", "conversion", "pays after"]
+        print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
+    elif worth is None:
+        print_line()
+        print_line("no layout that was tried is faster than the launch as it was")
+
+
+def _print_rules(file: TunedFile) -> None:
     if isinstance(file.tree, Leaf):
         print_line(f"not input-sensitive: one version suffices, version {file.tree.version}")
     else:
@@ -29,25 +54,15 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
         print_line("for a caller who supplies no features:")
         for line in rules(file.tree_without_supplied):
             print_line(line)
-    print_line()
-    if file.layouts:
-        _print_layouts(file)
-        return
+
+
+def _print_worth(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
     headings = ["version", "what", "chosen at", "fastest at", "over the default", "without it"]
     print_table(headings, (_cells(file, each) for each in worth), numbers=headings[2:])
     print_line()
     print_line("what a version may be chosen by, of a launch:")
     for feature in file.features:
         print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
-
-
-def _print_layouts(file: TunedFile) -> None:
-    """Print the versions of a file that was tuned at one size, and those for arrays that lie otherwise."""
-    print_table(["version", "what"], ([str(n), str(each.variant)] for n, each in enumerate(file.versions)))
-    print_line()
-    print_line("for a coarsen.LaidOutProgram whose arrays lie so:")
-    headings = ["what", "over the default", "conversion", "pays after"]
-    print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
 
 
 def _layout_cells(version: LaidOutVersion) -> list[str]:

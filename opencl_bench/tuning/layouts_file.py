@@ -24,6 +24,9 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
+# What the evidence of such a file has, and none of those tuned over inputs.
+_GLOBAL_SIZE = "global_size"
+
 
 def layouts_file(
     tuned: Tuned, benchmark: Benchmark, options: tuple[str, ...], device: DeviceDescription
@@ -54,9 +57,18 @@ def layouts_file(
         versions=tuple(map(TunedVersion, variants)),
         default=0,
         tree=Leaf(len(variants) - 1),
-        evidence={"global_size": [*tuned.global_size], "speedup": tuned.speedup.ratio},
+        evidence={_GLOBAL_SIZE: [*tuned.global_size], "speedup": tuned.speedup.ratio},
         layouts=_layouts(tuned),
     )
+
+
+def is_of_one_size(file: TunedFile) -> bool:
+    """Return True for a file that was tuned at one size, as `layouts_file` makes them: it has no times of inputs.
+
+    Args:
+        file: any tuned file.
+    """
+    return _GLOBAL_SIZE in file.evidence
 
 
 def _layouts(tuned: Tuned) -> tuple[LaidOutVersion, ...]:

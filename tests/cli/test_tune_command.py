@@ -29,6 +29,7 @@ from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
+from tests.dispatch.files import FILE
 
 pytestmark = pytest.mark.compiled_devices
 
@@ -255,7 +256,7 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
     assert laid_out.variant == Variant((), (Coarsening(4),), arrays=(PLAN,))
     assert (laid_out.runs_until_it_pays, laid_out.conversion_seconds) == (40, 0.01)
     shown = run("tune", "show", path).out
-    assert "one version suffices, version 1" in shown
+    assert "tuned at one size: version 1 as arrays are written" in shown
     for text in ("bodies as soa", "4.00 times as fast", "10 ms", "40 runs"):
         assert text in shown
     # What is found so is used so: by a program that converts, of the same text.
@@ -285,6 +286,9 @@ def test_json_has_the_layout(
     data = json.loads(run("tune", grow, "--layout", "bodies=soa", "-o", output, *words).out)
     assert data["laid_out"] is None
     assert TunedFile.read(output).layouts == ()
+    shown = run("tune", "show", output)
+    assert shown.code == 0 and "no layout that was tried is faster" in shown.out
+    assert json.loads(run("tune", "show", output, "-f", "json").out)["worth"] == []
 
 
 @pytest.mark.parametrize(
@@ -301,6 +305,15 @@ def test_layouts_that_can_not_be_tried(words: tuple[str, ...], message: str, gro
     outcome = run("tune", grow, "--preset", "test", *words)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+def test_a_file_that_was_tuned_over_inputs_stays(grow: Path, run: Run) -> None:
+    path = grow.with_name("grow.tuned.json")
+    FILE.write(path)
+    outcome = run("tune", grow, "--preset", "test", "--layouts")
+    assert outcome.code == 2
+    assert f"{path} was tuned over inputs: say by -o where" in outcome.err
+    assert TunedFile.read(path) == FILE
 
 
 def test_a_kernel_without_records_has_no_layouts(power: Path, run: Run) -> None:
