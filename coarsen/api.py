@@ -106,14 +106,19 @@ def coarsen(
         arrays=tuple(arrays),
     )
     observer = observer or Observer()
-    return _coarsened(lower_observed(source, kernel, options, observer, macros), chosen, observer)
+    return _coarsened(lower_observed(source, kernel, options, observer, macros), chosen, arrays, observer)
 
 
-def _coarsened(lowered: Kernel, variant: Variant, observer: Observer) -> CoarsenedKernel:
-    """Coarsen a lowered kernel, its pads `auto` chosen for the kind of device."""
+def _coarsened(
+    lowered: Kernel, variant: Variant, arrays: Sequence[ArrayPlan], observer: Observer
+) -> CoarsenedKernel:
+    """Coarsen a lowered kernel, its pads `auto` chosen for the kind of device.
+
+    The plans are given beside the variant, whose own leave out the records that the host packs: those are compared.
+    """
     device = ANY_CPU if variant.transforms.device_kind is DeviceKind.CPU else ANY_DEVICE
-    pads = costed_pads(lowered, variant.arrays, device, variant.coarsenings)
-    plans = with_pads(variant.arrays, pads)
+    pads = costed_pads(lowered, arrays, device, variant.coarsenings)
+    plans = with_pads(arrays, pads)
     laid = laid_out(lowered, plans, observer)
     coarsened = carry_out(laid, replace(variant, arrays=plans), observer)
     return replace(CoarsenedKernel.of(coarsened), pads=pads)

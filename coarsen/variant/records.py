@@ -19,6 +19,8 @@ from functools import cached_property
 
 from coarsen.errors import InvalidInputError
 
+# Copies of records with more are refused anyway; what packs them would be slow.
+MOST_FIELDS = 1024
 # What clang fills at the end of a structure: all that reaches further than its largest integer's alignment.
 _INTEGER_ALIGNMENT = 8
 _FIELD = re.compile(r"(?P<size>\d+)@(?P<offset>\d+)\Z")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from pyopencl import cltypes
 
 from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Kind, Order
@@ -50,7 +51,9 @@ class RandomField:
 
     @property
     def format(self) -> Any:  # noqa: ANN401 (as NumPy takes it)
-        """NumPy's type."""
+        """NumPy's type; of a vector PyOpenCL's, so that no deep layout takes it apart."""
+        if self.is_vector:
+            return getattr(cltypes, f"{self.number}{self.count}")
         return (_NUMBERS[self.number], (self.count,)) if self.count > 1 else _NUMBERS[self.number]
 
     def numbers(self, element: str) -> list[str]:
@@ -126,11 +129,7 @@ kernel void k(global {first.name} *to, global const {second.name} *from, int n)
 """
     shape = _shape(draw)
     arrays = {"to": first.dtype, "from": second.dtype}
-    records = {"to": first, "from": second}
-    layouts = {
-        name: Layout(dtype, _layout(draw, records[name]), _order(draw, len(shape)))
-        for name, dtype in arrays.items()
-    }
+    layouts = {name: Layout(dtype, _layout(draw), _order(draw, len(shape))) for name, dtype in arrays.items()}
     kernel = RecordKernel(f"seed_{seed}", source, arrays)
     return RecordTrial(kernel, layouts, shape, draw.choice((1, 2, 4)), draw.random() < 0.5)
 
@@ -152,12 +151,9 @@ def _shape(draw: random.Random) -> tuple[int, ...]:
     return (draw.randint(1, 9), draw.randint(1, 12))
 
 
-def _layout(draw: random.Random, record: RandomRecord) -> ArrayLayout:
+def _layout(draw: random.Random) -> ArrayLayout:
     layout = draw.choice((AOS, SOA, SOA, ArrayLayout(Kind.AOSOA, draw.choice((1, 2, 3, 8, 32)))))
-    # Vectors are arrays here on the host, which a deep layout would take apart.
-    if layout == AOS or any(each.is_vector for each in record.fields) or draw.random() < 0.5:
-        return layout
-    return replace(layout, is_deep=True)
+    return layout if layout == AOS or draw.random() < 0.5 else replace(layout, is_deep=True)
 
 
 def _order(draw: random.Random, dimensions: int) -> Order | None:
@@ -199,6 +195,8 @@ def _copied_number(draw: random.Random, to: RandomRecord, source: RandomRecord) 
 
 def _assigned(draw: random.Random, field: RandomField, element: str, source: RandomRecord) -> str:
     number = draw.choice(field.numbers(element))
+    if field.count > 1 and not field.is_vector and draw.random() < 0.4:
+        number = f"{element}.{field.name}[(i + {draw.randint(0, 3)}) % {field.count}]"
     operator = draw.choice(("=", "=", "+=")) if field.number not in ("float", "double") else "="
     # Floating-point numbers stay whole and small, so that none is rounded.
     value = f"({_value(draw, source)}) & 1023" if operator == "=" else _value(draw, source)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.records import Field, RecordType
+from coarsen.variant.records import MOST_FIELDS, Field, RecordType
 
 
 def record_of(dtype: np.dtype[Any], *, is_deep: bool = False) -> RecordType:
@@ -18,7 +18,7 @@ def record_of(dtype: np.dtype[Any], *, is_deep: bool = False) -> RecordType:
         is_deep: whether the elements of a member that is an array of numbers or of such vectors are fields.
 
     Raises:
-        InvalidInputError: the type holds Python objects, or fields that overlap.
+        InvalidInputError: the type holds Python objects, fields that overlap, or too many to take arrays apart.
     """
     if dtype.hasobject or dtype.itemsize == 0:
         raise InvalidInputError(f"elements of type {dtype} have no bytes that a device could read")
@@ -29,6 +29,9 @@ def record_of(dtype: np.dtype[Any], *, is_deep: bool = False) -> RecordType:
     fields = [Field(member[1], member[0].itemsize, name) for name, member in members]
     if is_deep:
         sizes = [_part_size(member[0]) for _, member in members]
+        count = sum(each.size // size for each, size in zip(fields, sizes, strict=True))
+        if count > MOST_FIELDS:
+            raise InvalidInputError(f"a deep layout has at most {MOST_FIELDS} fields, and here are {count}")
         fields = [part for each, size in zip(fields, sizes, strict=True) for part in each.parts(size)]
     return RecordType.with_tail(dtype.itemsize, fields, is_deep=is_deep)
 
@@ -40,5 +43,7 @@ def _part_size(member: np.dtype[Any]) -> int:
 
 
 def _is_vector(dtype: np.dtype[Any]) -> bool:
-    """Whether the fields are those that `pyopencl.cltypes` gives its vectors: s0, s1, …"""
-    return dtype.names == tuple(f"s{index}" for index in range(len(dtype.names or ())))
+    """Return True if the fields are those that `pyopencl.cltypes` gives its vectors: s0, s1, …; of three a fourth."""
+    count = len(dtype.names or ())
+    names = tuple(f"s{index}" for index in range(count))
+    return dtype.names in (names, (*names[:3], "padding0"))

@@ -19,7 +19,7 @@ from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.kernel import Argument
 from coarsen.ir.layout import field_offset, size_of
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, PointerType, StructType, Type, VectorType
-from coarsen.variant.records import Field, RecordType
+from coarsen.variant.records import MOST_FIELDS, Field, RecordType
 
 _SCALARS: Mapping[str, Type] = {
     **dict.fromkeys(("char", "uchar", "unsigned char", "signed char"), IntegerType(8)),
@@ -28,8 +28,6 @@ _SCALARS: Mapping[str, Type] = {
     **dict.fromkeys(("long", "ulong", "unsigned long"), IntegerType(64)),
     **{name: FloatType(name) for name in ("half", "float", "double")},
 }
-# Copies of records with more are refused anyway; what packs them would be slow.
-_MOST_FIELDS = 1024
 _VECTOR = re.compile(r"(?P<element>[a-z]+)(?P<count>2|3|4|8|16)\Z")
 _LONG_VECTOR = re.compile(r"(?P<element>[a-z ]+) __attribute__\(\(ext_vector_type\((?P<count>\d+)\)\)\)\Z")
 
@@ -74,24 +72,23 @@ def element_type(
     members = dict(_fields(found))
     if not is_deep:
         return ElementType(found, RecordType(size_of(found), tuple(members)), members)
-    parts = {part: type_ for each, member in members.items() for part, type_ in _parts(each, member)}
-    if len(parts) > _MOST_FIELDS:
-        reason = f"the elements of {argument.name} have {len(parts)} fields, and {_MOST_FIELDS} are the most"
+    count = sum(each.size // size_of(_part(member)) for each, member in members.items())
+    if count > MOST_FIELDS:
+        reason = f"the elements of {argument.name} have {count} fields, and {MOST_FIELDS} are the most"
         raise RefusalError("layout-mixed-types", reason)
+    parts = {
+        part: _part(member) for each, member in members.items() for part in each.parts(size_of(_part(member)))
+    }
     split = tuple(each for each in members if each not in parts)
     return ElementType(found, RecordType(size_of(found), tuple(parts)), parts, split)
 
 
-def _parts(each: Field, member: Type) -> Iterator[tuple[Field, Type]]:
-    """Yield the elements of an array of numbers or vectors as fields; any other member as it is."""
+def _part(member: Type) -> Type:
+    """Return what the elements of an array of numbers or vectors are; any other member as it is."""
     innermost = member
     while isinstance(innermost, ArrayType):
         innermost = innermost.element
-    if innermost is member or not isinstance(innermost, IntegerType | FloatType | VectorType):
-        yield each, member
-        return
-    for part in each.parts(size_of(innermost)):
-        yield part, innermost
+    return innermost if isinstance(innermost, IntegerType | FloatType | VectorType) else member
 
 
 def _fields(type_: Type) -> Iterator[tuple[Field, Type]]:

@@ -85,6 +85,11 @@ def test_the_fields_of_a_deep_layout() -> None:
     vectors = np.dtype([("turn", cltypes.float4, (2,)), ("n", "i4", (8,))])
     assert str(coarsen.Layout.aosoa(vectors, 4, deep=True).record).startswith("64: 16@0 16@16 4@32")
     assert coarsen.Layout.aosoa(vectors, 4, deep=True).layout == ArrayLayout.parse("deep-aosoa:4")
+    threes = np.dtype([("ends", cltypes.float3, (2,)), ("tags", cltypes.char3, (2, 2)), ("mid", cltypes.float3)])
+    assert str(coarsen.Layout.soa(threes, deep=True).record) == "64: 16@0 16@16 4@32 4@36 4@40 4@44 16@48"
+    assert str(coarsen.Layout.soa(cltypes.float3).record) == "16: 16@0"
+    with pytest.raises(coarsen.InvalidInputError, match="at most 1024 fields, and here are 100000001"):
+        coarsen.Layout.soa([("n", "i4"), ("all", "u1", (100_000_000,))], deep=True).arrangement((2,))
     host = np.zeros(3, placed)
     host["place"] = np.arange(9).reshape(3, 3)
     packed = deep.pack(host)

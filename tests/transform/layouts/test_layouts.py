@@ -22,13 +22,13 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.run import GuardedBuffer
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import carry_out, laid_out
 from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out, workaround
-from tests.transform.layouts.record_kernels import DEEP_KERNELS, KERNELS, MATRIX, RecordKernel
+from tests.transform.layouts.record_kernels import DEEP_KERNELS, HARD_KERNELS, KERNELS, MATRIX, RecordKernel
 
 LOCAL_SIZE = 32
 COUNTS = (1, 31, 33, 1000)
@@ -103,12 +103,11 @@ def extent_of(wanted: AddedArgument, shape: tuple[int, ...], added: Sequence[Add
 def rewritten(
     kernel: RecordKernel, layouts: Mapping[str, Layout], shape: tuple[int, ...] | None, factor: int
 ) -> CoarsenedKernel:
-    """The kernel with other layouts, coarsened."""
-    plans = [each.plan(name, shape) for name, each in layouts.items()]
+    """The kernel with other layouts, coarsened; that its records are the host's is checked."""
+    plans = tuple(each.plan(name, shape) for name, each in layouts.items())
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
-    return CoarsenedKernel.of(
-        carry_out(lower(kernel.source, "k"), Variant(coarsenings=chosen, arrays=tuple(plans)))
-    )
+    laid = laid_out(lower(kernel.source, "k"), plans)
+    return CoarsenedKernel.of(carry_out(laid, Variant(coarsenings=chosen, arrays=plans)))
 
 
 def check(
@@ -140,7 +139,9 @@ def assert_fields_equal(got: NDArray[Any], wanted: NDArray[Any]) -> None:
         np.testing.assert_array_equal(got, wanted)
         return
     for name in wanted.dtype.names:
-        assert_fields_equal(got[name], wanted[name])
+        # The fourth of three components, by the name that PyOpenCL gives it, has no value.
+        if name != "padding0":
+            assert_fields_equal(got[name], wanted[name])
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -160,12 +161,12 @@ def test_layouts(
             check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn), is_open=is_open)
 
 
-@pytest.mark.parametrize("kernel", DEEP_KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", (*DEEP_KERNELS, *HARD_KERNELS), ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("pair", DEEP_PAIRS, ids="-".join)
 def test_arrays_inside_of_records_as_fields(
     queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
 ) -> None:
-    number = 2 * (DEEP_KERNELS.index(kernel) + DEEP_PAIRS.index(pair))
+    number = 2 * ((*DEEP_KERNELS, *HARD_KERNELS).index(kernel) + DEEP_PAIRS.index(pair))
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text))
         for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=True)
