@@ -114,7 +114,7 @@ def _coarsened(
 ) -> CoarsenedKernel:
     """Coarsen a lowered kernel, its pads `auto` chosen for the kind of device.
 
-    The plans are given beside the variant, whose own leave out the records that the host packs: those are compared.
+    The plans stand beside the variant, whose own leave out what the host packs, which is compared.
     """
     device = ANY_CPU if variant.transforms.device_kind is DeviceKind.CPU else ANY_DEVICE
     pads = costed_pads(lowered, arrays, device, variant.coarsenings)

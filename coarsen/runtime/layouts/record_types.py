@@ -43,7 +43,7 @@ def _part_size(member: np.dtype[Any]) -> int:
 
 
 def _is_vector(dtype: np.dtype[Any]) -> bool:
-    """Return True if the fields are those that `pyopencl.cltypes` gives its vectors: s0, s1, …; of three a fourth."""
+    """Return True if the fields are those of a vector of `pyopencl.cltypes`: s0, s1, …; three are padded."""
     count = len(dtype.names or ())
     names = tuple(f"s{index}" for index in range(count))
     return dtype.names in (names, (*names[:3], "padding0"))
