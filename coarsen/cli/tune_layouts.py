@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coarsen.cli.messages import note
 from coarsen.cli.space_options import array_choices
 from coarsen.errors import InvalidInputError
 from coarsen.variant.variant_json import variant_to_json
@@ -61,22 +62,24 @@ class LayoutRequest:
         return bool(self.every or self.layouts or self.orders)
 
     def choices(self, benchmark: Benchmark, device: DeviceDescription) -> tuple[ArrayChoices, ...]:
-        """Return how arrays may lie.
+        """Return how arrays may lie; a note says of arrays of records why they can't.
 
         Raises:
             InvalidInputError: a layout that can't be read, an argument that isn't there, nothing to try.
-            RefusalError: the kernel can't be read.
+            RefusalError: the kernel can't be read, or not be rewritten for a layout that is named.
         """
         if not self.is_asked_for:
             return ()
         # Imported late: it loads LLVM.
-        from coarsen.opencl_bench.tuning.layout_choices import check_names, layout_choices
+        from coarsen.opencl_bench.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
 
         named = array_choices(self.layouts, self.orders)
-        check_names(benchmark, named)
-        known = layout_choices(benchmark, device.macros) if self.every else benchmark.arrays
+        check_choices(benchmark, named, device.macros)
+        known = layout_choices(benchmark, device.macros) if self.every else FoundLayouts(benchmark.arrays)
+        for sentence in known.refused:
+            note(sentence)
         arguments = {choices.argument for choices in named}
-        found = (*(choices for choices in known if choices.argument not in arguments), *named)
+        found = (*(choices for choices in known.choices if choices.argument not in arguments), *named)
         if not found:
             raise InvalidInputError(f"{benchmark.kernel} has no array of records that could lie otherwise")
         return found

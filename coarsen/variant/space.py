@@ -268,6 +268,11 @@ class ArrayChoices:
             if len(distinct) > 1:
                 yield Dimension(f"{name}{self.argument}", distinct)
 
+    def changes(self) -> Iterator[ArrayPlan]:
+        """Enumerate the plans that change the layout or the order of the array, and nothing else."""
+        yield from (ArrayPlan(self.argument, layout) for layout in self.layouts)
+        yield from (ArrayPlan(self.argument, order=order) for order in self.orders if order is not None)
+
 
 def is_of_arrays(name: str) -> bool:
     """Return True for the name of a dimension that says how an array lies."""

@@ -6,13 +6,14 @@ arguments ─▶ arrays of records that can be rewritten ─▶ structure of arr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import laid_out
@@ -25,7 +26,20 @@ TILE = 16
 LAYOUTS = (SOA, ArrayLayout(Kind.AOSOA, TILE))
 
 
-def layout_choices(benchmark: Benchmark, macros: DeviceMacros) -> tuple[ArrayChoices, ...]:
+@dataclass(frozen=True, slots=True)
+class FoundLayouts:
+    """How arrays may lie, and how they may not.
+
+    Attributes:
+        choices: of each array that may lie otherwise.
+        refused: in words, the layouts that an array of records can't have, and why.
+    """
+
+    choices: tuple[ArrayChoices, ...]
+    refused: tuple[str, ...] = ()
+
+
+def layout_choices(benchmark: Benchmark, macros: DeviceMacros) -> FoundLayouts:
     """Return how arrays may lie: as the benchmark says, and other arrays of records by themselves or in tiles.
 
     Args:
@@ -35,39 +49,57 @@ def layout_choices(benchmark: Benchmark, macros: DeviceMacros) -> tuple[ArrayCho
     Raises:
         InvalidInputError, RefusalError: the kernel can't be read.
     """
+    kernel = _lowered(benchmark, macros)
     named = {choices.argument for choices in benchmark.arrays}
-    options = build_options(benchmark, benchmark.own_definitions)
-    kernel = lower(benchmark.code, benchmark.kernel, options, macros)
-    found = tuple(choices for choices in _records(kernel) if choices.argument not in named)
-    return (*benchmark.arrays, *found)
+    found, refused = list(benchmark.arrays), list[str]()
+    for argument in kernel.arguments:
+        if argument.name not in named:
+            layouts = _layouts(kernel, argument.name, refused)
+            found += [ArrayChoices(argument.name, layouts)] if layouts else []
+    return FoundLayouts(tuple(found), tuple(refused))
 
 
-def check_names(benchmark: Benchmark, named: Sequence[ArrayChoices]) -> None:
-    """Raise InvalidInputError for choices of an array that is no argument of the kernel."""
+def check_choices(benchmark: Benchmark, named: Sequence[ArrayChoices], macros: DeviceMacros) -> None:
+    """Raise an error for choices that no variant of a kernel can have.
+
+    Args:
+        benchmark: what is launched.
+        named: of its arrays.
+        macros: what the source may find out about its device.
+
+    Raises:
+        InvalidInputError: there is no such argument, or it is no array that could lie otherwise.
+        RefusalError: the kernel can't be read, or not be rewritten for one of the layouts or orders.
+    """
     if not named:
         return
-    kernel = lower(benchmark.code, benchmark.kernel, build_options(benchmark, benchmark.own_definitions))
-    known = {argument.name for argument in kernel.arguments}
-    for choices in named:
-        if choices.argument not in known:
-            hint = did_you_mean(choices.argument, known)
-            raise InvalidInputError(f"the kernel {kernel.name} has no argument {choices.argument}{hint}")
+    kernel = _lowered(benchmark, macros)
+    for plan in itertools.chain.from_iterable(choices.changes() for choices in named):
+        laid_out(kernel, [plan])
 
 
-def _records(kernel: Kernel) -> Iterator[ArrayChoices]:
-    """Yield how arrays of records of several fields may lie, those that can be rewritten."""
-    for argument in kernel.arguments:
-        layouts = LAYOUTS if _fields(kernel, argument.name, SOA) > 1 else ()
-        if _fields(kernel, argument.name, DEEP_SOA) > max(1, _fields(kernel, argument.name, SOA)):
-            layouts = (*layouts, DEEP_SOA)
-        if layouts:
-            yield ArrayChoices(argument.name, layouts)
+def _lowered(benchmark: Benchmark, macros: DeviceMacros) -> Kernel:
+    options = build_options(benchmark, benchmark.own_definitions)
+    return lower(benchmark.code, benchmark.kernel, options, macros)
 
 
-def _fields(kernel: Kernel, argument: str, layout: ArrayLayout) -> int:
-    """The number of fields that lie apart in a layout; 0 where the array can't have it."""
+def _layouts(kernel: Kernel, argument: str, refused: list[str]) -> tuple[ArrayLayout, ...]:
+    """Return the layouts of an array of records with several fields; none of anything else."""
+    whole = _fields(kernel, argument, SOA, refused)
+    if not whole:
+        return ()
+    layouts = LAYOUTS if whole > 1 else ()
+    return (*layouts, DEEP_SOA) if _fields(kernel, argument, DEEP_SOA, refused) > whole else layouts
+
+
+def _fields(kernel: Kernel, argument: str, layout: ArrayLayout, refused: list[str]) -> int:
+    """Return the number of fields that lie apart in a layout; 0 where the array can't have it."""
     try:
         made = laid_out(kernel, [ArrayPlan(argument, layout)])
-    except CoarsenError:
+    except InvalidInputError:
+        # It is no array, or none of known elements that the kernel looks at.
+        return 0
+    except RefusalError as refusal:
+        refused.append(f"{argument} as {layout} is not tried: {refusal}")
         return 0
     return max((len(each.arrangement.record.fields) for each in made.arrays), default=0)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import LocalSize, Variant
@@ -65,7 +64,7 @@ def laid_out_starts(starts: Sequence[Variant], arrays: Sequence[ArrayChoices]) -
         starts: with arrays as written, the launch as it is first; the first that merges anything is laid out, too.
         arrays: how each array may lie.
     """
-    plans = [list(_plans(choices)) for choices in arrays]
+    plans = [list(choices.changes()) for choices in arrays]
     together = tuple(each[0] for each in plans if each)
     if not together:
         return
@@ -76,12 +75,6 @@ def laid_out_starts(starts: Sequence[Variant], arrays: Sequence[ArrayChoices]) -
     for plan in itertools.chain.from_iterable(plans):
         if (plan,) != together:
             yield replace(own, arrays=(plan,))
-
-
-def _plans(choices: ArrayChoices) -> Iterator[ArrayPlan]:
-    """Enumerate the plans that change one thing of an array."""
-    yield from (ArrayPlan(choices.argument, layout) for layout in choices.layouts)
-    yield from (ArrayPlan(choices.argument, order=order) for order in choices.orders if order is not None)
 
 
 def _kinds(dimensions: Iterable[int], levels: Sequence[Level], strides: Sequence[int]) -> Iterator[Coarsening]:

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.sweep.conversion import Conversion
 from coarsen.opencl_bench.tuning.described_tuning import tune_described
 from coarsen.opencl_bench.tuning.finalists import finalists
 from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice, runs_until_it_pays
-from coarsen.opencl_bench.tuning.layout_choices import LAYOUTS, layout_choices
+from coarsen.opencl_bench.tuning.layout_choices import LAYOUTS, check_choices, layout_choices
 from coarsen.opencl_bench.tuning.layouts_file import layouts_file
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts
@@ -123,10 +124,20 @@ def described(tmp_path: Path) -> Path:
 
 
 def test_arrays_of_records_are_found_unless_they_can_not_be_rewritten(described: Path) -> None:
-    assert layout_choices(find_benchmark(described), PORTABLE) == (
-        ArrayChoices("bodies", (TILES,)),
-        ArrayChoices("others", LAYOUTS),
-    )
+    found = layout_choices(find_benchmark(described), PORTABLE)
+    assert found.choices == (ArrayChoices("bodies", (TILES,)), ArrayChoices("others", LAYOUTS))
+    (sentence,) = found.refused
+    assert sentence.startswith("walked as soa is not tried: ") and "[layout-pointer-escapes]" in sentence
+
+
+def test_layouts_that_are_named_have_to_be_possible(described: Path) -> None:
+    benchmark = find_benchmark(described)
+    check_choices(benchmark, [ArrayChoices("others", (SOA, TILES), (TURNED,))], PORTABLE)
+    with pytest.raises(RefusalError) as caught:
+        check_choices(benchmark, [ArrayChoices("others", (SOA,)), ArrayChoices("walked", (TILES,))], PORTABLE)
+    assert caught.value.code == "layout-pointer-escapes" and caught.value.position is not None
+    with pytest.raises(InvalidInputError, match=r"no argument other \(did you mean others\?\)"):
+        check_choices(benchmark, [ArrayChoices("other", (SOA,))], PORTABLE)
 
 
 @pytest.mark.compiled_devices
