@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coarsen.cli.messages import note
+from coarsen.cli.output import counted
 from coarsen.cli.space_options import array_choices
 from coarsen.errors import InvalidInputError
 from coarsen.variant.variant_json import variant_to_json
@@ -117,7 +118,9 @@ def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]
     """
     found = tuned.laid_out
     if found is None:
-        yield "with arrays laid out", "nothing is faster than the launch as it was"
+        tried = tuned.laid_out_trials
+        nothing = f"of {counted(tried, 'variant')} nothing is faster than the launch as it was"
+        yield "with arrays laid out", nothing if tried else "nothing was tried: give it more --seconds or --trials"
         return
     yield "with arrays laid out", str(found.variant)
     yield "speed-up of that, conversion apart", str(found.speedup)
@@ -130,7 +133,11 @@ def laid_out_as_data(tuned: Tuned, runs: int | None, file: Path | None) -> dict[
     """Return the same for JSON, and the tuned file's path."""
     found = tuned.laid_out
     if found is None:
-        return {"laid_out": None, "tuned_file": str(file) if file else None}
+        return {
+            "laid_out": None,
+            "laid_out_trials": tuned.laid_out_trials,
+            "tuned_file": str(file) if file else None,
+        }
     charged = {"runs": runs, "gain_over_runs": None if runs is None else found.gain_over(runs)}
     data = {
         "choice": variant_to_json(found.variant),
@@ -138,4 +145,8 @@ def laid_out_as_data(tuned: Tuned, runs: int | None, file: Path | None) -> dict[
         "conversion_seconds": found.conversion.seconds,
         "runs_until_it_pays": found.conversion.runs,
     }
-    return {"laid_out": {**data, **charged}, "tuned_file": str(file) if file else None}
+    return {
+        "laid_out": {**data, **charged},
+        "laid_out_trials": tuned.laid_out_trials,
+        "tuned_file": str(file) if file else None,
+    }

@@ -40,7 +40,7 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...] | None) ->
         print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
     elif worth is None:
         print_line()
-        print_line("no layout that was tried is faster than the launch as it was")
+        print_line("no layout was found to be faster than the launch as it was")
 
 
 def _print_rules(file: TunedFile) -> None:

@@ -28,6 +28,7 @@ class Tuned:
         ending: why the search ended, in a few words.
         wrong: the variants whose results were wrong, each with what is wrong.
         laid_out: the best of the variants whose arrays lie otherwise; None where none was tried or is faster.
+        laid_out_trials: how many of those were tried.
     """
 
     kernel: str
@@ -42,6 +43,7 @@ class Tuned:
     ending: str
     wrong: tuple[str, ...] = ()
     laid_out: LaidOutChoice | None = None
+    laid_out_trials: int = 0
 
     @property
     def choice(self) -> Variant:

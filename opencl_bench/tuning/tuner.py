@@ -102,6 +102,7 @@ def tune_launch(
             if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
         ),
         laid_out=laid_out_choice(confirmed, searched.own, decision, benchmark),
+        laid_out_trials=searched.laid_out_trials,
     )
 
 
@@ -122,6 +123,7 @@ class _Searched:
     failed: int
     share: float | None
     ending: str
+    laid_out_trials: int
 
 
 def _search(
@@ -167,7 +169,9 @@ def _search(
     ]
     # What is uncoarsened is tried first: a gain has to be one over the best of it.
     starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
-    starts += [each for each in laid_out_starts(starts, space.arrays or ()) if _is_in(searchable, each)]
+    laid_out = [each for each in laid_out_starts(starts, space.arrays or ()) if _is_in(searchable, each)]
+    # One of these comes early: a short search is to try a layout, too.
+    starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
     if first is not None:
         first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
         starts[1:1] = [first] if _is_in(searchable, first) else []
@@ -185,6 +189,7 @@ def _search(
         # That nothing is faster would be no finding.
         raise DeviceError(_too_short(deadline, "before any variant was tried"))
     failed = sum(trial.time is None for trial in evaluator.trace)
+    laid_out_trials = sum(bool(searchable.variant(trial.choice).arrays) for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
     return _Searched(
         own,
@@ -195,6 +200,7 @@ def _search(
         failed,
         evaluator.tried / valid if valid else None,
         ending,
+        laid_out_trials,
     )
 
 

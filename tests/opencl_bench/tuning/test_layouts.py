@@ -150,6 +150,7 @@ def test_what_is_tried_is_right_and_the_file_keeps_layouts_apart(
     found = tune_described(described, benchmark, "test", device, DEFAULT, False, settings, arrays)
     assert found.wrong == ()
     assert found.choice.arrays == ()
+    assert found.laid_out_trials >= 1
     assert found.laid_out is None or found.laid_out.variant.arrays == (ArrayPlan("others", SOA),)
     file = layouts_file(found, benchmark, (), device)
     assert all(not version.variant.arrays for version in file.versions)
