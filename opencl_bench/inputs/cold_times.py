@@ -68,7 +68,7 @@ class ColdTimes:
     def to_json(self) -> dict[str, JSON]:
         """Return it as a tuned file keeps it."""
         seconds: list[JSON] = [[None if math.isnan(time) else time for time in row] for row in self.seconds]
-        endings: list[JSON] = [list(row) for row in self.endings]
+        endings: list[JSON] = [list(map(int, row)) for row in self.endings]
         return {
             "inputs": list(self.inputs),
             "seconds": seconds,

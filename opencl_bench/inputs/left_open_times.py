@@ -57,7 +57,7 @@ class LeftOpenTimes:
         if self.reason:
             return {"reason": self.reason}
         seconds: list[JSON] = [None if math.isnan(time) else time for time in self.seconds]
-        return {"seconds": seconds, "endings": list(self.endings)}
+        return {"seconds": seconds, "endings": list(map(int, self.endings))}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], inputs: int) -> Self:
